@@ -16,6 +16,7 @@ Figure = str | int | float | Decimal
 """A figure of privacy: decimal text, or a number, which counts as the decimal that it prints as."""
 Path = str | os.PathLike[str]
 Check = Callable[[str, Any], Any]
+MOST_WORKERS = 256
 MOST_RECORDS = 2**36
 """No declared number of records may be larger: up to it the mechanisms keep their integers exact."""
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from dpqr.api.checks import (
+    MOST_WORKERS,
     Check,
     Figure,
     Path,
@@ -72,6 +73,7 @@ class RunOptions(TypedDict, total=False):
     max_columns: int | None
     max_bytes: int | None
     max_memory: int | None
+    workers: int | None
 
 
 class PlanOptions(RunOptions, total=False):
@@ -130,6 +132,7 @@ READING: Mapping[str, Check] = {
     "max_columns": whole,
     "max_bytes": whole,
     "max_memory": whole,
+    "workers": partial(whole, most=MOST_WORKERS),
 }
 RELEASING: Mapping[str, Check] = {
     "format": partial(text, among=get_args(AnswerForm)),
@@ -169,7 +172,7 @@ def table_source(table: object, given: Mapping[str, object]) -> TableSource:
     """The private table: paths, an engine's address, or what is in memory; nothing is opened. None: a run that opens
     none."""
     texts = {name: given.get(name) for name in ("delimiter", "encoding")}
-    found = _table(table, {**texts, "count_column": given.get("counts")})
+    found = _table(table, {**texts, "count_column": given.get("counts"), "workers": given.get("workers") or 1})
     idle = [name for name, value in texts.items() if value is not None]
     if idle and not found.paths:
         raise UsageFault(f"{idle[0]}: is about CSV files, and the table is in memory; leave it out")

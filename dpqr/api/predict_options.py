@@ -62,6 +62,7 @@ class PredictOptions(TypedDict, total=False):
     max_columns: int | None
     max_bytes: int | None
     max_memory: int | None
+    workers: int | None
     purpose: str | None
     by: str | None
 

@@ -67,7 +67,7 @@ class PaidRun:
             return
         if not source.repeatable and continued:
             self.done = True
-            what = "standard input" if source.from_stdin else "a stream"
+            what = "standard input" if source.from_stdin else "an engine's table" if source.engine else "a stream"
             raise UsageFault(f"--resume: {what} cannot be read a second time; the run stays as it is, and paid")
         if self.kept.same_table(table_mark(source, self.ledger.key(self.paid))):
             return

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 
 import click
 
-from dpqr.api.checks import MOST_RECORDS
+from dpqr.api.checks import MOST_RECORDS, MOST_WORKERS
 from dpqr.cli import completion
 from dpqr.cli.completion import DOCUMENTS, LEDGERS
 from dpqr.cli.options import Whole, added, delimiter, encoding, gathered, named, under
@@ -183,6 +183,7 @@ class Table:
     max_columns: int | None
     max_bytes: int | None
     max_memory: int | None
+    workers: int | None
 
 
 def table(command: Decorated) -> Decorated:
@@ -200,6 +201,7 @@ def table(command: Decorated) -> Decorated:
         limit("--max-columns", type=count, help="Most columns, with those that are not read. [default: 2^14]"),
         limit("--max-bytes", type=count, help="Most bytes to read, and to unpack to. [default: 2^40]"),
         limit("--max-memory", type=count, help="Most bytes of memory to draw persons' rows in. [default: 2^32]"),
+        limit("--workers", type=Whole(1, MOST_WORKERS), help="Threads that count; same result. [default: 1]"),
     )
 
 

@@ -107,7 +107,7 @@ def command(
 ) -> None:
     """Release private answers to the queries over the table DATA.
 
-    DATA is a CSV (.csv, .csv.gz) or Parquet file, a directory or glob of such files, or - for CSV on standard input.
+    DATA: CSV (.csv, .csv.gz) or Parquet files, a directory or glob of them, - for CSV on stdin, duckdb:FILE?table=NAME.
 
     \b
     dpqr release data.parquet --queries q.json --eps 1

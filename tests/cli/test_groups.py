@@ -83,6 +83,7 @@ def test_a_command_is_handed_one_object_for_each_group():
             max_cells=12,
             max_records=None,
             max_columns=None,
+            workers=None,
             max_bytes=None,
             max_memory=None,
         ),

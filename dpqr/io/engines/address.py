@@ -20,7 +20,7 @@ ENGINES = {
 }
 """By scheme: what makes the engine of an address; nothing is opened then."""
 _QUERY = "?query="
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+]+):([^?]*)(?:\?(table|query)=(.*))?", re.DOTALL)
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+]*):([^?]*)(?:\?(table|query)=(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +38,15 @@ class Address:
 
     @classmethod
     def parsed(cls, text: str) -> Address | None:
-        """None for what names files: no scheme of an engine stands before its first colon."""
-        found = _ADDRESS.fullmatch(text)
-        if found is None or found[1].lower() not in ENGINES:
+        """None for what names files: no scheme of an engine stands before its first colon. Raises: UsageFault, which
+        repeats nothing of the address: people write credentials into such parameters."""
+        scheme = text.partition(":")[0].lower()
+        if scheme not in ENGINES or ":" not in text:
             return None
-        scheme, (place, form, value) = found[1].lower(), found.groups()[1:]
+        found = _ADDRESS.fullmatch(text)
+        if found is None:
+            raise UsageFault(f"{scheme}: takes ?table=NAME or ?query=SELECT behind the place, and nothing else")
+        place, form, value = found.groups()[1:]
         if form is not None and not value.strip():
             raise UsageFault(f"{scheme}: ?{form}= is empty; name a {form}, for example {scheme}:PLACE?table=people")
         told = {} if form is None else {form: value}
@@ -59,6 +63,13 @@ class Address:
 def is_query(public: str | None) -> bool:
     """Whether what a plan says of its table is a query's text (`Address.public`)."""
     return public is not None and public.partition(":")[2].startswith(_QUERY)
+
+
+def named_files(paths: tuple[str, ...]) -> str | None:
+    """The place of the only path's address, where that names a place without a table or a query: files."""
+    address = Address.parsed(paths[0]) if len(paths) == 1 else None
+    plain = address is not None and address.table is None and address.query is None
+    return address.place if address is not None and plain else None
 
 
 def engine_at(paths: tuple[str, ...]) -> Engine | None:

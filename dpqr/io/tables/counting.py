@@ -19,15 +19,29 @@ from dpqr.io.tables.frames import fitting, lenient
 from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet.table import Accepts, sifted
+from dpqr.io.tables.persons.bounding import PEAK
 from dpqr.io.tables.persons.person import Splitter
 from dpqr.io.tables.row_encoder import Records, RowEncoder
 from dpqr.io.tables.structure import wanted_columns
 from dpqr.io.tables.tallies import Tally, tally
+from dpqr.io.tables.workers import take_all
 from dpqr.mechanisms.noisy_answers import RECORDS
 from dpqr.noise.source import NoiseSource, SystemNoise
 
 Walk = Callable[[], Iterable[tuple[Records, RowEncoder]]]
 """Begins a new pass over all rows."""
+
+
+_PERSON_WORDS = 4
+_ROW_WORDS = 2
+
+
+def person_groups(rows: int, domain: Domain, limits: Limits) -> int:
+    """Groups of persons, one pass each, that a person of their own in every row needs; a quarter more may be in one
+    group than in another."""
+    words = len(Packing(domain.shape).groups) + _ROW_WORDS + _PERSON_WORDS
+    needed = PEAK * min(rows, limits.records) * 8 * words
+    return 1 if needed <= limits.memory else -(-5 * needed // (4 * limits.memory))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +68,8 @@ class Counting:
     domain: the code of every cell and the rules. asked: sets of axes whose joint counts are all that is looked at;
     None: all columns together. unit: whose rows, and how many of one person's at most. count_column: where rows stand
     for several records. limits: of memory, records and bytes a row. noise: what the choice of a person's rows is drawn
-    from. last: one more axis, of which each record, or person, draws its place (learners).
+    from. last: one more axis, of which each record, or person, draws its place (learners). workers: threads that count,
+    each in arrays of its own; they do not change the result.
     """
 
     domain: Domain
@@ -64,6 +79,7 @@ class Counting:
     limits: Limits = Limits()  # noqa: RUF009 (frozen)
     noise: NoiseSource = SystemNoise()  # noqa: RUF009 (frozen)
     last: LastAxis | None = None
+    workers: int = 1
 
     @property
     def columns(self) -> Mapping[str, Accepts]:
@@ -83,7 +99,8 @@ class Counting:
         """Count rows once each.
 
         batches: begins a pass over them, as Arrow record batches whose columns are `columns`, in that order. Each pass
-        must see the same rows, in any order. groups: of persons, one pass each, where all do not fit in memory.
+        must see the same rows, in any order. groups: of persons, one pass each, where all do not fit in memory
+        (`person_groups`).
 
         Where the unit is a row, any division of a table into parts may be counted part by part (`together`). Where it
         is a person, all rows of a person must be in one part.
@@ -103,40 +120,48 @@ class Counting:
 
     def of_records(self, walk: Walk, *, groups: int = 1, cells: int | None = None) -> Counted:
         """The same of records that are cut out of a format. cells: most of an array that is kept dense."""
-        held = self._tally(cells)
-        intake = self._intake(held, groups)
+        intakes = [self._intake(self._tally(cells), groups) for _ in range(self._threads)]
         failed: set[str] = set()
         read = 0
-        for _ in range(intake.passes):
-            for batch, rows in walk():
-                failed |= intake.take(batch, rows)
-                self.limits.require_records(intake.read)
-            read = intake.read
-            intake.close()
+        for _ in range(intakes[0].passes):
+            failed |= take_all(walk(), intakes, self.limits.require_records)
+            read = sum(each.read for each in intakes)
+            for each in intakes:
+                each.close()
         return Counted(
-            counts=held.histogram(),
+            counts=self._sum([each.cells.histogram() for each in intakes]),
             read=read,
-            units=intake.units,
-            dropped=intake.dropped,
+            units=sum(each.units for each in intakes),
+            dropped=sum(each.dropped for each in intakes),
             failed=frozenset(failed),
-            malformed=intake.malformed,
+            malformed=any(each.malformed for each in intakes),
         )
 
     def together(self, parts: Sequence[Counted]) -> Counted:
         """The sum over the parts of a table, exact and in any order. Raises: DataError above the limit on records."""
-        cells = self._tally(None)
-        for part in parts:
-            cells.include(part.counts)
         read = sum(part.read for part in parts)
         self.limits.require_records(read)
         return Counted(
-            counts=cells.histogram(),
+            counts=self._sum([part.counts for part in parts]),
             read=read,
             units=sum(part.units for part in parts),
             dropped=sum(part.dropped for part in parts),
             failed=frozenset().union(*(part.failed for part in parts)),
             malformed=any(part.malformed for part in parts),
         )
+
+    @property
+    def _threads(self) -> int:
+        """One where rows have an order, or are looked at together."""
+        return self.workers if self.unit.column is None and self.last is None else 1
+
+    def _sum(self, parts: Sequence[Counts]) -> Counts:
+        if len(parts) == 1:
+            return parts[0]
+        cells = self._tally(None)
+        for each in parts:
+            cells.include(each)
+        return cells.histogram()
 
     def _tally(self, cells: int | None) -> Tally:
         shape = self.domain.shape

@@ -22,10 +22,11 @@ _UNPACKED = 2**20
 class Intake(Protocol):
     """Takes every batch of a table, pass after pass. All of it is private.
 
-    read: records seen in the pass under way. units: rows (or persons) that the table holds, those included of which
-    nothing is kept. dropped: records that were left out. malformed: whether any row was.
+    cells: what has been counted. read: records seen in the pass under way. units: rows (or persons) that the table
+    holds, those included of which nothing is kept. dropped: records that were left out. malformed: whether any row was.
     """
 
+    cells: Tally
     read: int
     units: int
     dropped: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,17 +18,15 @@ from dpqr.data.arrays import Axes
 from dpqr.data.attribute import Rule
 from dpqr.data.domain import Domain, failing_attributes
 from dpqr.data.histogram import Counts, DenseHistogram
-from dpqr.data.packing import Packing
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
-from dpqr.io.tables.counting import Counted, Counting
+from dpqr.io.tables.counting import Counted, Counting, person_groups
 from dpqr.io.tables.foreign import unpacked_bytes
 from dpqr.io.tables.frames import frame_batches
 from dpqr.io.tables.intake import LastAxis
 from dpqr.io.tables.last_axis import Parts, Slots
 from dpqr.io.tables.limits import Limits, Percent, discreetly
 from dpqr.io.tables.parquet.table import Accepts, parquet_batches
-from dpqr.io.tables.persons.bounding import PEAK
 from dpqr.io.tables.row_encoder import Records, RowEncoder
 from dpqr.io.tables.source import TableFile, TableSource
 from dpqr.io.tables.structure import require_single_rows, wanted_columns
@@ -79,8 +77,6 @@ class Batches:
 
 
 _PACKED = 4
-_PERSON_WORDS = 4
-_ROW_WORDS = 2
 _CELLS_A_ROW = 16
 _SMALL = 2**16
 
@@ -100,10 +96,8 @@ def group_count(files: Sequence[TableFile], domain: Domain, limits: Limits) -> i
     """
     if any(file.bytes is None for file in files):
         return 1
-    columns, words = len(domain.attributes) + 1, len(Packing(domain.shape).groups)
-    rows = min(limits.records, sum(_rows(file, columns) for file in files))
-    needed = PEAK * rows * 8 * (words + _ROW_WORDS + _PERSON_WORDS)
-    return 1 if needed <= limits.memory else -(-5 * needed // (4 * limits.memory))
+    columns = len(domain.attributes) + 1
+    return person_groups(sum(_rows(file, columns) for file in files), domain, limits)
 
 
 def dense_cells(files: Sequence[TableFile], domain: Domain, limits: Limits) -> int:
@@ -180,10 +174,8 @@ def load_table(
     last = _last_axis(parts, declared if slots else None, unit, noise)
     if last is not None:
         require_single_rows(source)
-    counts = source.count_column
-    question = Counting(
-        domain=domain, asked=asked, unit=unit, count_column=counts, limits=limits, noise=noise, last=last
-    )
+    question = Counting(domain=domain, asked=asked, unit=unit, limits=limits, noise=noise, last=last)
+    question = replace(question, count_column=source.count_column, workers=source.workers)
     return discreetly(lambda: _sealed(_watched(source, question, progress), question, declared), _unexpected)
 
 

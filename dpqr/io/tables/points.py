@@ -10,6 +10,7 @@ from dpqr.data.arrays import AnyArray
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
+from dpqr.io.engines.address import named_files
 from dpqr.io.tables.limits import Limits, discreetly
 from dpqr.io.tables.load import Batches
 from dpqr.io.tables.source import TableFile, TableSource
@@ -24,6 +25,8 @@ def require_public(points: TableSource, table: TableSource) -> None:
     are distinguished by device and number, so a copy under another name is not found: that points are public remains
     the word of whoever names them.
     """
+    if points.engine is not None:
+        raise UsageFault("--points takes files, so that rows of the private table are found out; write them to a file")
     private = {_identity(file) for file in _present(table)} - {None}
     for file in points.files():
         if _identity(file) in private:
@@ -34,9 +37,11 @@ def require_public(points: TableSource, table: TableSource) -> None:
 
 
 def _present(table: TableSource) -> tuple[TableFile, ...]:
-    """The table's files; none where they are not what a run could read, for that is reported later."""
+    """The table's files, also those that an engine reads by name; none where they are not what a run could read, for
+    that is reported later."""
     try:
-        return table.files()
+        place = named_files(table.paths)
+        return table.files() if place is None else TableSource(paths=(place,)).files()
     except DataError:
         return ()
 

@@ -142,6 +142,7 @@ class TableSource:
     count_column: where the table is a histogram already, the column that says how many records a row stands for.
     frame: a table in memory, in the place of paths. engine: what counts the table in place of this program, given or
     named by the only path; it has no files. public: what the plan says of the table; None: nothing.
+    workers: threads that code and count; they do not change the result.
     """
 
     paths: tuple[str, ...] = ()
@@ -151,6 +152,7 @@ class TableSource:
     frame: Frame | None = field(default=None, repr=False)
     engine: Engine | None = field(default=None, repr=False)
     public: str | None = None
+    workers: int = 1
     stdin: StandardInput = field(default_factory=StandardInput, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from dpqr.errors import UsageFault
-from dpqr.io.engines.address import Address, engine_at
+from dpqr.io.engines.address import Address, engine_at, named_files
 from dpqr.io.tables.source import TableSource
 
 DUCK = "duckdb:people.duckdb?table=people"
@@ -31,6 +31,19 @@ def test_what_the_plan_says_has_no_place() -> None:
     assert TableSource(paths=("duckdb:a?query=select 1 as x",)).public == "duckdb:?query=select 1 as x"
     assert TableSource(paths=("duckdb:a.parquet",)).public == "duckdb:"
     assert TableSource(paths=("a.parquet",)).public is None
+
+
+def test_parameters_are_not_repeated() -> None:
+    for text in ("duckdb:s3://b/t.parquet?s3_secret_access_key=HIDDEN", "duckdb:t?token=HIDDEN&table=a"):
+        with pytest.raises(UsageFault, match=r"takes \?table=NAME") as caught:
+            engine_at((text,))
+        assert "HIDDEN" not in str(caught.value)
+
+
+def test_files_that_an_engine_reads_by_name() -> None:
+    assert named_files(("duckdb:a/*.parquet",)) == "a/*.parquet"
+    assert named_files((DUCK,)) is None
+    assert named_files(("a.parquet",)) is None
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,12 @@ import pytest
 import dpqr
 from dpqr.data.attribute import Attribute, Codes, Labels
 from dpqr.data.domain import Domain
+from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
+from dpqr.io.tables.counting import Counting
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
+from dpqr.io.tables.points import require_public
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table, column_types
 from dpqr.privacy.sealed import SealKey
@@ -128,3 +131,29 @@ def test_the_database_is_read_only(place) -> None:
     source = TableSource(paths=(f"duckdb:{place}/s.duckdb?query=SELECT sex, nextval('s') AS k FROM people",))
     with pytest.raises(DataError, match=r"DuckDB refuses it|the engine ended"):
         loaded(source)
+
+
+def test_points_are_no_files_that_the_engine_reads_and_no_engines_table(place) -> None:
+    private = TableSource(paths=(f"duckdb:{place}/*.parquet",))
+    with pytest.raises(UsageFault, match="is a file of the private table"):
+        require_public(TableSource(paths=(f"{place}/it's.parquet",)), private)
+    with pytest.raises(UsageFault, match="--points takes files"):
+        require_public(private, TableSource(paths=(f"{place}/t.csv",)))
+    require_public(TableSource(paths=(f"{place}/t.csv",)), private)
+
+
+def test_without_duckdb_one_line_says_what_to_install(place, monkeypatch) -> None:
+    monkeypatch.setattr("dpqr.io.engines.duckdb_table.find_spec", lambda _: None)
+    with pytest.raises(UsageFault, match=r"pip install 'dpqr\[duckdb\]'"):
+        TableSource(paths=(f"duckdb:{place}/t.duckdb?table=people",))
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_persons_are_counted_whole_in_several_passes(place, monkeypatch, groups) -> None:
+    """All rows of each person come in every pass; K of them are kept."""
+    monkeypatch.setattr("dpqr.io.engines.duckdb_table.person_groups", lambda rows, *_: groups if rows == 3000 else 99)
+    with duckdb.connect(str(place / "p.duckdb")) as made:
+        made.execute("CREATE OR REPLACE TABLE p AS SELECT 'f' AS sex, 0 AS k, i % 300 AS who FROM range(3000) t(i)")
+    engine = TableSource(paths=(f"duckdb:{place}/p.duckdb?table=p",)).engine
+    found = engine.count(Counting(domain=DOMAIN, unit=PrivacyUnit(column="who", rows=4)))
+    assert (found.units, found.dropped, int(found.counts.marginal(()))) == (300, 300 * 4, 300 * 4)
