@@ -21,8 +21,9 @@ from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
-from dpqr.privacy.events import Composition, PrivacyEvent, in_parallel
+from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.gate import Mechanism, measure
+from dpqr.privacy.parallel import in_parallel
 from dpqr.privacy.sealed import Private
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement

@@ -9,7 +9,7 @@ from dpqr.mechanisms.noisy_answers import LeftOut
 from dpqr.privacy.accountants.dominating_pairs import dominating_pair
 from dpqr.privacy.accountants.filters import PlanFilter, beside_other_runs
 from dpqr.privacy.accountants.known import PREDICTING
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon, pure_losses
+from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
 from dpqr.privacy.accountants.zcdp import total_rho
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.currency import currency
@@ -19,10 +19,9 @@ from dpqr.privacy.events import (
     ExponentialEvent,
     LeftOutEvent,
     PureSumEvent,
-    in_parallel,
-    one_after_another,
 )
 from dpqr.privacy.exact import ExactEvent
+from dpqr.privacy.parallel import in_parallel, one_after_another, pure_losses
 
 DELTA = Fraction(1, 10**6)
 

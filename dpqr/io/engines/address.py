@@ -41,12 +41,12 @@ class Address:
         """None for what names files: no scheme of an engine stands before its first colon. Raises: UsageFault, which
         repeats nothing of the address: people write credentials into such parameters."""
         scheme = text.partition(":")[0].lower()
-        if scheme not in ENGINES:
+        if scheme not in ENGINES or ":" not in text:
             return None
         found = _ADDRESS.fullmatch(text)
         if found is None:
             raise UsageFault(f"{scheme}: takes ?table=NAME or ?query=SELECT behind the place, and nothing else")
-        _, place, form, value = found.groups()
+        place, form, value = found.groups()[1:]
         if form is not None and not value.strip():
             raise UsageFault(f"{scheme}: ?{form}= is empty; name a {form}, for example {scheme}:PLACE?table=people")
         told = {} if form is None else {form: value}

@@ -19,7 +19,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -73,7 +73,7 @@ class SparkTable:
         person = asked.unit.column
         if person is not None:
             chosen = chosen.repartition(chosen[_quoted(person)])
-        parts = chosen.mapInArrow(partial(_counted, asked), _SCHEMA)
+        parts = chosen.mapInArrow(partial(_counted, replace(asked, workers=1)), _SCHEMA)
         if person is None and asked.last is None:
             parts = parts.groupBy("set", "cell").sum("n").withColumnRenamed("sum(n)", "n")
         return counted_again(parts.toArrow(), asked)

@@ -11,10 +11,10 @@ from typing import ClassVar
 from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.basic import total
 from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
-from dpqr.privacy.accountants.losses import Losses, larger_pure
 from dpqr.privacy.accountants.numerics import decimal, largest, sixty_digits, upward
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
+from dpqr.privacy.parallel import Losses, larger_pure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,11 @@ from typing import ClassVar
 from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.basic import total
 from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
-from dpqr.privacy.accountants.losses import larger, pure_losses
 from dpqr.privacy.accountants.numerics import ROOM, decimal, largest, lowest, sixty_digits, upper_tail
 from dpqr.privacy.accountants.zcdp import converted, largest_rho, total_rho
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, RoundedGaussianEvent
+from dpqr.privacy.parallel import larger, pure_losses
 
 MARGIN = Decimal("1e-35")
 LEAST = Decimal("1e-300")

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.filters import SumFilter, require_affordable, require_pure, weigh
-from dpqr.privacy.accountants.losses import Losses, larger_pure
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
+from dpqr.privacy.parallel import Losses, larger_pure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,9 +21,8 @@ from dpqr.privacy.events import (
     LeftOutEvent,
     PrivacyEvent,
     RoundedGaussianEvent,
-    in_parallel,
-    one_after_another,
 )
+from dpqr.privacy.parallel import in_parallel, one_after_another
 
 Kind = tuple[type[object], int, bool]
 """Type of a draw; the sensitivity, where the price of an epsilon depends on it, else 0; whether of left-out records."""

@@ -11,9 +11,10 @@ from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.analytic import most_rho, smallest
 from dpqr.privacy.accountants.filters import SumFilter, needs_delta, require_affordable, weigh
-from dpqr.privacy.accountants.losses import larger, squared_mu
+from dpqr.privacy.accountants.losses import squared_mu
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition, PrivacyEvent, one_after_another
+from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.parallel import larger, one_after_another
 
 UNIT = "mu^2"
 

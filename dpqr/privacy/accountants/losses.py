@@ -1,12 +1,11 @@
 """Losses: the price of one event in pure epsilon, in rho and in squared mu, one small function per event type.
 
 An event type without a function here has no price, and every accountant refuses it. `LeftOutEvent` has none by design:
-its price depends on the other draws of the run, so `larger` unwraps it before single draws are priced.
+its price depends on the other draws of the run, so `larger` (`parallel`) unwraps it before single draws are priced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
 
@@ -14,7 +13,6 @@ from dpqr.errors import BudgetRefused
 from dpqr.privacy.conversions import squared_mu_of_pure, squared_mu_of_ranged
 from dpqr.privacy.events import (
     AboveThresholdEvent,
-    Composition,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -25,11 +23,7 @@ from dpqr.privacy.events import (
     RhoSumEvent,
     RoundedGaussianEvent,
     SphericalLaplaceEvent,
-    in_parallel,
 )
-
-Losses = tuple[tuple[Fraction, int], ...]
-"""Pure epsilons with their counts."""
 
 
 @singledispatch
@@ -258,43 +252,6 @@ def _rho_sum_mu(event: RhoSumEvent) -> None:
 def _mu_sum_mu(event: MuSumEvent) -> Fraction:
     """Smith and Thakurta 2022; see `GaussianDP`."""
     return event.squared_mu
-
-
-def larger(events: Composition, price: Callable[[Composition], Fraction | None]) -> Fraction | None:
-    """Price one run: the larger price of its draws from kept and from left-out records (`in_parallel`).
-
-    Args:
-        price: of draws that all read the same records.
-
-    Returns:
-        None if either group has no price.
-    """
-    kept, left_out = in_parallel(events)
-    prices = [price(kept), *([price(left_out)] if left_out else [])]
-    known = [one for one in prices if one is not None]
-    return max(known) if len(known) == len(prices) else None
-
-
-def larger_pure(events: Composition, price: Callable[[Losses], Fraction]) -> Fraction | None:
-    """Price a run by its pure epsilons alone; None if any draw has no finite one.
-
-    Args:
-        events: of one run, draws from left-out records included.
-        price: of draws that all read the same records, from their pure epsilons.
-    """
-
-    def priced(draws: Composition) -> Fraction | None:
-        losses = pure_losses(draws)
-        return None if losses is None else price(losses)
-
-    return larger(events, priced)
-
-
-def pure_losses(events: Composition) -> Losses | None:
-    """Return the pure epsilon of every event with its count; None if any event has no finite one."""
-    losses = tuple((pure_epsilon(event), count) for event, count in events)
-    known = tuple((epsilon, count) for epsilon, count in losses if epsilon is not None)
-    return known if len(known) == len(losses) else None
 
 
 def _threshold_range(event: AboveThresholdEvent) -> Fraction:

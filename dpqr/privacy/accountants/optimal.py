@@ -12,10 +12,10 @@ from typing import ClassVar
 from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.advanced import advanced_epsilon
 from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
-from dpqr.privacy.accountants.losses import Losses, larger_pure
 from dpqr.privacy.accountants.numerics import ROOM, decimal, largest, log_factorial, lowest, sixty_digits
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
+from dpqr.privacy.parallel import Losses, larger_pure
 
 MOST_DRAWS = 10**7
 TRUNCATION = Decimal("1e-18")

@@ -23,10 +23,10 @@ from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.advanced import Advanced, advanced_epsilon
 from dpqr.privacy.accountants.dominating_pairs import LossLaw, Pair, PurePair, RangedPair, dominating_pair
 from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
-from dpqr.privacy.accountants.losses import larger, pure_losses
 from dpqr.privacy.accountants.numerics import ROOM, crossing, golden_section, lowest
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
+from dpqr.privacy.parallel import larger, pure_losses
 
 FINENESS = 10
 """Steps of the grid in the smallest epsilon; 5 would do."""

@@ -15,7 +15,8 @@ from dpqr.privacy.accountants.filters import SumFilter, needs_delta, require_aff
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.accountants.numerics import decimal, golden_section, largest, sixty_digits, upward
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition, in_parallel
+from dpqr.privacy.events import Composition
+from dpqr.privacy.parallel import in_parallel
 
 SEARCH_STEPS = 90
 LOG_ORDERS = (-45.0, 75.0)

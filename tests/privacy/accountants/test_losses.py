@@ -5,7 +5,7 @@ import mpmath
 import pytest
 
 from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.losses import concentrated_rho, larger, pure_epsilon, pure_losses
+from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
 from dpqr.privacy.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
@@ -16,6 +16,7 @@ from dpqr.privacy.events import (
     RhoSumEvent,
     RoundedGaussianEvent,
 )
+from dpqr.privacy.parallel import larger, pure_losses
 
 LAPLACE = DiscreteLaplaceEvent(sensitivity=3, scale=Fraction(12))
 GAUSSIAN = DiscreteGaussianEvent(squared_sensitivity=3, variance=Fraction(12))
