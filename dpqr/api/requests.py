@@ -64,7 +64,10 @@ def release_request(
 
 
 class Unwatched:
-    """Watches a run and says nothing."""
+    """Watches a run and says nothing.
+
+    >>> Unwatched().read(50)
+    """
 
     def read(self, percent: int) -> None:
         """Nothing."""

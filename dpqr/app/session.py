@@ -17,7 +17,9 @@ from dpqr.app.requests import LedgerRequest
 from dpqr.errors import DpqrError, LedgerError, UsageFault
 from dpqr.io.journal.ledger_journal import BEFORE, LedgerJournal, begun_journal, continued_journal, run_of
 from dpqr.io.journal.transcript_file import TranscriptFile, held
+from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.ledger.event_codec import decode_events
+from dpqr.io.ledger.sqlite_store import SqliteStore
 from dpqr.io.sessions.session_folder import SessionFolder
 from dpqr.privacy.accountant import FilterAccountant
 from dpqr.privacy.accountants.filters import EveryFilter
@@ -88,7 +90,7 @@ def begun(name: str, payer: LedgerRequest, bill: Bill) -> Iterator[Turn]:
     ledger.require_fit(
         payer.dataset, bill.events, unit=bill.unit, policy=bill.policy, pricing=bill.pricing, reason=bill.reason
     )
-    folder = SessionFolder(ledger=ledger.path, name=name)
+    folder = _folder(ledger, name)
     folder.make()
     with folder.turn(), held(folder.transcript) as file:
         paid = ledger.reserve(
@@ -115,7 +117,7 @@ def turn(name: str, payer: LedgerRequest) -> Iterator[Turn]:
         LedgerError: its transcript is not the one that the ledger knows.
     """
     ledger = configured_ledger(payer.ledger, payer.anchor)
-    folder = SessionFolder(ledger=ledger.path, name=name)
+    folder = _folder(ledger, name)
     with folder.turn(), held(folder.transcript) as file:
         reservation = run_of(file, ledger) if file.lines else None
         if reservation is None:
@@ -131,6 +133,16 @@ def turn(name: str, payer: LedgerRequest) -> Iterator[Turn]:
         numbers = tuple(run.guard.charge(draw.event) for draw in past)
         journal.number = journal.known
         yield Turn(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run, past=past, numbers=numbers)
+
+
+def _folder(ledger: ChainedLedger, name: str) -> SessionFolder:
+    """Beside the ledger's file. UsageFault: it lies on a server."""
+    if not isinstance(ledger.store, SqliteStore):
+        raise UsageFault(
+            f"--ledger {ledger.store.place}: a session keeps its secret beside a ledger's file, and a server has none\n"
+            "give the session a budget of its own in a file: --ledger FILE"
+        )
+    return SessionFolder(ledger=ledger.store.path, name=name)
 
 
 def _guard(folder: SessionFolder, paid: Reservation) -> EveryFilter:

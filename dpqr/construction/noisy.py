@@ -58,6 +58,9 @@ class Noisy:
     Without shares the last draw's interval would be no theorem: whether a draw is the last one may depend on its own
     noise. Where one draw alone has a share, the shown value is unbiased, given that the query was drawn; of the blocks
     of the opening that is so but for what the choice to draw them again owes to their first noise.
+
+    >>> Noisy(values=np.array([8.0]), deviation=np.array([1.0]), margin=np.array([2.0])).upper.tolist()
+    [10.0]
     """
 
     values: FloatArray

@@ -60,6 +60,10 @@ class Terms:
 
     surprises: how many are paid for. threshold, answer: the price of one epoch and of one noisy answer. margin: how far
     an answer may be from the expected one, in the largest change that one row makes to it, without being a surprise.
+
+    >>> terms = Terms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=9, questions=100)
+    >>> terms.epochs, terms.threshold.epsilon, terms.answer.epsilon
+    (10, Fraction(3, 40), Fraction(1, 36))
     """
 
     unit: PrivacyUnit
@@ -143,6 +147,28 @@ class Online:
 
     epochs, surprises: how many were paid so far. watches: thresholds that still admit comparisons, by side.
     beta: probability with which an interval may fail.
+
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.hypotheses.weighted_rows import WeightedRows
+    >>> from dpqr.noise.source import SeededNoise
+    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> from dpqr.privacy.budget import PrivacyBudget
+    >>> from dpqr.strategies.updates.row_weights import RowWeights
+    >>> from dpqr.workload.workload import Workload
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> sex = Domain((Attribute(name="sex", axis=Codes(2)),))
+    >>> women = QueryBlock(name="women", factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[1, 0]]))),))
+    >>> rows = WeightedRows(shape=(2,), codes=np.array([[0], [1]]), shares=np.array([0.5, 0.5]), total=8_000.0)
+    >>> session = Online(
+    ...     terms=Terms.within(Price(epsilon=Fraction(4)), PrivacyUnit(), surprises=2, questions=9),
+    ...     problem=Problem(domain=sex, workload=Workload((women,)), unit=PrivacyUnit()), hypothesis=rows,
+    ...     rule=RowWeights(start_rows=rows), data=Private(DenseHistogram(np.array([6_000, 2_000]))),
+    ...     accountant=Basic().filter(PrivacyBudget(Fraction(4))), noise=SeededNoise(1),
+    ... )
+    >>> session.open_watches()
+    >>> session.ask(women).free, session.ask(women).free
+    (False, True)
 
     Privacy:
         All that is drawn is charged to `accountant` before, as `AboveThreshold` and the answers' mechanism prove:

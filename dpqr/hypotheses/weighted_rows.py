@@ -21,6 +21,9 @@ class Tilt:
 
     places: of every row in the table, shape (rows,). wanted: the noisy answers, deviation: of their noise, both in
     records. logs: a row in place p has exp(logs[p]) times the weight that it would have without the table.
+
+    >>> Tilt(places=np.array([0, 1]), wanted=np.array([3.0, 5.0]), deviation=1.0, logs=np.zeros(2)).wanted.sum()
+    np.float64(8.0)
     """
 
     places: IntArray

@@ -115,38 +115,6 @@ class BlockScores:
         return np.array([times.numerator * (one - less) // times.denominator for times, one, less in known], np.int64)
 
 
-@final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SomeScores:
-    """The scores of some candidates only: what was measured is no candidate any more.
-
-    places: of these among all candidates.
-
-    Privacy:
-        Each score is that of `scores`, with its proof; the largest sensitivity is taken over these candidates alone.
-    """
-
-    scores: BlockScores
-    places: Sequence[int]
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def sensitivity(self, unit: PrivacyUnit) -> int:
-        return max(np.array(_moves(self.scores, unit), dtype=object)[list(self.places)], default=0)
-
-    def evaluate(self, counts: Counts) -> IntArray:
-        found: IntArray = self.scores.evaluate(counts)[list(self.places)]
-        return found
-
-
-@lru_cache(maxsize=1)
-def _moves(scores: BlockScores, unit: PrivacyUnit) -> tuple[int, ...]:
-    """The largest change of each score between neighbours."""
-    known = zip(scores.multipliers, scores.candidates, strict=True)
-    return tuple(math.ceil(times * sensitivity(group, Norm.L1, unit)) for times, group in known)
-
-
 def _answers(blocks: Sequence[QueryBlock], counts: Counts) -> IntArray:
     counts.prefetch([block.axes for block in blocks])
     answers: IntArray = np.concatenate([block.answer(counts) for block in blocks])

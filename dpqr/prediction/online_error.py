@@ -38,7 +38,7 @@ class OnlineError:
 
     >>> error = OnlineError(steps=Steps(), radius=0.5)
     >>> round(error.after(20_000), 3), error.after(10**6) < error.after(10**5)
-    (0.014, True)
+    (0.013, True)
     """
 
     steps: Steps

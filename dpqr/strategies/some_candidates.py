@@ -8,7 +8,7 @@ from typing import final
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import Hypothesis
-from dpqr.mechanisms.scores import SomeScores
+from dpqr.mechanisms.some_scores import SomeScores
 from dpqr.strategies.candidates import BlockCandidates, Candidate
 
 
@@ -17,7 +17,7 @@ from dpqr.strategies.candidates import BlockCandidates, Candidate
 class SomeCandidates:
     """Some of the blocks, those at `places`: each choice leaves one fewer, and the scores of all serve every choice.
 
-    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.workload.block import Factor, QueryBlock
     >>> blocks = tuple(QueryBlock(name=name, factors=(Factor.identity(0, 2),)) for name in "ab")
     >>> SomeCandidates(every=BlockCandidates(blocks=blocks), places=(1,))[0][0].name
     'b'
