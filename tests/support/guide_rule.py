@@ -3,7 +3,7 @@
 from support.guide_pages import topic
 
 EXTENDING = topic("extending").text
-RULE, TEST = topic("extending").all_of("python")
+RULE, TEST, ENGINE = topic("extending").all_of("python")
 
 
 def readme_rule():

@@ -15,7 +15,7 @@ from dpqr.data.packing import Packing
 
 _LEAST_PENDING = 2**15
 _NARROW = 2**31
-_PIECE = 2**15
+_PIECE = 2**16
 """Rows whose indices stay in the processor's cache. tests/benchmarks/counting.py"""
 _DENSE = 8
 """Cells a row up to which an array of all of them is added at once."""

@@ -32,7 +32,7 @@ SIZES = (packed(), packed(0), packed(4000, form={"row_group_size": 50}))
 GZIPPED = (usual(name="t.csv.gz"), usual(4000, name="t.csv.gz"))
 NONE_KEPT = (usual(), csv(*(row(number, sex="X") for number in range(ROWS))), csv())
 PARTS = tuple(Table(name="parts", parts=(usual(rows), usual(ROWS - rows))) for rows in (0, 1, ROWS))
-SEVERAL_PASSES = (("dpqr.io.tables.load.PEAK", 2**17),)
+SEVERAL_PASSES = (("dpqr.io.tables.counting.PEAK", 2**17),)
 OUT = ("--out", "out")
 FORMS = {
     "csv": OUT,

@@ -4,6 +4,7 @@ import json
 
 import pyarrow as pa
 import pytest
+from support.guide_rule import ENGINE
 
 import dpqr
 from dpqr.data.unit import PrivacyUnit
@@ -69,3 +70,11 @@ def test_a_missing_column_is_refused_before_anything_is_counted() -> None:
 
     with pytest.raises(DataError, match="lines has no column 'sex'"):
         dpqr.release(Other(), queries=QUERIES, eps="1")
+
+
+def test_the_engine_that_the_guide_prints_counts() -> None:
+    space: dict = {}
+    exec(compile(ENGINE, "extending.md", "exec"), space)
+    engine = space["Lines"]()
+    assert is_engine(engine)
+    assert loaded(engine).counts._unseal(SealKey()).marginal((0,)).tolist() == [1, 1]
