@@ -106,14 +106,14 @@ LONGEST_NOTE = 2000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def require_name(dataset: str) -> str:
+def require_name(name: str, *, what: str = "dataset") -> str:
     """The name itself. UsageFault for one that could be mistaken for another: two names are two budgets."""
-    if len(dataset) > LONGEST_NAME or not _NAME.fullmatch(dataset):
+    if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
         raise UsageFault(
-            f"dataset {dataset[:LONGEST_NAME]!r}: a name is made of ASCII letters, digits, '.', '_' and '-', begins "
+            f"{what} {name[:LONGEST_NAME]!r}: a name is made of ASCII letters, digits, '.', '_' and '-', begins "
             f"with a letter or digit and has at most {LONGEST_NAME} characters"
         )
-    return dataset
+    return name
 
 
 def require_text(text: str, *, what: str) -> str:
