@@ -95,7 +95,9 @@ class StatedSession:
         """Of the table that it was opened with. UsageFault: that was in memory."""
         stated = self.document["table"]
         if stated is None:
-            raise UsageFault(f"session {self.held.folder.name!r}: was opened with a table in memory; give it again as table=")
+            raise UsageFault(
+                f"session {self.held.folder.name!r}: was opened with a table in memory; give it again as table="
+            )
         source = TableSource(**{**stated, "paths": tuple(stated["paths"])})
         return Reading(source=source, limits=self.limits)
 

@@ -161,7 +161,9 @@ def test_an_older_secret_admits_nothing(place):
     assert len({line["draw"] for line in json.loads(secret.read_bytes())} - {line["draw"] for line in new}) >= 1
 
 
-@pytest.mark.parametrize("damage", ['{"a": 1}', "[1]", '[{"side": 1}]', '[{"side": [1], "draw": {}, "threshold": "3"}]'])
+@pytest.mark.parametrize(
+    "damage", ['{"a": 1}', "[1]", '[{"side": 1}]', '[{"side": [1], "draw": {}, "threshold": "3"}]']
+)
 def test_a_damaged_secret_is_a_lost_one(place, damage):
     opened(place)
     (folder(place).path / "secret").write_text(damage)

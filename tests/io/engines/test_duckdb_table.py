@@ -107,7 +107,11 @@ def test_columns_for_a_domain_file(place) -> None:
         ("t.duckdb?query=SELECT * FROM read_csv('{place}/t.csv')", DataError, "guesses from rows"),
         ("t.duckdb?query=SELECT * FROM '{place}/t.csv'", DataError, "guesses from rows"),
         ("t.duckdb?query=SELECT * FROM '{place}/t.csv' LIMIT 0", DataError, "guesses from rows"),
-        ("t.duckdb?query=SELECT * FROM people WHERE EXISTS (FROM '{place}/t.csv') AND false", DataError, "guesses from"),
+        (
+            "t.duckdb?query=SELECT * FROM people WHERE EXISTS (FROM '{place}/t.csv') AND false",
+            DataError,
+            "guesses from",
+        ),
         ("none.parquet", DataError, "check that the files are there and are Parquet"),
     ],
 )
