@@ -12,6 +12,11 @@ from dpqr.privacy.policy import Policy
 from dpqr.privacy.reason import Reason
 
 
+def of_place(error: LedgerError, place: object) -> LedgerError:
+    """The same of the ledger in this place; what another ledger has said, within a move, names that one already."""
+    return error if str(error).startswith("--ledger ") else LedgerError(f"--ledger {place}: {error}")
+
+
 def has_moved(place: str) -> LedgerError:
     """The ledger goes on elsewhere, and only there is anything paid."""
     return LedgerError(f"the ledger was moved to {place} and goes on there; name that with --ledger")
