@@ -61,6 +61,7 @@ class Opening:
 
 def planned_session(request: OpenRequest) -> Opening:
     """The session on paper; no data is opened. Raises: UsageFault, DocumentError, InfeasiblePlan."""
+    _require_repeatable(request.source)
     budget = PrivacyBudget.parse(request.plan.epsilon, request.plan.delta)
     name = charging(request.plan, request.payer) or ("basic" if budget.pure else "gdp")
     accountant = filter_of(name, budget)
@@ -86,6 +87,16 @@ def planned_session(request: OpenRequest) -> Opening:
     terms = Terms.within(rest, plan.problem.unit, surprises=_surprises(request), questions=request.questions)
     held = reading(request.source, request.limits, plan.problem.domain, request.payer)
     return Opening(request=asked, plan=plan, terms=terms, budget=budget, accountant=accountant, rest=rest, held=held)
+
+
+def _require_repeatable(source: TableSource) -> None:
+    """UsageFault: the next question could not read the table again, or not know it as the same."""
+    if not source.repeatable:
+        what = source.engine.name if source.engine else "standard input" if source.from_stdin else "a stream"
+        raise UsageFault(
+            f"{what}: every question reads the table again, and it must stay as it was\n"
+            "write it into a file, CSV or Parquet, and name that"
+        )
 
 
 def _surprises(request: OpenRequest) -> int:

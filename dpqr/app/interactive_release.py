@@ -97,7 +97,7 @@ def _answered(held: Turn, session: StatedSession) -> Any:
             asked, _ = questions_of({"queries": documents[number]}, session)
             rows[number] = {(each.place, each.row): each for each in asked}
         each = rows[number][line["block"], line["row"]]
-        title = each.block.name
+        title = " ".join(filter(None, [each.name, each.detail]))
         names[title] = names.get(title, 0) + 1
         unique = title if names[title] == 1 else f"{title} ({names[title]})"
         yield replace(each, block=replace(each.block, name=unique)), line

@@ -95,7 +95,9 @@ class StatedSession:
         """Of the table that it was opened with. UsageFault: that was in memory."""
         stated = self.document["table"]
         if stated is None:
-            raise UsageFault(f"session {self.held.folder.name!r}: was opened with a table in memory; give it again")
+            raise UsageFault(
+                f"session {self.held.folder.name!r}: was opened with a table in memory; give it again as table="
+            )
         source = TableSource(**{**stated, "paths": tuple(stated["paths"])})
         return Reading(source=source, limits=self.limits)
 
@@ -132,9 +134,7 @@ def stated_session(held: Turn) -> StatedSession:
 
 
 def absolute(source: TableSource) -> dict[str, Any]:
-    """A table in files, wherever the next process starts. UsageFault for standard input."""
-    if source.from_stdin:
-        raise UsageFault("- (standard input) cannot be read again for the next question; name a file")
+    """A table in files, wherever the next process starts."""
     paths = [os.path.abspath(path) for path in source.paths]
     return {"paths": paths, "delimiter": source.delimiter, "encoding": source.encoding}
 

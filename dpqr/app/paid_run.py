@@ -75,7 +75,7 @@ class PaidRun:
         self._forget()
         self.done = True
         raise DataError(
-            "--resume: the table is not the one that the release began with\n"
+            "the table is not the one that the release began with\n"
             "the run is closed and stays paid in full; a release of this table is a new one, paid anew"
         )
 

@@ -124,7 +124,7 @@ def ask_command(
     else:
         product("\n".join(answer_lines(found)))
     if any(each.answer.low is None or each.answer.high is None for each in found):
-        say("note: the surprises are spent: answers without an interval were not compared with the table")
+        say("note: no threshold is left for a side marked ?: there the answers were not compared with the table")
 
 
 @command.command("status")

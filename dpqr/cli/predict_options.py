@@ -38,7 +38,7 @@ _LEARNER = (
     _option(
         "--method",
         metavar="NAME",
-        help="logistic: output, objective; svm, quantile: rounded, exact; or descent, without lambda.",
+        help="logistic: output, objective; least-squares: output, moments; svm, quantile: rounded, exact; or descent.",
     ),
     _option("--tune", metavar="SHARE", help="Choose lambda with this share of the budget, for example 0.1."),
     _option("--tau", metavar="T", help="quantile: which. [default: 0.5]"),

@@ -20,7 +20,7 @@ def answer_lines(found: Iterable[Any]) -> Iterator[str]:
 
 def status_lines(found: Any) -> Iterator[str]:
     """What was paid, what was asked, and what is left."""
-    left = found.paid_surprises - found.surprises
+    left = found.paid_surprises - found.surprises if found.checked else 0
     yield f"Session    {found.name}, paid from the budget of {found.dataset!r}"
     yield f"Guarantee  {found.guarantee}"
     yield f"Asked      {counted(found.questions, 'question')}, {found.free:,} of them free"
@@ -30,4 +30,4 @@ def status_lines(found: Any) -> Iterator[str]:
         f"{found.reach:,} with probability 0.95"
     )
     if not found.checked:
-        yield "Note       the surprises are spent: further answers are not compared with the table"
+        yield "Note       all thresholds are spent or lost: further answers are not compared with the table"

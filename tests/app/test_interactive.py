@@ -78,6 +78,9 @@ def test_a_session_from_its_opening_to_its_release(place):
     assert len(finished.answers) == 6
     record = json.loads((place / "out" / "release.json").read_text())
     assert record["plan"]["schedule"]["name"] == "interactive"
+    names = [each.block.name for each in finished.answers]
+    assert names[0] == "where(age = 3 and job = 1)"
+    assert all(each.detail in name for each, name in zip(answers[1:], names[1:], strict=False))
     assert "threshold" not in json.dumps(record["transcript"])
     assert not folder(place).path.exists()
     assert 0 < spent(place) < 40
@@ -156,6 +159,26 @@ def test_an_older_secret_admits_nothing(place):
     asked(place, {"queries": [{"marginal": []}]})
     assert sum(entry.kind == "draw" for entry in ledger_in(place).entries()) > epochs
     assert len({line["draw"] for line in json.loads(secret.read_bytes())} - {line["draw"] for line in new}) >= 1
+
+
+@pytest.mark.parametrize(
+    "damage", ['{"a": 1}', "[1]", '[{"side": 1}]', '[{"side": [1], "draw": {}, "threshold": "3"}]']
+)
+def test_a_damaged_secret_is_a_lost_one(place, damage):
+    opened(place)
+    (folder(place).path / "secret").write_text(damage)
+    epochs = sum(entry.kind == "draw" for entry in ledger_in(place).entries())
+    assert status("desk", payer(place)).checked
+    asked(place, {"queries": [{"marginal": []}]})
+    assert sum(entry.kind == "draw" for entry in ledger_in(place).entries()) >= epochs + 2
+
+
+@pytest.mark.parametrize("address", ["-", "duckdb:t.duckdb?table=people"])
+def test_a_table_that_cannot_be_read_again_is_refused_before_it_is_paid(place, address):
+    pytest.importorskip("duckdb")
+    with pytest.raises(UsageFault, match="reads the table again"):
+        opened(place, source=TableSource(paths=(address,)))
+    assert spent(place) == 0
 
 
 def test_an_edited_transcript_is_refused(place):

@@ -304,6 +304,8 @@ def test_a_ledger_is_moved_and_names_its_new_place(lived, place):
     shown = run("show", "survey", "--ledger", place / "there.sqlite", "--json")
     assert json.loads(shown.stdout)[0]["dataset"] == "survey"
     assert run("verify", "--ledger", place / "there.sqlite").exit_code == 0
+    again = run("move", place / "elsewhere.sqlite", code=7).output
+    assert again.count("--ledger ") == 1  # which names the place once
 
 
 def test_roles_are_for_servers(lived):

@@ -65,6 +65,15 @@ def test_surprises_that_are_spent_are_said(counter):
     assert ("were not compared with the table" in done.err) == (not spent["checked"])
 
 
+def test_lost_thresholds_are_said_and_leave_no_surprise(counter):
+    """Two thresholds are paid for on opening, and --surprises 1 pays for no more."""
+    counter.run(*OPEN, "--eps", "40", "--surprises", "1")
+    (counter.path / "desk.sqlite.sessions/desk/secret").unlink()
+    found = counter.run("interactive", "status", "desk", *LEDGER).out
+    assert "0 of 1 are spent, 0 left" in found
+    assert "all thresholds are spent or lost" in found
+
+
 @pytest.mark.parametrize(
     ("more", "code", "said"),
     [

@@ -45,7 +45,8 @@ class Address:
             return None
         found = _ADDRESS.fullmatch(text)
         if found is None:
-            raise UsageFault(f"{scheme}: takes ?table=NAME or ?query=SELECT behind the place, and nothing else")
+            others = "; PGHOST, PGSSLMODE and such hold other options" if scheme.startswith("postgres") else ""
+            raise UsageFault(f"{scheme}: takes ?table=NAME or ?query=SELECT behind the place, and nothing else{others}")
         place, form, value = found.groups()[1:]
         if form is not None and not value.strip():
             raise UsageFault(f"{scheme}: ?{form}= is empty; name a {form}, for example {scheme}:PLACE?table=people")

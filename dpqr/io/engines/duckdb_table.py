@@ -29,7 +29,12 @@ _OWNED = (
     "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal "
     "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
 )
-_SETTINGS = ("TimeZone = 'UTC'", "preserve_insertion_order = false", "enable_progress_bar = false")
+_SETTINGS = (
+    "TimeZone = 'UTC'",
+    "preserve_insertion_order = false",
+    "enable_progress_bar = false",
+    "python_enable_replacements = false",  # no variable of this process is a table
+)
 
 
 @dataclass(slots=True)
@@ -106,6 +111,7 @@ class DuckTable:
             raise UsageFault(f"{self.name}: ?query= takes one SELECT, and nothing else")
         with self._opened() as connection:
             self._require_owned(connection)
+            connection.execute("PRAGMA disable_optimizer")  # else a scan of no row, LIMIT 0, is no part of the plan
             found = connection.sql(f"SELECT * FROM {self._relation}")
             if any(scan in found.explain().upper() for scan in _GUESSING):
                 raise DataError(
@@ -137,10 +143,9 @@ class DuckTable:
 
     def _explained(self, error: Exception) -> str:
         """By the class alone: the words may quote rows."""
-        return (
-            f"{self.name}: DuckDB refuses it with {type(error).__name__}\n"
-            "check that the file is a database that no other program writes to, and the table's or the query's names"
-        )
+        place = "the files are there and are Parquet" if self._of_parquet else "no other program writes to the database"
+        what = "" if self._of_parquet else ", and the names and the spelling of the table or the query"
+        return f"{self.name}: DuckDB refuses it with {type(error).__name__}\ncheck that {place}{what}"
 
 
 def _arrow_types(types: Iterable[Any]) -> Iterator[Any]:

@@ -37,7 +37,8 @@ _PLAIN = {
 }
 _TEXTS = {"text", "varchar", "bpchar", "name", "uuid", "numeric"}
 _OWNED = (
-    "SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = to_regclass(%s) "
+    "SELECT has_any_column_privilege(pg_class.oid, 'SELECT') FROM pg_class "
+    "JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = to_regclass(%s) "
     "AND relkind IN ('r', 'v', 'm', 'p', 'f') AND nspname NOT LIKE 'pg\\_%%' AND nspname <> 'information_schema'"
 )
 _BEGIN = (
@@ -103,7 +104,7 @@ class PostgresTable:
 
     @property
     def name(self) -> str:
-        return f"{self.address.scheme}:{self.address.place}"
+        return f"{self.address.scheme}:{self.address.place}".rstrip(":")
 
     @property
     def public(self) -> str:
@@ -164,8 +165,7 @@ class PostgresTable:
         with self._opened() as connection:
             if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
                 raise DataError(f"{self.name}: the database has no encoding (SQL_ASCII); its texts cannot be read")
-            if self.address.table and not connection.execute(_OWNED, (self._table,)).fetchall():
-                raise DataError(f"{self.name}: has no table or view {self.address.table!r}; check its name")
+            self._require_readable(connection)
             connection.pgconn.prepare(b"", f"SELECT * FROM {self._relation}".encode())
             found = connection.pgconn.describe_prepared(b"")
             if found.error_message:
@@ -177,6 +177,18 @@ class PostgresTable:
             return tuple(
                 Column(name=name, of=known[oid][0], listed=known[oid][1])
                 for name, oid in zip(names, types, strict=True)
+            )
+
+    def _require_readable(self, connection: Any) -> None:
+        """PostgreSQL's own tables hold row counts of others; without a grant a run would fail once it is paid."""
+        if not self.address.table:
+            return
+        found = connection.execute(_OWNED, (self._table,)).fetchall()
+        if not found:
+            raise DataError(f"{self.name}: has no table or view {self.address.table!r}; check its name")
+        if found == [(False,)]:
+            raise DataError(
+                f"{self.name}: this role may not read {self.address.table!r}; its owner grants SELECT on it"
             )
 
     @contextmanager

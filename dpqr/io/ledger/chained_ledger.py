@@ -23,7 +23,7 @@ from dpqr.io.ledger.chain import Anchor, Mark
 from dpqr.io.ledger.ledger_state import LedgerState
 from dpqr.io.ledger.location import ANCHOR, NO_ANCHOR
 from dpqr.io.ledger.record import Record, require_proofs, walked
-from dpqr.io.ledger.refusals import require_name, require_text
+from dpqr.io.ledger.refusals import has_moved, of_place, require_name, require_text
 from dpqr.io.ledger.session import NoLedger, Session, Store
 from dpqr.io.ledger.transaction import LastState, Transaction, resumed
 from dpqr.privacy.budget import PURE, Pricing
@@ -170,11 +170,11 @@ class ChainedLedger:
 
     def account(self, dataset: str) -> Account:
         """See `Ledger.account`."""
-        return self.walk().state.account(dataset)
+        return self._present().state.account(dataset)
 
     def accounts(self) -> tuple[Account, ...]:
         """All datasets, in the order in which they were opened."""
-        return self.walk().accounts
+        return self._present().accounts
 
     def events(self, dataset: str) -> Composition:
         """See `Ledger.events`."""
@@ -183,6 +183,13 @@ class ChainedLedger:
     def entries(self) -> tuple[Entry, ...]:
         """The whole record, chain and anchor checked."""
         return self.walk().entries
+
+    def _present(self) -> Record:
+        """LedgerError: the ledger goes on elsewhere, and what is left of a budget is known there only."""
+        found = self.walk()
+        if found.state.moved:
+            raise of_place(has_moved(found.state.moved), self.store.place)
+        return found
 
     def walk(self) -> Record:
         """Everything, from the first entry on: chain, anchor, rules, checkpoints."""

@@ -28,6 +28,7 @@ from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.ledger.addresses import WHERE_PASSWORDS_GO, Address
 from dpqr.io.ledger.chain import Mark
 from dpqr.io.ledger.postgres_schema import GRANTS, MIGRATIONS, VERSION
+from dpqr.io.ledger.refusals import of_place
 from dpqr.io.ledger.session import NoLedger, Session
 
 IDLE = 60
@@ -45,7 +46,7 @@ _IGNORED = "01007"
 _REASONS = {
     "55P03": "other jobs have held it for {wait:g} seconds, and nothing was spent; try again later",
     "42501": "this role of the database may not do that: jobs append, and opening budgets, policies, approvals, grants "
-    "and moves need the owner of the tables (`dpqr guide ledger`)",
+    "and moves need the owner of the tables; the owner admits a role for jobs with `dpqr budget grant ROLE`",
     "25006": "the server takes no writes (a standby?); name the primary",
     "23505": "another job has written the same entry, and nothing was spent; try again",
     "42704": "there is no such role; create it first, with CREATE ROLE",
@@ -214,7 +215,7 @@ class PostgresStore:
         except psycopg.Error as error:
             raise self._fault(error, wait) from None
         except LedgerError as error:
-            raise LedgerError(f"--ledger {self.place}: {error}") from None
+            raise of_place(error, self.place) from None
 
     def _fault(self, error: psycopg.Error, wait: float) -> LedgerError | UsageFault:
         code, said = error.sqlstate, f"--ledger {self.place}:"

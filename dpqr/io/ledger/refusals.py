@@ -12,6 +12,11 @@ from dpqr.privacy.policy import Policy
 from dpqr.privacy.reason import Reason
 
 
+def of_place(error: LedgerError, place: object) -> LedgerError:
+    """The same of the ledger in this place; what another ledger has said, within a move, names that one already."""
+    return error if str(error).startswith("--ledger ") else LedgerError(f"--ledger {place}: {error}")
+
+
 def has_moved(place: str) -> LedgerError:
     """The ledger goes on elsewhere, and only there is anything paid."""
     return LedgerError(f"the ledger was moved to {place} and goes on there; name that with --ledger")
@@ -106,14 +111,14 @@ LONGEST_NOTE = 2000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def require_name(dataset: str) -> str:
+def require_name(name: str, *, what: str = "dataset") -> str:
     """The name itself. UsageFault for one that could be mistaken for another: two names are two budgets."""
-    if len(dataset) > LONGEST_NAME or not _NAME.fullmatch(dataset):
+    if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
         raise UsageFault(
-            f"dataset {dataset[:LONGEST_NAME]!r}: a name is made of ASCII letters, digits, '.', '_' and '-', begins "
+            f"{what} {name[:LONGEST_NAME]!r}: a name is made of ASCII letters, digits, '.', '_' and '-', begins "
             f"with a letter or digit and has at most {LONGEST_NAME} characters"
         )
-    return dataset
+    return name
 
 
 def require_text(text: str, *, what: str) -> str:

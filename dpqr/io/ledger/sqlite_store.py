@@ -22,6 +22,7 @@ from typing import Any
 from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.ledger.chain import Mark
 from dpqr.io.ledger.location import create, require_location
+from dpqr.io.ledger.refusals import of_place
 from dpqr.io.ledger.session import NoLedger, Session
 
 TABLE = "CREATE TABLE entries (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, seal TEXT NOT NULL)"
@@ -136,7 +137,7 @@ class SqliteStore:
             reason = _reason(wait, getattr(error, "sqlite_errorcode", None))
             raise LedgerError(f"--ledger {self.path}: {reason}") from None
         except LedgerError as error:
-            raise LedgerError(f"--ledger {self.path}: {error}") from None
+            raise of_place(error, self.path) from None
 
 
 def _reason(wait: float, code: int | None) -> str:

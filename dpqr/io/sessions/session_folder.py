@@ -54,7 +54,7 @@ class SessionFolder:
     @property
     def path(self) -> Path:
         """Of the folder."""
-        return self.ledger.with_name(self.ledger.name + ENDING) / require_name(self.name)
+        return self.ledger.with_name(self.ledger.name + ENDING) / require_name(self.name, what="session")
 
     @property
     def transcript(self) -> Path:

@@ -40,6 +40,11 @@ def test_parameters_are_not_repeated() -> None:
         assert "HIDDEN" not in str(caught.value)
 
 
+def test_options_of_a_server_have_variables() -> None:
+    with pytest.raises(UsageFault, match="PGHOST"):
+        engine_at(("postgresql://u@/b?host=/tmp&table=t",))
+
+
 def test_files_that_an_engine_reads_by_name() -> None:
     assert named_files(("duckdb:a/*.parquet",)) == "a/*.parquet"
     assert named_files((DUCK,)) is None

@@ -3,6 +3,7 @@
 import json
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 import dpqr
@@ -105,6 +106,13 @@ def test_columns_for_a_domain_file(place) -> None:
         ("t.duckdb?query=SELECT sex, [k] AS k FROM people", DataError, "column 'k' has the type list"),
         ("t.duckdb?query=SELECT * FROM read_csv('{place}/t.csv')", DataError, "guesses from rows"),
         ("t.duckdb?query=SELECT * FROM '{place}/t.csv'", DataError, "guesses from rows"),
+        ("t.duckdb?query=SELECT * FROM '{place}/t.csv' LIMIT 0", DataError, "guesses from rows"),
+        (
+            "t.duckdb?query=SELECT * FROM people WHERE EXISTS (FROM '{place}/t.csv') AND false",
+            DataError,
+            "guesses from",
+        ),
+        ("none.parquet", DataError, "check that the files are there and are Parquet"),
     ],
 )
 def test_what_is_refused_before_anything_is_executed(place, what, kind, words) -> None:
@@ -122,6 +130,14 @@ def test_nothing_is_executed_before_the_count(place) -> None:
         load_table(source, DOMAIN, Limits())
     assert "ended with InvalidInputException" in str(caught.value)
     assert SECRET not in str(caught.value) + repr(caught.value.__context__) + repr(caught.value.__cause__)
+
+
+def test_variables_of_the_process_are_no_tables(place, monkeypatch) -> None:
+    """DuckDB's Python client would take a data frame of the calling module for a table."""
+    frame = pa.table({"sex": ["f"], "k": [0]})
+    monkeypatch.setattr("dpqr.io.engines.duckdb_table.planted", frame, raising=False)
+    with pytest.raises(DataError, match="DuckDB refuses it with CatalogException"):
+        check_table(TableSource(paths=("duckdb:?query=SELECT * FROM planted",)), DOMAIN, Limits())
 
 
 def test_the_database_is_read_only(place) -> None:

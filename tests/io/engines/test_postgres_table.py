@@ -72,6 +72,15 @@ def written(kind):
     return f"numeric({kind.precision}, {kind.scale})" if text.startswith("decimal") else TYPES[text]
 
 
+def test_a_role_without_a_grant_is_refused_before_anything_is_paid(place):
+    """PostgreSQL itself checks grants when a statement is executed."""
+    server, address = place
+    server.execute("CREATE ROLE outsider LOGIN")
+    engine = engine_at((f"{address.replace('owner@', 'outsider@')}?table=people",))
+    with pytest.raises(DataError, match="this role may not read 'people'"):
+        _ = engine.names
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [100, 10**6])
 def test_the_conformance_kit(place, rows):

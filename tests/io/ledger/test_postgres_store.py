@@ -213,7 +213,7 @@ class TestRoles:
         if not server.execute("SELECT 1 FROM pg_roles WHERE rolname = 'stranger'"):
             server.execute("CREATE ROLE stranger LOGIN")
         for use in (as_role(server, ledger, "stranger").accounts, as_role(server, ledger, "stranger").verify):
-            with pytest.raises(LedgerError, match="may not do that"):
+            with pytest.raises(LedgerError, match=r"may not do that.*dpqr budget grant ROLE"):
                 use()
 
     def test_a_role_that_is_not_there_is_named_so(self, ledger):
@@ -370,7 +370,7 @@ def test_the_commands_of_the_guide(server, tmp_path, monkeypatch):
         done = CliRunner().invoke(main, shlex.split(line)[1:])
         assert done.exit_code == 0, (line, done.output)
     shown = CliRunner().invoke(main, ["budget", "show", "--ledger", "copy.sqlite"])
-    assert "epsilon 1 in 1 reservation" in shown.output
+    assert re.search(r"epsilon (1|0\.995) in 1 reservation", shown.output)  # the less where no errors were bought
     server.execute("DROP SCHEMA guide CASCADE")
 
 

@@ -34,7 +34,7 @@ def test_only_its_owner_reads_it_and_secrets_are_of_one_size(folder):
 def test_names_are_taken_once_and_may_not_leave_the_place(folder):
     with pytest.raises(AlreadyThere, match="'desk'"):
         folder.make()
-    with pytest.raises(UsageFault):
+    with pytest.raises(UsageFault, match=r"session '../desk': a name"):
         SessionFolder(ledger=folder.ledger, name="../desk").make()
 
 
