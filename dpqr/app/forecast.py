@@ -270,7 +270,7 @@ def _earlier(directory: str, request: ForecastRequest, domain: Domain, limits: L
 def _missing(
     name: str, request: ForecastRequest, domain: Domain, announced: Callable[[str], None]
 ) -> tuple[MissingError | None, str]:
-    """What an earlier release's rows leave out, by a simulation at its own epsilon and n, and words; None: not known."""
+    """What an earlier release's rows leave out, by a simulation at its own epsilon and n, and a sentence of it."""
     record = read_release(name).record
     epsilon = published_epsilon(record) or "1"
     table = _earlier(name, replace(request, n=None), domain, request.release.limits)

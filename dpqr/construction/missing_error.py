@@ -60,9 +60,9 @@ class MissingError:
     def words(self, name: str) -> str:
         """name: of the earlier release."""
         return (
-            f"{name} had an L1 error of {self.observed:.3g} n by the errors that it has bought, and {self.simulated:.3g} n "
-            f"by simulation; the part that noise does not explain, {self.excess.mean:.3g} n, is what its rows leave out, "
-            "and counts here"
+            f"{name} had an L1 error of {self.observed:.3g} n by the errors that it has bought, and "
+            f"{self.simulated:.3g} n by simulation; the part that noise does not explain, {self.excess.mean:.3g} n, is "
+            "what its rows leave out, and counts here"
         )
 
     def at(self, precision: float) -> Expected:
