@@ -16,9 +16,10 @@ from dpqr.app.planning import WITHOUT_N, fraction
 from dpqr.app.rehearse import ROWS
 from dpqr.app.release import dry_run, planned
 from dpqr.app.requests import ReleaseRequest
-from dpqr.construction.forecast import Forecast, forecast, planned_runs
+from dpqr.construction.forecast import Forecast, closed_form, forecast, planned_runs
 from dpqr.construction.goal import Goal, smallest_epsilon
 from dpqr.construction.likely import likely_words
+from dpqr.construction.missing_error import UNKNOWN, MissingError
 from dpqr.construction.public_tables import PublicTable, made_up_tables
 from dpqr.construction.resources import Resources, loop_seconds
 from dpqr.data.domain import Domain
@@ -26,6 +27,7 @@ from dpqr.data.unit import Neighbours
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.evaluation import public_cells
 from dpqr.io.outputs.document_parts import domain_part
+from dpqr.io.outputs.observed_error import observed_error, published_epsilon
 from dpqr.io.outputs.plan_document import plan_document
 from dpqr.io.outputs.read_release import read_release
 from dpqr.io.tables.limits import Limits
@@ -119,10 +121,18 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
         raise UsageFault("--runs 1: one simulated release shows no spread, so no confidence; state 2 or more")
     seconds = max(1.0, runs * loop_seconds(first))
 
+    def announced(words: str) -> None:
+        begun(f"{words}: {counted(runs, 'simulated release')}, about {seconds_words(seconds)} of one processor")
+
+    missing = None
+    if request.like is not None and closed_form(first) is None:
+        missing, note = _missing(request.like, request, first.problem.domain, announced)
+        notes = (*notes, note)
+
     def made(epsilon: str) -> Forecast:
-        simulated = counted(runs, "simulated release")
-        begun(f"forecasting epsilon {epsilon}: {simulated}, about {seconds_words(seconds)} of one processor")
-        return forecast(planned(_at(request, epsilon)), tables, request.runs)
+        announced(f"forecasting epsilon {epsilon}")
+        found = forecast(planned(_at(request, epsilon)), tables, request.runs)
+        return found if missing is None else missing.added(found)
 
     if goal is None:
         points = [_point(request, made(epsilon), epsilon) for epsilon in request.epsilons]
@@ -234,12 +244,11 @@ def _tables(request: ForecastRequest, problem: Problem) -> tuple[Sequence[Public
     limits, domain = request.release.limits, problem.domain
     if request.proxy is not None:
         name = ", ".join(request.proxy.paths) if request.proxy.frame is None else "the proxy"
-        table = _loaded(name, request.proxy, domain, request, limits, 1.0)
+        table = _loaded(name, request.proxy, domain, request, limits, None)
         return (table,), (PROXY.format(name=name),)
     if request.like is not None:
-        return (_earlier(request.like, request, domain, limits),), (
-            f"simulated on the synthetic rows of {request.like}",
-        )
+        table = _earlier(request.like, request, domain, limits)
+        return (table,), (f"simulated on the synthetic rows of {request.like}",)
     stated = request.n or problem.n or problem.declared or domain.facts.records
     notes = (MADE_UP,) if stated else (ASSUMED.format(records=ROWS), MADE_UP)
     return made_up_tables(domain, stated or ROWS, problem.seed), notes
@@ -258,13 +267,34 @@ def _earlier(directory: str, request: ForecastRequest, domain: Domain, limits: L
     return _loaded(directory, source, as_written(domain, titled=titled), request, limits, records)
 
 
+def _missing(
+    name: str, request: ForecastRequest, domain: Domain, announced: Callable[[str], None]
+) -> tuple[MissingError | None, str]:
+    """What an earlier release's rows leave out, by a simulation at its own epsilon and n, and words; None: not known."""
+    record = read_release(name).record
+    epsilon = published_epsilon(record) or "1"
+    table = _earlier(name, replace(request, n=None), domain, request.release.limits)
+    plan = planned(_at(replace(request, n=table.records), epsilon))
+    observed = observed_error(record, plan, table.records)
+    if observed is None:
+        return None, UNKNOWN.format(name=name)
+    announced(f"comparing {name} with its own rows, epsilon {epsilon}")
+    missing = MissingError.of(observed, forecast(plan, (table,), request.runs))
+    return missing, missing.words(name)
+
+
 def _loaded(
-    name: str, source: TableSource, domain: Domain, request: ForecastRequest, limits: Limits, each: float
+    name: str, source: TableSource, domain: Domain, request: ForecastRequest, limits: Limits, each: float | None
 ) -> PublicTable:
-    """A public table, with as many records as were stated, or as it has; each: records that a row stands for."""
+    """A public table, with as many records as were stated, or as it has.
+
+    each: records that a row of a model, which varies less and is drawn again, stands for; None: rows are records.
+    """
     check_table(source, domain, limits)
     cells, counts = public_cells(load_table(source, domain, limits).counts)
-    records = request.n or round(float(counts.sum()) * each)
     if not len(counts):
         raise UsageFault(f"{name}: holds no row that the domain keeps, so nothing can be simulated on it")
+    held = int(counts.sum())
+    as_it_is = each is None and request.n in (None, held)
+    records = None if as_it_is else request.n or round(held * (each or 1))
     return PublicTable.resampled(name, domain.shape, cells, counts, records, request.release.plan.seed)

@@ -62,7 +62,7 @@ def read_documents(
 
 
 def plan_release(request: PlanRequest, document: QueriesDocument | None = None) -> Plan:
-    """The plan of least noise that the request allows. Raises: UsageFault, DocumentError, InfeasiblePlan.
+    """The plan of least expected error that the request allows. Raises: UsageFault, DocumentError, InfeasiblePlan.
 
     document: what the queries file says, where it was read already.
     """

@@ -10,7 +10,7 @@ from dpqr.app.bill import Bill, require_affordable
 from dpqr.app.paid_run import PaidRun, paid_run
 from dpqr.app.predict_draws import drawn
 from dpqr.app.predict_planning import settled_prediction, wanted_prediction
-from dpqr.app.reading import Reading, count_column, reading
+from dpqr.app.reading import Reading, charging, count_column, reading
 from dpqr.app.rehearse import rehearsed_examples, rehearsed_rows
 from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.data.arrays import AnyArray, FloatArray
@@ -146,8 +146,9 @@ def released_table(release: PredictionRelease) -> Tidy:
 def _wanted(request: PredictionRequest) -> tuple[PlannerInput, AnyArray | None]:
     """What the plan is made for, and the points' codes; None where there are none to read."""
     codes = _points(request)
-    counts = count_column(request.table, request.payer)
-    return wanted_prediction(replace(request.plan, counts=counts), None if codes is None else len(codes)), codes
+    counts, accountant = count_column(request.table, request.payer), charging(request.plan, request.payer)
+    asked = replace(request.plan, counts=counts, accountant=accountant)
+    return wanted_prediction(asked, None if codes is None else len(codes)), codes
 
 
 def _held(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, Reading]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dpqr.app.budget import configured_ledger
-from dpqr.app.requests import LedgerRequest, PlanRequest
+from dpqr.app.requests import LedgerRequest, PlanRequest, PredictionPlanRequest
 from dpqr.data.attribute import Rule
 from dpqr.data.domain import Domain, failing_attributes
 from dpqr.errors import BudgetRefused
@@ -96,7 +96,7 @@ def count_column(source: TableSource, payer: LedgerRequest | None) -> str | None
     return _policy(payer).counts
 
 
-def charging(request: PlanRequest, payer: LedgerRequest | None) -> str | None:
+def charging(request: PlanRequest | PredictionPlanRequest, payer: LedgerRequest | None) -> str | None:
     """The accountant that the request names; else the one of a budget that adds up rho or mu^2, for a plan of another
     may cost more there than one of its own for the same epsilon and delta."""
     if payer is None or request.accountant or PrivacyBudget.parse(request.epsilon, request.delta).pure:

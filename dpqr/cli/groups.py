@@ -151,10 +151,10 @@ def strategies(command: Decorated) -> Decorated:
     return added(
         gathered(Strategies, "strategies")(command),
         role("--schedule", default="auto", show_default=True, help="How the budget is cut."),
-        role("--distinguisher", help="How to choose what to measure. [default: least noise]"),
-        role("--check", help="The noise of measurements. [default: least noise]"),
+        role("--distinguisher", help="How to choose what to measure. [default: least error]"),
+        role("--check", help="The noise of measurements. [default: least error]"),
         role("--update", help=f"How the hypothesis learns. [default: {rule}; strategy: least-squares]"),
-        role("--accountant", help="The composition theorem. [default: least noise]"),
+        role("--accountant", help="The composition theorem. [default: least error]"),
         option("--rounds", metavar="N", type=count, help="rounds: how many. [default: by epsilon and queries]"),
         option("--opening/--no-opening", default=None, help="rounds: first measure all one-way marginals, or not."),
         option(

@@ -132,12 +132,12 @@ class Learner:
     learner: str
     positive: str | None
     penalty: str | None
-    method: str | None
-    slots: str | None
-    radius: str | None
     smoothness: str | None
+    radius: str | None
+    method: str | None
     tune: str | None
     tau: str | None
+    slots: str | None
     theta: str | None
     t0: int | None
     releases: int | None

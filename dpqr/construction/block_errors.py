@@ -48,6 +48,19 @@ class NoisyError:
     deviation: float
     blocks: int
 
+    @classmethod
+    def of(cls, block: QueryBlock, each: int, value: int, deviation: float, blocks: int) -> NoisyError:
+        """Of one block of a group, from the group's released integer and the deviation of its noise.
+
+        each: the block's `error_unit`. Unbiased, but for what the floor in `GroupErrors` takes: its mean is added.
+        """
+        scale = float(block.scale) / FINENESS
+        return cls(
+            value=scale * (each * value / blocks + (each - 1) / 2),
+            deviation=scale * each * deviation / blocks,
+            blocks=blocks,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ErrorDraw:
@@ -84,18 +97,13 @@ class BlockErrors:
 
     @cached_property
     def by_name(self) -> dict[str, NoisyError]:
-        """The noisy error of every block that was looked at; it may be negative. Unbiased, but for what the floor in
-        `GroupErrors` takes: its mean is added."""
+        """The noisy error of every block that was looked at; it may be negative."""
         errors, deviation = self.sums.errors, self.sums.law.deviation
         found = {}
         for group, value in zip(errors.groups, self.sums.values, strict=True):
             for block in group:
-                each, scale = error_unit(block, errors.unit), float(block.scale) / FINENESS
-                found[block.name] = NoisyError(
-                    value=scale * (each * int(value) / len(group) + (each - 1) / 2),
-                    deviation=scale * each * deviation / len(group),
-                    blocks=len(group),
-                )
+                each = error_unit(block, errors.unit)
+                found[block.name] = NoisyError.of(block, each, int(value), deviation, len(group))
         return found
 
 

@@ -58,14 +58,14 @@ class PublicTable:
 
     @classmethod
     def resampled(
-        cls, name: str, shape: tuple[int, ...], cells: AnyArray, counts: IntArray, records: int, seed: int
+        cls, name: str, shape: tuple[int, ...], cells: AnyArray, counts: IntArray, records: int | None, seed: int
     ) -> PublicTable:
-        """So many records, drawn with replacement from those of a table; that table where it holds as many.
+        """So many records, drawn with replacement from those of a table; None: that table.
 
         Args:
             cells, counts: occupied cells, shape (cells, attributes), and their counts.
         """
-        if records != counts.sum() and len(counts):
+        if records is not None and len(counts):
             counts = public_generator(seed).multinomial(records, counts / counts.sum())
         kept = counts > 0
         return cls(name=name, records=int(counts.sum()), counts=_histogram(shape, cells[kept], counts[kept]))

@@ -104,7 +104,7 @@ def choice_words(plan: Plan) -> str:
         return "the one theorem that holds without a delta"
     given = " and ".join(f"--{role}" for role in sorted(plan.asked))
     allowed = f"of those that go with {given}" if given else "of those allowed"
-    return f"{allowed}, the one whose plan has the least noise"
+    return f"{allowed}, the one whose plan is expected to err least"
 
 
 def ledger_words(release: Release) -> str:

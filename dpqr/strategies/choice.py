@@ -1,6 +1,6 @@
 """Guard: what stands between a run and its data, as its schedule and its accountant allow.
 
-Choice: among the combinations that are valid for a schedule and a budget, the plan that buys the least noise.
+Choice: among the combinations that are valid for a schedule and a budget, the plan that is expected to err least.
 
 What is compared is public (noise scales), so the choice costs nothing; it is made once, before any data, and one
 accountant then charges the whole run.

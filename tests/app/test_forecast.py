@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from support.command_desk import DOMAIN, QUERIES
 
 from dpqr.app.forecast import ForecastRequest, GoalRequest, epsilons, forecast_releases, outlook_document
 from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
+from dpqr.construction.public_tables import PublicTable
 from dpqr.errors import BudgetRefused, DataError, DocumentError, UsageFault
 from dpqr.io.tables.source import STDIN, TableSource
 
@@ -52,6 +55,49 @@ def test_an_earlier_release_is_simulated_on_by_its_synthetic_rows(desk):
     desk.write(q__json={**QUERIES, "domain": other, "queries": [{"marginal": ["sex"]}]})
     with pytest.raises(DocumentError, match="--like earlier: was released over another domain"):
         found(like="earlier")
+
+
+ROUNDS = {"schedule": "rounds", "rounds": 1}
+
+
+@pytest.fixture
+def earlier(desk):
+    """The record of a release that has left out two of three pairs, and has bought their errors."""
+    desk.write(q__json={**QUERIES, "queries": [{"marginals": [["sex", "age"], ["sex", "income"], ["age", "income"]]}]})
+    rounds = ("--schedule", "rounds", "--rounds", "1")
+    assert desk.release(*rounds, "--out", "earlier", "--synthetic", "rows", eps="50").code == 0
+    return Path("earlier/release.json")
+
+
+def test_what_the_rows_of_an_earlier_release_leave_out_counts(earlier):
+    record = json.loads(earlier.read_text())
+    (draw,) = record["errors"]["draws"]
+    draw["values"] = [value + record["errors"]["fineness"] * 10_000 for value in draw["values"]]
+    earlier.write_text(json.dumps(record))
+    said = []
+    outlook = forecast_releases(asked(like="earlier", plan=ROUNDS), said.append)
+    assert outlook.points[0].forecast.over_n.mean > 100
+    assert "earlier had an L1 error of " in outlook.notes[-1]
+    assert said[0] == "comparing earlier with its own rows, epsilon 50: 1 simulated release, about 1 s of one processor"
+
+
+def test_the_rows_of_an_earlier_release_are_drawn_again(earlier, monkeypatch):
+    drawn = []
+    resampled = PublicTable.resampled
+    monkeypatch.setattr(PublicTable, "resampled", lambda *given: drawn.append(given[4]) or resampled(*given))
+    found(like="earlier")
+    found(proxy=PROXY)
+    assert None not in drawn[:-1]
+    assert drawn[-1] is None
+
+
+def test_an_earlier_release_by_another_plan_cannot_say_what_its_rows_leave_out(earlier):
+    said = []
+    outlook = forecast_releases(asked(like="earlier", plan={**ROUNDS, "rounds": 2}), said.append)
+    assert "the forecast may be too low" in outlook.notes[-1]
+    assert len(said) == 1
+    fixed = found(like="earlier", plan={"schedule": "strategy"})
+    assert fixed.notes == ("simulated on the synthetic rows of earlier",)
 
 
 def test_an_earlier_release_without_rows_is_refused(desk):

@@ -1,7 +1,7 @@
 """The forecast of errors beside measured ones, and the inverse: a line a table, epsilon and public table.
 
 python tests/benchmarks/forecast.py [--tables NAME ...] [--eps 0.1 1 10] [--runs N] [--adult FOLDER]
-    [--inverse | --made-up set|report [--count 20]]
+    [--bases like ...] [--inverse | --made-up set|report [--count 20]]
 
 Error: mean over the marginals of the L1 error over n. Half of a table's rows is released, the other half is its proxy.
 Fixed: `--schedule strategy`, a closed form. Otherwise `--schedule auto`, forecast from made-up tables (none), from the
@@ -21,7 +21,7 @@ import argparse
 import math
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -120,11 +120,18 @@ def halves(task: Task) -> tuple[Task, Task]:
 
 
 SCHEDULES = (("strategy", ("fixed",)), ("auto", ("none", "proxy", "like")))
+INVERSES = (SCHEDULES[0], ("auto", ("self", *SCHEDULES[1][1])))
+Schedules = Sequence[tuple[str, tuple[str, ...]]]
 
 
-def compared(case: Case, epsilon: str, runs: int) -> Iterator[tuple[str, float]]:
+def only(schedules: Schedules, wanted: list[str] | None) -> Schedules:
+    kept = [(schedule, tuple(one for one in bases if not wanted or one in wanted)) for schedule, bases in schedules]
+    return [(schedule, bases) for schedule, bases in kept if bases]
+
+
+def compared(case: Case, epsilon: str, runs: int, schedules: Schedules) -> Iterator[tuple[str, float]]:
     """Forecast over measured, by what the forecast rests on; a line each."""
-    for schedule, bases in SCHEDULES:
+    for schedule, bases in schedules:
         true = float(case.measured(schedule, epsilon, runs).mean())
         for basis in bases:
             found = forecast_releases(case.asked(schedule, basis, epsilons=(epsilon,))).points[0].forecast
@@ -135,9 +142,9 @@ def compared(case: Case, epsilon: str, runs: int) -> Iterator[tuple[str, float]]
                 yield basis, found.over_n.mean / true
 
 
-def inverted(case: Case, needed: str, runs: int | None) -> Iterator[tuple[str, float, float]]:
+def inverted(case: Case, needed: str, runs: int | None, schedules: Schedules) -> Iterator[tuple[str, float, float]]:
     """Epsilon that was found over the one that was needed, and the share of ten runs that kept the goal."""
-    for schedule, bases in (SCHEDULES[0], ("auto", ("self", *SCHEDULES[1][1]))):
+    for schedule, bases in schedules:
         true = case.measured(schedule, needed, 40)
         most = float(np.quantile(true, CONFIDENCE))
         for basis in bases:
@@ -187,6 +194,7 @@ def main() -> None:
     parser.add_argument("--eps", nargs="+")
     parser.add_argument("--runs", type=int)
     parser.add_argument("--adult", type=Path)
+    parser.add_argument("--bases", nargs="+", help="of forecasts; all, unless stated")
     parser.add_argument("--inverse", action="store_true")
     parser.add_argument("--made-up", choices=("set", "report"))
     parser.add_argument("--count", type=int, default=20)
@@ -207,8 +215,10 @@ def lines(name: str, given: argparse.Namespace) -> Iterator[tuple[str, *tuple[fl
     with tempfile.TemporaryDirectory() as folder:
         case = Case(name, given.adult, Path(folder))
         for epsilon in given.eps or (GOALS if given.inverse else EPSILONS):
-            found = inverted(case, epsilon, given.runs) if given.inverse else compared(case, epsilon, given.runs or 3)
-            yield from found
+            if given.inverse:
+                yield from inverted(case, epsilon, given.runs, only(INVERSES, given.bases))
+            else:
+                yield from compared(case, epsilon, given.runs or 3, only(SCHEDULES, given.bases))
 
 
 def summary(ratios: list[float]) -> str:

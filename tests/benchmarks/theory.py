@@ -183,7 +183,7 @@ def table(asked: ReleaseRequest, plan: Plan) -> Counts:
     """The public counts."""
     problem = plan.problem
     cells, counts = public_cells(load_table(asked.source, problem.domain, Limits()).counts)
-    return PublicTable.resampled("table", problem.domain.shape, cells, counts, int(counts.sum()), 0).counts
+    return PublicTable.resampled("table", problem.domain.shape, cells, counts, None, 0).counts
 
 
 def furthest(hypothesis: Hypothesis, blocks: tuple[QueryBlock, ...], truth: list[np.ndarray]) -> float:

@@ -47,6 +47,8 @@ LEDGER = {
     "verify": "verify",
     "export": "export",
     "anchor": "renew_anchor",
+    "move": "move",
+    "grant": "grant",
 }
 """Methods of the ledger, by the command that calls them."""
 THROUGH = {"show": "dpqr.app.show", "budget": "dpqr.cli.budget_options"}

@@ -87,11 +87,11 @@ def test_every_phase_is_priced_at_the_plans_own_delta():
         ({"accountant"}, None, "asked for by --accountant"),
         (set(), None, "the one theorem that holds without a delta"),
         ({"check"}, None, "the one theorem that holds without a delta"),
-        (set(), "1e-9", "of those allowed, the one whose plan has the least noise"),
+        (set(), "1e-9", "of those allowed, the one whose plan is expected to err least"),
         (
             {"distinguisher", "check"},
             "1e-9",
-            "of those that go with --check and --distinguisher, the one whose plan has the least noise",
+            "of those that go with --check and --distinguisher, the one whose plan is expected to err least",
         ),
     ],
 )

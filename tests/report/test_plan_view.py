@@ -45,7 +45,7 @@ Accuracy    alpha = 0.05 of the records, beta = 0.05: except with probability be
             T0 = 26,616 rounds at most, all of them in the guarantee wherever the loop stops
 Noise       typically 23.4 on a measured answer (standard deviation, in records)
 Error       depends on the table: `dpqr plan` forecasts it by simulation
-Accountant  zcdp: of those that go with --check, the one whose plan has the least noise
+Accountant  zcdp: of those that go with --check, the one whose plan is expected to err least
             Draws that are rho_i-zCDP each are (sum of rho_i)-zCDP together (Bun and Steinke 2016,
             Lemma 1.7); also as a filter.
             it proves eps 0.5 for this plan, within the budget's eps 0.5

@@ -42,8 +42,8 @@ Stop test    costs nothing of its own: it compares what the measurements release
 Total        basic: does not cover this run
              zcdp: eps 0.3334 (charged) [selection 0.1, measurement 0.3]
              figures in brackets: each phase by itself; only those of basic add up to the total
-Charged      by zcdp: of those that go with --check, the one whose plan has the least noise; the
-             others are shown for comparison
+Charged      by zcdp: of those that go with --check, the one whose plan is expected to err least;
+             the others are shown for comparison
 Accuracy     Certificate: with probability at least 0.95, over the noise of this run, none of the 19
              estimates is off by more than 198.005 records (0.04951 of the declared n).
 """

@@ -23,15 +23,14 @@ figures = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)
 
 WHOLE, EXACT, OPTIONAL = (st.integers(1, 10**20), figures, st.none() | st.integers(1, 10**20))
 PARAMETERS = {int: WHOLE, Fraction: EXACT, int | None: OPTIONAL}
-NAMED = {"directions": st.sampled_from((1, 2))}
+OWN = {"directions": st.sampled_from((1, 2))}
 
 
 @st.composite
 def events(draw):
     made = draw(st.sampled_from(get_args(Draw)))
     hints = get_type_hints(made)
-    asked = {field.name: NAMED.get(field.name, PARAMETERS[hints[field.name]]) for field in fields(made)}
-    event = made(**{name: draw(found) for name, found in asked.items()})
+    event = made(**{field.name: draw(OWN.get(field.name, PARAMETERS[hints[field.name]])) for field in fields(made)})
     return LeftOutEvent(event=event) if draw(st.booleans()) else event
 
 

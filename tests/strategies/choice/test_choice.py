@@ -1,4 +1,4 @@
-"""The plan of least noise: what is compared, what is refused, and that nothing valid is passed over."""
+"""The plan of least expected error: what is compared, what is refused, and that nothing valid is passed over."""
 
 from __future__ import annotations
 

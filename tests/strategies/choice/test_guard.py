@@ -30,7 +30,13 @@ class Annealed:
 
     def plan(self, problem, budget, roles):
         return SimpleNamespace(
-            roles=roles, schedule=self, budget=budget, events=((DRAW, 3),), epsilon=Fraction(1), noise=1.0
+            roles=roles,
+            schedule=self,
+            budget=budget,
+            events=((DRAW, 3),),
+            epsilon=Fraction(1),
+            noise=1.0,
+            expected=None,
         )
 
 

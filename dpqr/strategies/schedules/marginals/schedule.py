@@ -28,6 +28,7 @@ from dpqr.strategies.schedules.marginals.states import Counting, MarginalsState,
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.schedules.marginals.ways import (
     NOTES,
+    NOUNS,
     Outlook,
     Way,
     count_forecasts,
@@ -78,8 +79,8 @@ def _forecast(way: Way, problem: Problem, roles: Roles, whole: BudgetAllocation)
 
 
 COUNT = (
-    "a noisy count of the records ({share:.0%} of the budget) decides what is measured, and the answers' total is held "
-    "to it; the ways: {ways}"
+    "a noisy count of the records ({share:.0%} of the budget) decides what is measured: {ways}; the answers' total is "
+    "held to it"
 )
 SEARCH = (
     "one-way marginals come first; then choices look for blocks that are further off than noise would leave them; "
@@ -136,10 +137,10 @@ class Marginals:
     ) -> Plan:
         """ways: that the count decides between, from few records to many."""
         plan = self._searching(problem, budget, roles, counted=True)
-        note = COUNT.format(share=float(TUNING.count), ways=", ".join(ways))
+        note = COUNT.format(share=float(TUNING.count), ways=" or ".join(NOUNS[way] for way in ways))
         many = ways[-1]
         known = plan.forecast if many == "search" else _forecast(many, problem, roles, whole)
-        return replace(plan, forecast=known, notes=(note, *plan.notes))
+        return replace(plan, forecast=known, notes=(note, *(plan.notes if "search" in ways else ())))
 
     def _searching(self, problem: Problem, budget: PrivacyBudget, roles: Roles, *, counted: bool = False) -> Plan:
         """On paper two rounds a column; in the run as many as what they show is worth, at prices that follow it.

@@ -33,6 +33,13 @@ POSSIBLE_RECORDS = tuple(float(number) for number in np.geomspace(100, 10**6, 9)
 Shares = tuple[tuple[QueryBlock, float], ...]
 """Blocks that are measured once, each with its share of what is left."""
 
+NOUNS: Mapping[Way, str] = {
+    "table": "one table of all columns",
+    "blocks": "all blocks once",
+    "pairs": "all pairs of columns once",
+    "columns": "one-way marginals alone",
+    "search": "what a search finds",
+}
 WORDS: Mapping[Way, str] = {
     "table": "one table of all columns was measured",
     "blocks": "all blocks were measured once",
