@@ -163,9 +163,9 @@ def restored(held: Turn, session: StatedSession) -> RestoredSession:
             for side in list(last) if draw.value is None else [draw.value[0][0]]:
                 last.pop(side, None)
     watches: dict[Side, Watch] = {}
-    for side, draw, threshold in _kept_thresholds(held):
-        if last.get(side) == draw:
-            watches[side] = Watch(epoch=session.terms.epoch(side), threshold=threshold, charge_number=draw)
+    for side, number, threshold in _kept_thresholds(held):
+        if last.get(side) == number:
+            watches[side] = Watch(epoch=session.terms.epoch(side), threshold=threshold, charge_number=number)
     history = list(_measurements(held, session, answers))
     asks = sum("queries" in line for line in held.folder.log())
     return RestoredSession(
@@ -183,9 +183,9 @@ def _kept_thresholds(held: Turn) -> Iterator[tuple[Side, int, int]]:
     """Side, draw and threshold of what the secret file holds. What was damaged there is as good as lost."""
     found = held.folder.secret()
     for line in found if isinstance(found, list) else []:
-        stated = [line.get(name) for name in ("side", "draw", "threshold")] if isinstance(line, dict) else []
-        if stated and all(type(each) is int for each in stated):
-            yield stated[0], stated[1], stated[2]
+        kept: dict[str, Any] = line if isinstance(line, dict) else {}
+        if all(type(kept.get(name)) is int for name in ("side", "draw", "threshold")):
+            yield kept["side"], kept["draw"], kept["threshold"]
 
 
 def surprise_rows(held: Turn, session: StatedSession) -> dict[int, AskedRow]:

@@ -142,7 +142,10 @@ def test_each_simulation_is_announced(desk):
         ({"epsilons": (), "goal": GoalRequest(names=("x",))}, "--confidence and --for go with --error or --relative"),
         ({"epsilons": (), "goal": GoalRequest(error="0")}, "must be above 0"),
         ({"epsilons": (), "goal": GoalRequest(error="x")}, "--error 'x': give a plain decimal number"),
-        ({"epsilons": (), "goal": GoalRequest(error="1", confidence="1")}, "--confidence 1: must lie between"),
+        (
+            {"epsilons": (), "goal": GoalRequest(error="1", confidence="1")},
+            "must lie between 1e-12 and 1, for example 0.95",
+        ),
         ({"proxy": PROXY, "like": "earlier"}, "--proxy and --like each name a public table"),
         ({"epsilons": (), "goal": GoalRequest(error="1"), "proxy": PROXY}, "--runs 1: one simulated release shows no"),
         ({"like": "nowhere"}, "nowhere: is no release directory"),
