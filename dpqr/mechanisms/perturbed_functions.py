@@ -29,6 +29,8 @@ from dpqr.privacy.events import PerturbedObjectiveEvent
 
 SENSITIVITY = FINENESS + 1
 """Of a gradient, in grid steps; one more covers rows of norm 1 + 2^-40."""
+LARGEST_PULL = 1 << 36
+"""Largest scale of a pull: a norm beyond 2^51 steps has a probability below exp(-10,000) (`SphericalLaplace`)."""
 
 
 class Perturbed(Protocol):
@@ -94,7 +96,7 @@ class PerturbedWeights:
     closing: Fraction
 
     def __post_init__(self) -> None:
-        refuse_noise(self.scale, LARGEST_SCALE, "a scale of")
+        refuse_noise(self.scale, LARGEST_PULL, "a scale of")
         refuse_noise(self.closing, LARGEST_SCALE, "a scale of")
 
     @property
@@ -111,8 +113,9 @@ class PerturbedWeights:
 
     @property
     def shift(self) -> Fraction:
-        """How far the rounding of the pull moves the minimiser."""
-        return self.learner.gradient * (isqrt(self.learner.width) + 1) / (2 * FINENESS * self.learner.strength)
+        """How far the rounding of the pull moves the minimiser: half a step a coordinate, and half a step in all for its
+        floating-point form, which is off by 2^-52 of its norm at most."""
+        return self.learner.gradient * (isqrt(self.learner.width) + 2) / (2 * FINENESS * self.learner.strength)
 
     @property
     def wrong(self) -> Fraction:
