@@ -113,7 +113,7 @@ class PerturbedWeights:
 
     @property
     def shift(self) -> Fraction:
-        """How far the rounding of the pull moves the minimiser: half a step a coordinate, and half a step in all for its
+        """How far the rounding of the pull moves the minimiser: half a step a coordinate, and half a step for its
         floating-point form, which is off by 2^-52 of its norm at most."""
         return self.learner.gradient * (isqrt(self.learner.width) + 2) / (2 * FINENESS * self.learner.strength)
 
