@@ -77,8 +77,11 @@ class MissingError:
         return Expected(mean=self.excess.mean * part, deviation=deviation)
 
     def added(self, found: Forecast) -> Forecast:
-        """The forecast on the same rows at another budget, with what they leave out; all blocks grow alike."""
+        """The forecast on the same rows at another budget, with what they leave out; all blocks grow alike. Without
+        any error there is none to scale."""
         missed, over = self.at(_precision(found)), found.over_n.mean
+        if over == 0.0:
+            return found
         more, spread = missed.mean / over, missed.deviation / over
 
         def grown(error: Expected) -> Expected:

@@ -61,3 +61,7 @@ def test_the_spread_of_the_simulation_counts_as_noise():
     spread = MissingError.of(Expected(mean=0.2, deviation=0.0), simulated(0.1, deviation=0.04))
     assert spread.excess.mean == pytest.approx(0.1 - 0.04**2 * 9 / 8 / 0.1)
     assert spread.added(simulated(0.1)).over_n.deviation == pytest.approx(spread.excess.deviation)
+
+
+def test_a_forecast_without_any_error_stays_as_it_is():
+    assert missing(0.15).added(simulated(0.0)) == simulated(0.0)
