@@ -69,7 +69,7 @@ HEARD = "import signal\nfor each in (signal.SIGTERM, signal.SIGHUP):\n    signal
 
 PLANNING = ("dpqr.app.release", "checked_plan", True, 1)
 RESERVED = ("dpqr.app.paid_run", "PaidRun.look", True, 1)
-READING = ("dpqr.io.tables.load", "tally", False, 1)
+READING = ("dpqr.io.tables.counting", "tally", False, 1)
 DRAWING = ("dpqr.mechanisms.noisy_answers", "LaplaceAnswers.sample", False, 2)
 BETWEEN = ("dpqr.strategies.updates.multiplicative_weights", "MultiplicativeWeights.update", True, 1)
 WRITING = ("dpqr.io.outputs.release_files", "release_document", True, 1)
