@@ -52,7 +52,7 @@ def in_duckdb(folder):
     return made
 
 
-@pytest.mark.parametrize("rows", [100, *slowly(10**6)])
+@pytest.mark.parametrize("rows", [100, *slowly(10**5)])
 @pytest.mark.parametrize("made", [Table, Pandas])
 def test_tables_in_memory(made, rows) -> None:
     check_engine(made, rows=rows)
