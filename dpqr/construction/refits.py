@@ -70,20 +70,23 @@ def can_refit(plan: Plan) -> str | None:
     return None
 
 
-def refit_errors(plan: Plan, outcome: Outcome, shown: Hypothesis) -> Mapping[str, RefitError]:
+def refit_errors(
+    plan: Plan, outcome: Outcome, shown: Hypothesis, beside: Sequence[QueryBlock] = ()
+) -> Mapping[str, RefitError]:
     """Errors of all answers of a plan that `can_refit`, by the block's name.
 
     Args:
         outcome: of the run.
         shown: its hypothesis, as it is released.
+        beside: blocks that nobody asked for, whose errors figures need.
 
     Privacy:
         Post-processing, with public randomness: of the plan's seed, and of the numbers after it, one a measurement.
     """
-    blocks, history = plan.problem.workload.blocks, outcome.transcript.measurements
+    blocks, history = (*plan.problem.workload.blocks, *beside), outcome.transcript.measurements
     if not history:
         return {}
-    count = refit_count(blocks, history)
+    count = refit_count(plan.problem.workload.blocks, history)
     counted = _stand_in(shown, plan.problem)
     measured = MeasuredBlocks.of(history)
     found = {block.name: _BlockErrors.of(block, counted(block), measured.place(block)) for block in blocks}

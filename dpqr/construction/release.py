@@ -16,13 +16,14 @@ from dpqr.construction.costs import Costs
 from dpqr.construction.distances import at_least_distance, is_known, known_error
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.error_bars import ErrorBars, error_bars
+from dpqr.construction.figures import FigureAnswers, TestErrors, figure_answers
 from dpqr.construction.intervals import FACTOR, Intervals
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
 from dpqr.construction.soundness import require_answers
-from dpqr.construction.summed import narrower, summed_answers
+from dpqr.construction.summed import narrower, summed_answers, summed_tests
 from dpqr.data.arrays import FloatArray
-from dpqr.hypotheses.hypothesis import Hypothesis, prepare
+from dpqr.hypotheses.hypothesis import Hypothesis, Unbiased, prepare
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Reservation
 from dpqr.privacy.reason import UNSTATED, Reason
@@ -78,6 +79,7 @@ class Release:
     events: what was charged, draw by draw; empty: the plan's events, all of them.
     dropped: the noisy count of the records that were left out, where it was bought.
     errors: noisy L1 errors of the answers, of the blocks that were left unmeasured or of all, where they were bought.
+    figures: what is computed from the answers.
     bounds: on these errors, where they were bought.
     private: False if the noise came from a test source; such a release protects nobody.
     paid: what a ledger had set aside for it; None: no ledger was used.
@@ -135,6 +137,7 @@ class Release:
     errors: BlockErrors | None = None
     bars: ErrorBars = field(default_factory=ErrorBars)
     bounds: ErrorBounds | None = None
+    figures: tuple[FigureAnswers, ...] = ()
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
     reason: Reason = UNSTATED
@@ -161,7 +164,8 @@ def assemble(
 ) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
     transcript, history = outcome.transcript, outcome.transcript.measurements
-    measured = {**measured_answers(plan, transcript), **assembled_answers(plan, transcript)}
+    direct = measured_answers(plan, transcript)
+    measured = {**direct, **assembled_answers(plan, transcript)}
     shown = released(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
     summed = summed_answers(plan, history)
@@ -171,13 +175,20 @@ def assemble(
         require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
     unknown = [each for each in answers if np.isnan(each.error).any()]
     known = {each.block.name: each.known_error for each in unknown if is_known(each.block, each.noisy, history)}
-    bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known)
+    figures = plan.problem.workload.figures
+    tests = {figure.blocks[0]: figure.tested for figure in figures if figure.tested and figure.blocks[0] not in direct}
+    bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known, tests)
     certificate = certify(plan, outcome.transcript)
     bound = certificate.records * SLACK if certificate and plan.problem.beta <= 1 - LEVEL else math.nan
     answers = tuple(replace(each.with_error(bars.each, summed), bound=bound) for each in answers)
+    named = {each.block.name: each for each in answers}
+    tested = {
+        name: _tested(block, plan, shown, history, bars, summed.get(name)) for name, block in tests.items() if block
+    }
     return Release(
         plan=plan,
         answers=answers,
+        figures=tuple(figure_answers(figure, named, direct, tested) for figure in figures),
         hypothesis=shown,
         transcript=outcome.transcript,
         certificate=certificate,
@@ -192,6 +203,23 @@ def assemble(
         costs=costs or {},
         paid=paid,
     )
+
+
+def _tested(
+    block: QueryBlock,
+    plan: Plan,
+    hypothesis: Hypothesis,
+    history: Sequence[Measurement],
+    bars: ErrorBars,
+    summed: Noisy | None,
+) -> TestErrors:
+    """What is known of functions of a block's answers. summed: these, as sums of a measured table's cells."""
+    deviations = hypothesis.deviations(block) if isinstance(hypothesis, Unbiased) else None
+    estimated = bars.tests.get(block.name) if deviations is None else deviations * float(block.scale)
+    sums = summed_tests(plan, history, block) if summed else None
+    if summed is None or sums is None:
+        return TestErrors(estimated=estimated)
+    return TestErrors(estimated=estimated, values=summed.values, summed=sums[0], factor=sums[1])
 
 
 def _answers(

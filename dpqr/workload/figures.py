@@ -5,10 +5,15 @@ A figure names the block that its queries are rows of. It asks nothing of the ta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
 
 from dpqr.data.arrays import Axes, IntArray
+from dpqr.workload.block import QueryBlock
 
 Name = str
 
@@ -18,13 +23,12 @@ class Quotient:
     """One linear function of a group's answers over another: a mean, a proportion, a ratio of sums.
 
     numerator, denominator: coefficients of the answers, in the units of their blocks; each answer is at least 0 on any
-    table. count: coefficients of the number of records; None: the denominator is no count. floor: the least value that
-    a table can give, and ceiling the largest; None: no bound.
+    table. floor: the least value that a table can give, and ceiling the largest; None: no bound.
     """
 
     numerator: tuple[Fraction, ...]
     denominator: tuple[Fraction, ...]
-    floor: Fraction | None = None
+    floor: Fraction
     ceiling: Fraction | None = None
 
 
@@ -57,6 +61,27 @@ class Largest:
     titles: tuple[str, ...]
 
 
+def moments(count: int) -> IntArray:
+    """Every one of so many answers, and the difference of every pair: their variances give all covariances.
+
+    >>> moments(2).tolist()
+    [[1, 0], [0, 1], [1, -1]]
+    """
+    unit = np.eye(count, dtype=np.int64)
+    pairs = [unit[first] - unit[second] for first, second in combinations(range(count), 2)]
+    return np.stack([*unit, *pairs])
+
+
+def comparisons(at: Sequence[Fraction], count: int) -> IntArray:
+    """Cumulative counts less a part of the last one, times the part's denominator, for each of `at`; then the last one.
+
+    >>> comparisons([Fraction(1, 2)], 3).tolist()
+    [[2, 0, -1], [0, 2, -1], [0, 0, 1]]
+    """
+    below, last = np.eye(count, dtype=np.int64)[:-1], np.eye(count, dtype=np.int64)[-1:]
+    return np.concatenate([*(part.denominator * below - part.numerator * last for part in at), last])
+
+
 Formula = Quotient | Spread | Quantiles | Largest
 
 
@@ -66,10 +91,14 @@ class Figure:
 
     kind: of the entry, such as "mean". blocks: names of the blocks whose rows, one block after the other, it rests on.
     rows: of them, shape (groups, answers of a group). by: columns whose cells are the groups, in C order.
+    tests: linear functions of a group's answers, shape (tests, answers of a group), whose errors its interval needs:
+    `moments` of a formula in few answers, `comparisons` of cumulative counts; none of single counts. tested: them as a
+    block that nobody asks for, test_rows its rows, shape (groups, tests); None where they span several blocks.
 
     >>> import numpy as np
-    >>> halves = Quotient(numerator=(Fraction(1), Fraction(0)), denominator=(Fraction(1), Fraction(1)))
-    >>> Figure(kind="proportion", name="p", blocks=("p",), by=(), rows=np.array([[0, 1]]), formula=halves).groups
+    >>> halves = Quotient(numerator=(Fraction(1), Fraction(0)), denominator=(Fraction(1),) * 2, floor=Fraction(0))
+    >>> rows = np.array([[0, 1]])
+    >>> Figure(kind="proportion", name="p", blocks=("p",), by=(), rows=rows, formula=halves, tests=moments(2)).groups
     1
     """
 
@@ -79,6 +108,9 @@ class Figure:
     by: Axes
     rows: IntArray
     formula: Formula
+    tests: IntArray
+    tested: QueryBlock | None = None
+    test_rows: IntArray | None = None
 
     @property
     def groups(self) -> int:

@@ -29,7 +29,7 @@ from msgspec import UNSET
 
 from dpqr.data.arrays import IntArray
 from dpqr.io.documents.decoding import Location, number
-from dpqr.io.documents.entry import Compiled, Frame, called, coarsest_grid
+from dpqr.io.documents.entry import DENSE_ENTRIES, Compiled, Frame, called, coarsest_grid
 from dpqr.io.documents.ordered_columns import binning_error, midpoint_notes, numbers, prefix_factor, sum_factor
 from dpqr.io.documents.query_forms import (
     GroupedEntry,
@@ -44,7 +44,7 @@ from dpqr.io.documents.query_forms import (
 from dpqr.io.documents.restricted import condition, restricted
 from dpqr.io.documents.where import predicate_mask, predicated
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.figures import Figure, Formula, Largest, Quantiles, Quotient, Spread
+from dpqr.workload.figures import Figure, Formula, Largest, Quantiles, Quotient, Spread, comparisons, moments
 from dpqr.workload.matrix import Dense
 
 MOST_STEPS = 2**20
@@ -65,7 +65,7 @@ def compile_mean(entry: MeanEntry, frame: Frame) -> Compiled:
         ceiling=line.high,
     )
     made = _Asked.of("mean", line.name, entry, frame).with_block(line.factor(axis, rows, labels), line.grid, (axis,))
-    return made.compiled(formula, midpoint_notes(line.error))
+    return made.compiled(formula, moments(2), midpoint_notes(line.error))
 
 
 def compile_variance(entry: VarianceEntry, frame: Frame) -> Compiled:
@@ -83,7 +83,7 @@ def compile_variance(entry: VarianceEntry, frame: Frame) -> Compiled:
     )
     factor = line.factor(axis, rows, (f"{high}^2", f"2 {low} {high}", f"{low}^2"))
     made = _Asked.of("variance", line.name, entry, frame).with_block(factor, line.grid**2, (axis,))
-    return made.compiled(formula, midpoint_notes(line.error))
+    return made.compiled(formula, moments(3), midpoint_notes(line.error))
 
 
 def compile_ratio(entry: RatioEntry, frame: Frame) -> Compiled:
@@ -102,7 +102,7 @@ def compile_ratio(entry: RatioEntry, frame: Frame) -> Compiled:
         made = made.with_block(factor, grid, (axis,), called=f": {name}")
         notes += midpoint_notes(error)
     formula = Quotient(numerator=(ONE, NONE), denominator=(NONE, ONE), floor=NONE)
-    return made.compiled(formula, tuple(dict.fromkeys(notes)))
+    return made.compiled(formula, moments(2), tuple(dict.fromkeys(notes)))
 
 
 def compile_proportion(entry: ProportionEntry, frame: Frame) -> Compiled:
@@ -117,7 +117,7 @@ def compile_proportion(entry: ProportionEntry, frame: Frame) -> Compiled:
     factor = Factor(axes=axes, sizes=mask.shape, matrix=Dense(table), labels=("fulfilled", "not fulfilled"))
     formula = Quotient(numerator=(ONE, NONE), denominator=(ONE, ONE), floor=NONE, ceiling=ONE)
     made = _Asked.of("proportion", " ".join(entry.proportion.split()), entry, frame).with_block(factor, ONE)
-    return made.compiled(formula, work=asked.work)
+    return made.compiled(formula, moments(2), work=asked.work)
 
 
 def compile_median(entry: MedianEntry, frame: Frame) -> Compiled:
@@ -143,7 +143,8 @@ def _quantiles(kind: str, name: str, entry: GroupedEntry, at: tuple[Fraction, ..
     attribute, bins = numbers(axis, location, frame)
     formula = Quantiles(at=at, bounds=tuple(map(bins.bounds, range(bins.size))))
     factor = prefix_factor(axis, attribute, bins)
-    return _Asked.of(kind, attribute.name, entry, frame).with_block(factor, ONE, (axis,)).compiled(formula)
+    made = _Asked.of(kind, attribute.name, entry, frame).with_block(factor, ONE, (axis,))
+    return made.compiled(formula, comparisons(at, bins.size))
 
 
 def compile_top(entry: TopEntry, frame: Frame) -> Compiled:
@@ -153,7 +154,7 @@ def compile_top(entry: TopEntry, frame: Frame) -> Compiled:
     if entry.k >= attribute.size:
         raise frame.location.key("k").fault(f"the column has {attribute.size} cells; give fewer, or ask its marginal")
     made = _Asked.of("top", attribute.name, entry, frame).with_block(frame.identities((axis,))[0], ONE, (axis,))
-    return made.compiled(Largest(count=entry.k, titles=attribute.titles()))
+    return made.compiled(Largest(count=entry.k, titles=attribute.titles()), np.zeros((0, 0), dtype=np.int64))
 
 
 FIGURE_COMPILERS: dict[str, Callable[[Any, Frame], Compiled]] = {
@@ -177,6 +178,8 @@ class _Asked:
     frame: Frame
     blocks: tuple[QueryBlock, ...] = ()
     rows: tuple[IntArray, ...] = ()
+    factor: Factor | None = None
+    taken: Sequence[int] = ()
     work: int = 0
 
     @classmethod
@@ -187,23 +190,49 @@ class _Asked:
     def with_block(self, factor: Factor, scale: Fraction, taken: Sequence[int] = (), called: str = "") -> _Asked:
         """With the rows of one more factor for every group. taken: columns that no group may be made of. called: what
         the block's name has beside the figure's."""
-        by = self.frame.by(self.entry.by, taken)
-        found = restricted((*by, factor), self.entry.where, self.frame)
-        block = QueryBlock(name=f"{self.name}{called}", factors=found.factors, scale=scale)
+        block, rows, work = self._block(f"{self.name}{called}", factor, scale, taken)
         before = sum(each.rows for each in self.blocks)
         return replace(
             self,
             blocks=(*self.blocks, block),
-            rows=(*self.rows, before + found.order.reshape(-1, factor.matrix.rows)),
-            work=self.work + found.work,
+            rows=(*self.rows, before + rows),
+            factor=factor,
+            taken=taken,
+            work=self.work + work,
         )
 
-    def compiled(self, formula: Formula, notes: tuple[str, ...] = (), work: int = 0) -> Compiled:
-        """work: beside that of `where`."""
+    def _block(
+        self, name: str, factor: Factor, scale: Fraction, taken: Sequence[int]
+    ) -> tuple[QueryBlock, IntArray, int]:
+        """A block of a factor's rows for every group; these rows, shape (groups, rows); the predicate's work."""
+        by = self.frame.by(self.entry.by, taken)
+        found = restricted((*by, factor), self.entry.where, self.frame)
+        rows = found.order.reshape(-1, factor.matrix.rows)
+        return QueryBlock(name=name, factors=found.factors, scale=scale), rows, found.work
+
+    def compiled(self, formula: Formula, tests: IntArray, notes: tuple[str, ...] = (), work: int = 0) -> Compiled:
+        """tests: of the figure. work: beside that of `where`."""
         by = self.frame.axes(self.entry.by, self.frame.location.key("by"))
-        names, rows = tuple(block.name for block in self.blocks), np.concatenate(self.rows, axis=1)
-        figure = Figure(kind=self.kind, name=self.name, blocks=names, by=by, rows=rows, formula=formula)
-        return Compiled(blocks=self.blocks, figures=(figure,), notes=notes, work=self.work + work)
+        figure = Figure(
+            kind=self.kind,
+            name=self.name,
+            blocks=tuple(block.name for block in self.blocks),
+            by=by,
+            rows=np.concatenate(self.rows, axis=1),
+            formula=formula,
+            tests=tests,
+        )
+        return Compiled(blocks=self.blocks, figures=(self._tested(figure),), notes=notes, work=self.work + work)
+
+    def _tested(self, figure: Figure) -> Figure:
+        """With its tests as a block, where all of them are of one block, and few enough."""
+        factor = self.factor
+        if factor is None or len(self.blocks) > 1 or not 0 < len(figure.tests) * factor.matrix.cells <= DENSE_ENTRIES:
+            return figure
+        table = Dense(figure.tests @ factor.matrix.table(0, factor.matrix.rows))
+        tests = replace(factor, matrix=table, labels=())
+        block, rows, _ = self._block(f"tests of {self.name}", tests, self.blocks[0].scale, self.taken)
+        return replace(figure, tested=block, test_rows=rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -44,6 +44,7 @@ from dpqr.io.documents.query_forms import (
 from dpqr.io.documents.sources import Sources
 from dpqr.io.documents.where import compile_where
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.figures import Figure
 from dpqr.workload.workload import Workload
 
 _COMPILERS: dict[str, Callable[[Any, Frame], Compiled]] = {
@@ -253,12 +254,16 @@ def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...], 
     def placed(block: QueryBlock) -> QueryBlock:
         return replace(block, factors=tuple(map(moved, block.factors)))
 
-    figures = [replace(each, by=tuple(position[axis] for axis in each.by)) for one in compiled for each in one.figures]
+    def based(figure: Figure) -> Figure:
+        tested = None if figure.tested is None else placed(figure.tested)
+        return replace(figure, by=tuple(position[axis] for axis in figure.by), tested=tested)
+
+    figures = tuple(based(figure) for one in compiled for figure in one.figures)
     return QueriesDocument(
         domain=whole.project(axes),
         columns=whole.names,
         sources=sources,
-        workload=Workload(tuple(placed(block) for one in compiled for block in one.blocks), tuple(figures)),
+        workload=Workload(tuple(placed(block) for one in compiled for block in one.blocks), figures),
         notes=(*notes, *(f"{one.name}: {note}" for one in compiled for note in one.notes)),
         binning_errors=tuple(
             (one.blocks[0].name, one.binning_error) for one in compiled if one.binning_error is not None
