@@ -29,6 +29,8 @@ class Origin(Protocol):
 
     def directory(self) -> str | None: ...
     def answers(self) -> pd.DataFrame: ...
+    def figures(self) -> pd.DataFrame: ...
+    def views(self, base: int) -> pd.DataFrame: ...
     def record(self) -> dict[str, Any]: ...
     def receipt(self) -> Receipt: ...
     def synthetic(self) -> pd.DataFrame: ...
@@ -58,6 +60,23 @@ class Release:
         apart (nothing where the query sums over it), `detail` for what else describes it, and the figures, in records.
         Columns of cells are ordered categoricals, in the order of the domain; `dpqr guide results` explains figures."""
         return self._origin.answers()
+
+    @cached_property
+    def figures(self) -> pd.DataFrame:
+        """One row for every value of every figure, such as a mean by group: its name and kind, a column for each
+        attribute that makes groups, `detail` (the part of a quantile, a largest cell), `estimate`, `error`, `lower`,
+        `upper`, `basis` and `flag`; `dpqr guide figures` explains them. Empty where none was asked for."""
+        return self._origin.figures()
+
+    def views(self, base: int = 5) -> pd.DataFrame:
+        """The answers of all marginals in whole numbers, and in multiples of `base`, that add up; post-processing.
+
+        Raises:
+            InfeasiblePlan: there are no marginals, or too many cells overlap.
+        """
+        from dpqr.api.checks import whole
+
+        return self._origin.views(whole("base", base))
 
     @property
     def measured(self) -> pd.DataFrame:
@@ -125,6 +144,7 @@ class Release:
         synthetic: SyntheticForm | None = None,
         bins: BinForm | None = None,
         if_exists: Literal["fail", "replace"] = "fail",
+        views: int | None = None,
     ) -> None:
         """Write the files that `dpqr release --out` writes, whole or not at all.
 
@@ -136,7 +156,7 @@ class Release:
         from dpqr.app.release import save
 
         held = self._origin.finished
-        stated = {"format": format, "synthetic": synthetic, "bins": bins, "if_exists": if_exists}
+        stated = {"format": format, "synthetic": synthetic, "bins": bins, "if_exists": if_exists, "views": views}
         withheld(lambda: save(held, output(directory, stated)))
 
     def report(self, html: Path) -> None:
@@ -172,6 +192,18 @@ class Made:
 
         return answers_frame(answers_table(self.finished))
 
+    def figures(self) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import plain_frame
+        from dpqr.io.outputs.figures_table import figures_table
+
+        return plain_frame(figures_table(self.finished))
+
+    def views(self, base: int) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import plain_frame
+        from dpqr.io.outputs.views_table import release_views, views_table
+
+        return plain_frame(views_table(release_views(self.finished, base)))
+
     def record(self) -> dict[str, Any]:
         from dpqr.io.outputs.release_document import release_document
         from dpqr.report.receipt import receipt
@@ -204,6 +236,18 @@ class Kept:
         from dpqr.io.outputs.answer_frames import read_answers_frame
 
         return read_answers_frame(self.files)
+
+    def figures(self) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import read_figures_frame
+
+        return read_figures_frame(self.files)
+
+    def views(self, base: int) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import plain_frame
+        from dpqr.io.outputs.read_answers import all_answers
+        from dpqr.io.outputs.views_table import views_of, views_table
+
+        return plain_frame(views_table(views_of(list(all_answers(self.files)), base)))
 
     def record(self) -> dict[str, Any]:
         return self.files.record

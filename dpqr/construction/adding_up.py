@@ -23,7 +23,8 @@ from dpqr.errors import InfeasiblePlan
 
 MOST_CELLS = 2**22
 """Of a table that is made of several which overlap in a cycle."""
-SWEEPS = 50
+SWEEPS, CLOSE = 50, 1e-3
+"""Of the fit of such a table: at most so many, until no count is further off, in bases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,7 +81,8 @@ def _largest(tables: Sequence[CountTable]) -> list[CountTable]:
 
 def _ordered(tables: list[CountTable]) -> list[CountTable]:
     """Each shares with those before it the columns of one of them; those that form a cycle are joined."""
-    placed, left, seen = [], list(tables), set[str]()
+    placed: list[CountTable] = []
+    left, seen = list(tables), set[str]()
     while left:
         left.sort(key=lambda one: len(seen.intersection(one.columns)), reverse=True)
         one = left.pop(0)
@@ -105,12 +107,16 @@ def _joined(tables: list[CountTable], one: CountTable, others: list[CountTable])
         )
     joint = np.ones([sizes[name] for name in columns])
     for _ in range(SWEEPS):
+        moved = 0.0
         for part in parts:
             rest = tuple(place for place, name in enumerate(columns) if name not in part.columns)
             wanted = part.over([name for name in columns if name in part.columns])
             held = joint.sum(axis=rest)
+            moved = max(moved, float(np.abs(wanted - held).max()))
             ratio = np.divide(wanted, held, out=np.zeros_like(held), where=held > 0.0)
             joint = joint * np.expand_dims(ratio, rest)
+        if moved < CLOSE:
+            break
     whole = CountTable(columns=columns, values=joint)
     return [whole, *(each for each in tables if each not in parts)]
 
@@ -141,4 +147,5 @@ def _cut(values: FloatArray, totals: IntArray) -> IntArray:
     missing = totals - whole.sum(axis=1)
     order = np.argsort(whole - exact, axis=1, kind="stable")
     ranks = np.argsort(order, axis=1, kind="stable")
-    return whole + (ranks < missing[:, None])
+    found: IntArray = whole + (ranks < missing[:, None])
+    return found

@@ -210,7 +210,7 @@ def _quantiles(figure: Figure, formula: Quantiles, estimates: FloatArray, ground
         lower[:, place] = np.where(small, low[0], low[first])
         upper[:, place] = np.where(small, high[-1], high[last])
     unknown: Flags = np.asarray(np.isnan(errors).any(axis=1))
-    none = np.isnan(estimate) | unknown[:, None]
+    none = np.broadcast_to(unknown[:, None], shape)
     error = np.where(small[:, None] | none, np.nan, (upper - lower) / (2 * FACTOR))
     return FigureAnswers(
         figure=figure,

@@ -15,6 +15,7 @@ from pyarrow import csv, parquet
 
 from dpqr.construction.intervals import BASES
 from dpqr.errors import DocumentError
+from dpqr.io.outputs.figures_table import NUMBERS, OWN
 from dpqr.io.outputs.read_answers import completed
 from dpqr.io.outputs.read_release import ReleaseFiles
 from dpqr.io.outputs.record import RECORD
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 DETAIL = "detail"
 _ANSWERS = re.compile(r"(rehearsal-)?answers\.(csv|parquet|json)")
+_FIGURES = re.compile(r"(rehearsal-)?figures\.(csv|parquet|json)")
 _SYNTHETIC = re.compile(r"(rehearsal-)?synthetic\.parquet")
 
 
@@ -66,6 +68,39 @@ def read_answers_frame(files: ReleaseFiles) -> pd.DataFrame:
         return pd.DataFrame(columns)
     except (OSError, ValueError, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as answers; release again, or restore it") from None
+
+
+def plain_frame(table: Tidy) -> pd.DataFrame:
+    """Texts as they are, nothing as None; numbers as numbers."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            name: pd.Series(column.shown(str, None).rows(), dtype=object) if isinstance(column, Texts) else column
+            for name, column in table.columns.items()
+        }
+    )
+
+
+def read_figures_frame(files: ReleaseFiles) -> pd.DataFrame:
+    """The figures from the files of a release; empty where it has none. Raises: DocumentError."""
+    import pandas as pd
+
+    if not any(_FIGURES.fullmatch(str(name)) for name in files.record["files"]):
+        return pd.DataFrame({name: pd.Series(dtype=float if name in NUMBERS else object) for name in OWN})
+    path = _listed(files, _FIGURES, "figures")
+    try:
+        table = _table(os.fspath(path))
+        return pd.DataFrame(
+            {
+                name: table[name].cast(pa.float64()).to_numpy()
+                if name in NUMBERS
+                else pd.Series(table[name].to_pylist(), dtype=object)
+                for name in table.column_names
+            }
+        )
+    except (OSError, ValueError, pa.ArrowException):
+        raise DocumentError(f"{path}: cannot be read as figures; release again, or restore it") from None
 
 
 def synthetic_frame(table: Any) -> pd.DataFrame:

@@ -30,6 +30,10 @@ def figures_table(release: Release) -> Tidy:
         Post-processing of a release.
     """
     domain, held = release.plan.problem.domain, release.figures
+    if not held:
+        return Tidy(
+            0, {name: np.zeros(0) if name in NUMBERS else Texts(np.zeros(0, dtype=np.int64), ()) for name in OWN}
+        )
     axes = sorted({axis for one in held for axis in one.figure.by})
     sizes = [one.estimate.size for one in held]
     columns: dict[str, Column] = {
@@ -49,7 +53,7 @@ def figures_table(release: Release) -> Tidy:
 
 def figure_records(release: Release) -> list[dict[str, Any]]:
     """The same rows as plain dicts, for JSON."""
-    return figures_table(release).records() if release.figures else []
+    return figures_table(release).records()
 
 
 def _joined(parts: list[Any]) -> IntArray:
