@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ import pandas as pd
 import dpqr
 
 SIZES = (15, 30, 60, 120, 250, 500, 1000, 2000, 4000, 6000)
+SMALL = 120
 MOST, BINS = 200_000, 100
 GROUPS = [f"g{number}" for number in range(len(SIZES))]
 DOMAIN: dict[str, Any] = {
@@ -76,39 +78,30 @@ def truths(rows: pd.DataFrame) -> dict[str, dict[tuple[str, str], float]]:
     return found
 
 
+def released(rows: pd.DataFrame, entries: list[dict[str, Any]], eps: str, delta: str | None) -> Any:
+    return dpqr.release(rows, queries={"queries": entries}, domain=DOMAIN, eps=eps, delta=delta)
+
+
 def cover(arguments: argparse.Namespace) -> None:
     asked = {**{kind: [entry] for kind, entry in ENTRIES.items()}, "all in one": list(ENTRIES.values())}
-    names = arguments.only or list(asked)
-    for delta in arguments.deltas:
-        for name in names:
-            hits: dict[tuple[str, str], list[bool]] = {}
-            flagged, errors = 0, {}
-            for run in range(arguments.runs):
-                rows = table(run % arguments.tables)
-                true = truths(rows)
-                made = dpqr.release(
-                    rows, queries={"queries": asked[name]}, domain=DOMAIN, eps=arguments.eps, delta=delta
-                )
-                for record in made.figures.to_dict("records"):
-                    place = str(record["group"]), record["detail"] if isinstance(record["detail"], str) else ""
-                    value = true[record["kind"]][place]
-                    size = "small" if SIZES[GROUPS.index(place[0])] <= 120 else "large"
-                    for part in (size, "all"):
-                        held = hits.setdefault((record["kind"], part), [])
-                        held.append(bool(record["lower"] <= value <= record["upper"]))
-                    flagged += record["flag"] == "small denominator"
-                    errors.setdefault(record["kind"], set()).add(record["basis"])
-            for (kind, part), held in hits.items():
-                shown = {
-                    "asked": name,
-                    "delta": delta,
-                    "figure": kind,
-                    "groups": part,
-                    "cover": round(np.mean(held), 4),
-                }
-                print(
-                    json.dumps(shown | {"of": len(held), "flagged": flagged, "basis": sorted(map(str, errors[kind]))})
-                )
+    for delta, name in product(arguments.deltas, arguments.only or asked):
+        hits: dict[tuple[str, str], list[bool]] = {}
+        flagged, bases = 0, set()
+        for run in range(arguments.runs):
+            rows = table(run % arguments.tables)
+            true = truths(rows)
+            for record in released(rows, asked[name], arguments.eps, delta).figures.to_dict("records"):
+                place = str(record["group"]), record["detail"] or ""
+                held = bool(record["lower"] <= true[record["kind"]][place] <= record["upper"])
+                small = SIZES[GROUPS.index(place[0])] <= SMALL
+                for part in ("small" if small else "large", "all"):
+                    hits.setdefault((record["kind"], part), []).append(held)
+                flagged += record["flag"] == "small denominator"
+                bases.add(f"{record['kind']}: {record['basis']}")
+        for (kind, part), each in hits.items():
+            shown = {"asked": name, "delta": delta, "figure": kind, "groups": part, "of": len(each)}
+            print(json.dumps(shown | {"cover": round(float(np.mean(each)), 4)}), flush=True)
+        print(json.dumps({"asked": name, "delta": delta, "flagged": flagged, "bases": sorted(bases)}), flush=True)
 
 
 def split(arguments: argparse.Namespace) -> None:
@@ -118,7 +111,7 @@ def split(arguments: argparse.Namespace) -> None:
         for run in range(arguments.runs):
             rows = table(run % arguments.tables)
             true = np.array(list({key[0]: value for key, value in truths(rows)["mean"].items()}.values()))
-            made = dpqr.release(rows, queries={"queries": entry}, domain=DOMAIN, eps=arguments.eps, delta=delta)
+            made = released(rows, entry, arguments.eps, delta)
             squares.append((made.figures["estimate"].to_numpy() - true) ** 2)
         own = np.sqrt(np.mean(squares, axis=0))
         for what, error in hand_made(arguments, delta).items():
@@ -135,7 +128,7 @@ def hand_made(arguments: argparse.Namespace, delta: str | None) -> dict[str, np.
     noise = plan.record["forecast"][0]["noise_deviation"]
     found: dict[str, list[np.ndarray]] = {"sum and count": [], "sum around the middle and count": []}
     for seed in range(arguments.tables):
-        means = np.array([value for value in truths(table(seed))["mean"].values()]) / MOST
+        means = np.array(list(truths(table(seed))["mean"].values())) / MOST
         for what, sums, slopes in (
             ("sum and count", 1.0, means),
             ("sum around the middle and count", 0.5, np.abs(means - 0.5)),

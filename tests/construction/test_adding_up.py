@@ -16,7 +16,7 @@ def tables_of(random: np.random.Generator) -> list[CountTable]:
     names = NAMES[: random.integers(1, 5)]
     shape = random.integers(1, 6, size=len(names))
     table = random.gamma(0.5, 8.0, size=shape)
-    sets = [set for size in range(len(names) + 1) for set in combinations(names, size)]
+    sets = [some for size in range(len(names) + 1) for some in combinations(names, size)]
     chosen = [sets[place] for place in random.permutation(len(sets))[: random.integers(1, len(sets) + 1)]]
     found = []
     for columns in chosen:
