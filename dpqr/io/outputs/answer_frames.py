@@ -17,6 +17,7 @@ from dpqr.construction.intervals import BASES
 from dpqr.errors import DocumentError
 from dpqr.io.outputs.figures_table import NUMBERS, OWN
 from dpqr.io.outputs.read_answers import completed
+from dpqr.io.outputs.read_figures import read_figures
 from dpqr.io.outputs.read_release import ReleaseFiles
 from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.release_files import BASIS, FIGURES
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 DETAIL = "detail"
 _ANSWERS = re.compile(r"(rehearsal-)?answers\.(csv|parquet|json)")
-_FIGURES = re.compile(r"(rehearsal-)?figures\.(csv|parquet|json)")
 _SYNTHETIC = re.compile(r"(rehearsal-)?synthetic\.parquet")
 
 
@@ -86,21 +86,9 @@ def read_figures_frame(files: ReleaseFiles) -> pd.DataFrame:
     """The figures from the files of a release; empty where it has none. Raises: DocumentError."""
     import pandas as pd
 
-    if not any(_FIGURES.fullmatch(str(name)) for name in files.record["files"]):
-        return pd.DataFrame({name: pd.Series(dtype=float if name in NUMBERS else object) for name in OWN})
-    path = _listed(files, _FIGURES, "figures")
-    try:
-        table = _table(os.fspath(path))
-        return pd.DataFrame(
-            {
-                name: table[name].cast(pa.float64()).to_numpy()
-                if name in NUMBERS
-                else pd.Series(table[name].to_pylist(), dtype=object)
-                for name in table.column_names
-            }
-        )
-    except (OSError, ValueError, pa.ArrowException):
-        raise DocumentError(f"{path}: cannot be read as figures; release again, or restore it") from None
+    records = read_figures(files)
+    frame = pd.DataFrame(records, columns=None if records else list(OWN))
+    return frame.astype({name: float if name in NUMBERS else object for name in frame.columns})
 
 
 def synthetic_frame(table: Any) -> pd.DataFrame:
