@@ -50,7 +50,7 @@ def release_request(
         plan=plan_request(queries, eps, domain, options),
         output=output(out, options),
         limits=limits(options),
-        payer=payer(dataset, ledger, anchor, truth("resume", resume)),
+        payer=_payer(dataset, ledger, anchor, truth("resume", resume), pays=table is not None and not rehearse),
         reason=reason(options),
         publisher=publisher(options),
         notes=notes,
@@ -61,6 +61,14 @@ def release_request(
     from dpqr.app.locked_plan import following
 
     return withheld(lambda: following(request, os.fspath(plan)))
+
+
+def _payer(
+    dataset: str | None, ledger: Path | Ledger | None, anchor: Path | None, resume: bool, *, pays: bool
+) -> LedgerRequest | None:
+    """Who pays. A configured ledger is passed by where nothing is paid and no budget is named."""
+    named = pays or resume or any(each is not None for each in (dataset, ledger, anchor))
+    return payer(dataset, ledger, anchor, resume) if named else None
 
 
 class Unwatched:
