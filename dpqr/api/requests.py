@@ -6,9 +6,10 @@ import os
 from typing import TYPE_CHECKING, Unpack
 
 from dpqr.api.checks import Figure, Path, truth
-from dpqr.api.options import ReleaseOptions, limits, output, payer, plan_request, publisher, reason, table_source
+from dpqr.api.options import ReleaseOptions, limits, output, plan_request, publisher, reason, table_source
+from dpqr.api.payer import payer
 from dpqr.api.withheld import withheld
-from dpqr.app.requests import ReleaseRequest
+from dpqr.app.requests import LedgerRequest, ReleaseRequest
 from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
