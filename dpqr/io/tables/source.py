@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpqr.errors import DataError, UsageFault
-from dpqr.io.engines.address import engine_at
+from dpqr.io.engines.known import engine_at
 from dpqr.io.tables.file import STDIN, Frame, Kind, StandardInput, TableFile
 from dpqr.io.tables.patterns import files_below, files_matching
 from dpqr.privacy.policy import UTF_8, require_delimiter, require_encoding
