@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpqr.construction.block_answers import BlockAnswers
 from dpqr.construction.figure_intervals import (
     AddedUp,
     Covariances,
@@ -40,9 +40,6 @@ from dpqr.construction.figure_intervals import (
 from dpqr.construction.intervals import ESTIMATE, FACTOR, MEASURED, NO_BASIS, BasisArray
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.workload.figures import Figure, Formula, Largest, Quantiles, Quotient, Spread
-
-if TYPE_CHECKING:
-    from dpqr.construction.release import BlockAnswers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,19 +10,18 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.construction.assembled import assembled_answers
+from dpqr.construction.block_answers import BlockAnswers
 from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import SLACK, Certificate, ErrorBounds, certify, error_bounds
 from dpqr.construction.costs import Costs
-from dpqr.construction.distances import at_least_distance, is_known, known_error
+from dpqr.construction.distances import is_known
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.error_bars import ErrorBars, error_bars
 from dpqr.construction.figures import FigureAnswers, TestErrors, figure_answers
-from dpqr.construction.intervals import FACTOR, Intervals
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
 from dpqr.construction.soundness import require_answers
-from dpqr.construction.summed import narrower, summed_answers, summed_tests
-from dpqr.data.arrays import FloatArray
+from dpqr.construction.summed import summed_answers, summed_tests
 from dpqr.hypotheses.hypothesis import Hypothesis, Unbiased, prepare
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Reservation
@@ -31,43 +30,6 @@ from dpqr.strategies.plan import Explaining, Plan
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BlockAnswers:
-    """One block's part of the answers, every array of shape (rows,), in records (or the summed column's unit).
-
-    estimate: the final hypothesis' answers. error: their estimated root mean square errors; NaN where none is known.
-    noisy: the last unbiased noisy answers (the estimates themselves, where these are unbiased with a known spread),
-    with their noise and intervals; NaN where nothing was measured. bound: the certificate's, on every estimate of the
-    release, where it holds at LEVEL at least; else NaN.
-
-    >>> one = np.array([8.0])
-    >>> BlockAnswers(block=QueryBlock(name="records"), estimate=one, error=one / 4, noisy=Noisy.nothing(1)).known_error
-    array([nan])
-    """
-
-    block: QueryBlock
-    estimate: FloatArray
-    error: FloatArray
-    noisy: Noisy
-    bound: float = math.nan
-
-    @property
-    def intervals(self) -> Intervals:
-        return Intervals.of(self.estimate, self.error, self.noisy, self.bound)
-
-    @property
-    def known_error(self) -> FloatArray:
-        return known_error(self.estimate, self.noisy)
-
-    def with_error(self, errors: Mapping[str, FloatArray], summed: Mapping[str, Noisy]) -> BlockAnswers:
-        """With the block's error, if there is one; a sum then keeps its interval where it is no wider."""
-        if self.block.name not in errors:
-            return self
-        error = at_least_distance(errors[self.block.name], self.estimate, self.noisy)
-        noisy = narrower(self.noisy, FACTOR * error) if self.noisy is summed.get(self.block.name) else self.noisy
-        return replace(self, error=error, noisy=noisy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from dpqr.construction.block_answers import BlockAnswers
 from dpqr.construction.intervals import BASES, NO_BASIS
-from dpqr.construction.release import BlockAnswers, Release
+from dpqr.construction.release import Release
 from dpqr.data.domain import Domain
 from dpqr.io.outputs.atomic import ReleaseDirectory
 from dpqr.io.outputs.figures_table import figures_table
