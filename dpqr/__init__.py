@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dpqr.api.pages import write_report
     from dpqr.api.plan import Plan, plan
     from dpqr.api.predict import PredictionPlan, Predictions, predict
-    from dpqr.api.queries import Queries, queries
+    from dpqr.api.queries import Queries, Sql, queries, sql
     from dpqr.api.release import Release, read_release, release
     from dpqr.api.shown import Receipt
     from dpqr.api.sweep import sweep
@@ -70,6 +70,7 @@ __all__ = [
     "Receipt",
     "Release",
     "Session",
+    "Sql",
     "UsageFault",
     "Verification",
     "__version__",
@@ -91,6 +92,7 @@ __all__ = [
     "reprice",
     "run_audit",
     "schema",
+    "sql",
     "sweep",
     "verify",
     "write_report",
@@ -111,6 +113,7 @@ _PLACES = {
     "Receipt": "dpqr.api.shown",
     "Release": "dpqr.api.release",
     "Session": "dpqr.api.interactive",
+    "Sql": "dpqr.api.queries",
     "Verification": "dpqr.api.verify",
     "check": "dpqr.api.documents",
     "compare": "dpqr.api.verify",
@@ -130,6 +133,7 @@ _PLACES = {
     "reprice": "dpqr.api.verify",
     "run_audit": "dpqr.api.build",
     "schema": "dpqr.api.documents",
+    "sql": "dpqr.api.queries",
     "sweep": "dpqr.api.sweep",
     "verify": "dpqr.api.verify",
     "write_report": "dpqr.api.pages",
