@@ -127,7 +127,8 @@ def _count(node: Any, words: Words) -> Figure:
     column = _column(asked, node, words)
     if not words.has_null(column):
         raise words.fault(
-            node, f"COUNT({column}): the domain has no cell for null in {column!r}, so nothing tells its nulls apart; "
+            node,
+            f"COUNT({column}): the domain has no cell for null in {column!r}, so nothing tells its nulls apart; "
             "ask COUNT(*)",
         )
     return Figure(COUNT, {}, _has_value(column))
@@ -226,6 +227,7 @@ def _quotient(node: Any, words: Words) -> Figure:
     if over.kind == "sum" and under == Figure(COUNT, {}, _has_value(over.parts["sum"])):
         return Figure("mean", {"mean": over.parts["sum"]}, over.where)
     raise words.fault(
-        node, "/: a quotient is SUM(a) / SUM(b), SUM(a) / COUNT(a), or a condition's COUNT over COUNT(*); "
-        "ask others by their parts"
+        node,
+        "/: a quotient is SUM(a) / SUM(b), SUM(a) / COUNT(a), or a condition's COUNT over COUNT(*); "
+        "ask others by their parts",
     )

@@ -19,6 +19,7 @@ from dpqr.io.sql.words import Columns, Words
 _ENTRY = re.compile(r"\$\.queries\[(\d+)\]")
 _CHARACTER = re.compile(r"at character \d+: ")
 """Of a predicate that the translation has written."""
+_EMPTY = "is true for no cell"
 
 
 def read_sql(
@@ -37,11 +38,25 @@ def read_sql(
     found = translated_sql(sql, domain)
     if domain is None:
         raise DocumentError("SQL names no domain; give --domain FILE")
+    return _read(found, domain, strict)
+
+
+def _read(found: Translated, domain: str | dict[str, Any], strict: bool) -> QueriesDocument:
     try:
         read = read_queries(found.document, domain, strict=strict)
     except DocumentError as error:
-        raise combined([_placed(fault, found) for fault in error.faults]) from None
+        empty = {place for fault in error.faults if (place := _empty_branch(fault, found)) is not None}
+        if not empty or len(empty) == len(found.entries):
+            raise combined([_placed(fault, found) for fault in error.faults]) from None
+        return _read(found.without(empty), domain, strict)
     return replace(read, notes=(*found.notes, *read.notes))
+
+
+def _empty_branch(fault: Fault, found: Translated) -> int | None:
+    """The entry at fault, if it is a branch of CASE that holds no cell: SQL has no group there either."""
+    entry = _ENTRY.match(fault.path)
+    place = int(entry[1]) if entry else -1
+    return place if place in found.branches and fault.message.startswith(_EMPTY) else None
 
 
 def translated_sql(sql: str | Mapping[str, Any], domain: str | dict[str, Any] | None = None) -> Translated:

@@ -14,8 +14,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpqr.io.documents.decoding import Location
@@ -29,16 +29,30 @@ from dpqr.io.sql.words import Words, called
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Translated:
-    """Entries of a queries document, each with the place in the SQL that asks for it, and what a reader must know."""
+    """Entries of a queries document, each with the place in the SQL that asks for it, and what a reader must know.
+
+    branches: places of the entries that are asked for a branch of CASE, which may hold no cell.
+    """
 
     entries: tuple[dict[str, Any], ...]
     places: tuple[Location, ...]
+    branches: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
 
     @property
     def document(self) -> dict[str, Any]:
         """The queries document."""
         return {"dpqr": "queries/1", "queries": list(self.entries)}
+
+    def without(self, dropped: Collection[int]) -> Translated:
+        """The same without the entries at these places."""
+        kept = [place for place in range(len(self.entries)) if place not in dropped]
+        return replace(
+            self,
+            entries=tuple(self.entries[place] for place in kept),
+            places=tuple(self.places[place] for place in kept),
+            branches=frozenset(new for new, place in enumerate(kept) if place in self.branches),
+        )
 
 
 def translated(words: Words) -> Translated:
@@ -59,24 +73,28 @@ def translated(words: Words) -> Translated:
     return Translated(
         entries=tuple(entry for entry, _ in found.entries.values()),
         places=tuple(place for _, place in found.entries.values()),
+        branches=frozenset(place for place, said in enumerate(found.entries) if said in found.branches),
         notes=tuple(found.words.notes),
     )
 
 
 class _Found:
-    """Entries so far, by what they say. names: where each was given. table: what the first statement calls it."""
+    """Entries so far, by what they say. branches: of CASE. names: where each was given. table: what the first statement
+    calls it."""
 
     def __init__(self, words: Words) -> None:
         self.words, self.table = words, ""
         self.entries: dict[str, tuple[dict[str, Any], Location]] = {}
+        self.branches: set[str] = set()
         self.names: dict[str, Location] = {}
 
     def add(self, select: Any) -> None:
         """One statement's."""
         self.table = self.table or str(table_of(select).name)
         require_one_table(select, self.table, self.words)
-        for entry, node in _entries(select, self.words):
+        for entry, node, is_branch in _entries(select, self.words):
             place, said = self.words.place(node), json.dumps(entry)
+            self.branches |= {said} if is_branch else set()
             name = entry.get("name")
             if said not in self.entries and name in self.names:
                 raise place.fault(f"the name {name!r} stands at {self.names[name].path} too; choose another alias")
@@ -85,8 +103,8 @@ class _Found:
             self.entries.setdefault(said, (entry, place))
 
 
-def _entries(select: Any, words: Words) -> Iterator[tuple[dict[str, Any], Any]]:
-    """The entries of a statement, each with the expression of SELECT that asks for it."""
+def _entries(select: Any, words: Words) -> Iterator[tuple[dict[str, Any], Any, bool]]:
+    """The entries of a statement, each with the expression of SELECT that asks for it; and whether for a branch."""
     where = select.args.get("where")
     condition = None if where is None else true(where.this, words)
     asked = grouping(select, condition, words)
@@ -95,11 +113,11 @@ def _entries(select: Any, words: Words) -> Iterator[tuple[dict[str, Any], Any]]:
         raise words.fault(select, "SELECT: no aggregate is asked, and single rows are private; add COUNT(*)")
     figures = [(each, figure(each.unalias(), words)) for each in items]
     if select.args.get("limit"):
-        yield _top(select, figures, asked, condition, words), items[0]
+        yield _top(select, figures, asked, condition, words), items[0], False
         return
     for each, found in figures:
         for group in asked.groups:
-            yield _entry(found, group, condition, _name(each, group, asked.sets)), each
+            yield _entry(found, group, condition, _name(each, group, asked.sets)), each, bool(group.labels)
 
 
 def _is_key(node: Any, asked: Grouping, words: Words) -> bool:

@@ -60,8 +60,9 @@ class Words:
         return Location(self.name, f"line {line}, column {column}")
 
     def place(self, node: Any) -> Location:
-        """Where a part of a parsed statement begins."""
-        return self.at(min((part.meta["start"] for part in node.walk() if "start" in part.meta), default=0))
+        """Where a part of a parsed statement begins; of a word that sqlglot does not place, what it stands in."""
+        starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
+        return self.place(node.parent) if not starts and node.parent else self.at(min(starts, default=0))
 
     def fault(self, node: Any, message: str) -> DocumentError:
         return self.place(node).fault(message)
