@@ -27,10 +27,12 @@ from dpqr.errors import (
 )
 
 if TYPE_CHECKING:
+    from dpqr.api.answer import Later, answer
     from dpqr.api.build import Page, guide, list_strategies, run_audit
     from dpqr.api.documents import Checked, check, domain_file, init, schema
     from dpqr.api.domain import Domain, domain_from
     from dpqr.api.evaluate import Evaluation, evaluate
+    from dpqr.api.export import export
     from dpqr.api.forecast import Forecast, forecast
     from dpqr.api.interactive import Session, open_session
     from dpqr.api.ledger import Budget, Ledger
@@ -59,6 +61,7 @@ __all__ = [
     "GoalMissed",
     "HypothesisFailed",
     "InfeasiblePlan",
+    "Later",
     "Ledger",
     "LedgerError",
     "MechanismFailed",
@@ -74,11 +77,13 @@ __all__ = [
     "UsageFault",
     "Verification",
     "__version__",
+    "answer",
     "check",
     "compare",
     "domain_file",
     "domain_from",
     "evaluate",
+    "export",
     "forecast",
     "guide",
     "init",
@@ -104,6 +109,7 @@ _PLACES = {
     "Domain": "dpqr.api.domain",
     "Evaluation": "dpqr.api.evaluate",
     "Forecast": "dpqr.api.forecast",
+    "Later": "dpqr.api.answer",
     "Ledger": "dpqr.api.ledger",
     "Page": "dpqr.api.build",
     "Plan": "dpqr.api.plan",
@@ -115,11 +121,13 @@ _PLACES = {
     "Session": "dpqr.api.interactive",
     "Sql": "dpqr.api.queries",
     "Verification": "dpqr.api.verify",
+    "answer": "dpqr.api.answer",
     "check": "dpqr.api.documents",
     "compare": "dpqr.api.verify",
     "domain_file": "dpqr.api.documents",
     "domain_from": "dpqr.api.domain",
     "evaluate": "dpqr.api.evaluate",
+    "export": "dpqr.api.export",
     "forecast": "dpqr.api.forecast",
     "guide": "dpqr.api.build",
     "init": "dpqr.api.documents",

@@ -149,7 +149,7 @@ def questions_of(queries: str | dict[str, Any], session: StatedSession) -> tuple
     public = public_documents(document.sources)
     if public.files:
         raise UsageFault("ask: files of coefficients are not for sessions of questions; write queries instead")
-    blocks = _placed(document.workload.blocks, document.domain.names, session.plan.problem.domain.names)
+    blocks = placed(document.workload.blocks, document.domain.names, session.plan.problem.domain.names)
     for block in blocks:
         if block.cells > DENSE_LIMIT:
             raise InfeasiblePlan(
@@ -176,7 +176,7 @@ def rows_of_blocks(blocks: Sequence[QueryBlock], domain: Domain) -> tuple[AskedR
     return tuple(found)
 
 
-def _placed(blocks: Sequence[QueryBlock], names: Sequence[str], whole: Sequence[str]) -> tuple[QueryBlock, ...]:
+def placed(blocks: Sequence[QueryBlock], names: Sequence[str], whole: Sequence[str]) -> tuple[QueryBlock, ...]:
     """The same queries over the session's columns."""
     moved = [list(whole).index(name) for name in names]
     return tuple(

@@ -56,7 +56,7 @@ WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered")
 
 
 def read_documents(
-    queries: str | dict[str, Any], domain: str | dict[str, Any] | None, *, strict: bool = False
+    queries: str | dict[str, Any], domain: str | dict[str, Any] | Domain | None, *, strict: bool = False
 ) -> QueriesDocument:
     """The queries compiled over their domain; a DocumentError says how to get a domain where there is none."""
     if states_sql(queries):

@@ -70,21 +70,25 @@ def can_refit(plan: Plan) -> str | None:
     return None
 
 
-def refit_errors(plan: Plan, outcome: Outcome, shown: Hypothesis) -> Mapping[str, RefitError]:
+def refit_errors(
+    plan: Plan, outcome: Outcome, shown: Hypothesis, asked: Sequence[QueryBlock] = (), most: int = TUNING.most
+) -> Mapping[str, RefitError]:
     """Errors of all answers of a plan that `can_refit`, by the block's name.
 
     Args:
         outcome: of the run.
         shown: its hypothesis, as it is released.
+        asked: other blocks than the workload's, to be answered in place of them.
+        most: refits.
 
     Privacy:
         Post-processing, with public randomness: of the plan's seed, and of the numbers after it, one a measurement.
     """
-    blocks, history = plan.problem.workload.blocks, outcome.transcript.measurements
+    blocks, history = asked or plan.problem.workload.blocks, outcome.transcript.measurements
     if not history:
         return {}
-    count = refit_count(blocks, history)
-    counted = _stand_in(shown, plan.problem)
+    count = refit_count(blocks, history, most)
+    counted = _stand_in(shown, plan.problem, blocks)
     measured = MeasuredBlocks.of(history)
     found = {block.name: _BlockErrors.of(block, counted(block), measured.place(block)) for block in blocks}
     for number in range(count):
@@ -184,20 +188,20 @@ def answers_from(block: QueryBlock, source: QueryBlock, values: IntArray) -> Flo
     return answers
 
 
-def refit_count(blocks: Sequence[QueryBlock], history: Sequence[Measurement]) -> int:
+def refit_count(blocks: Sequence[QueryBlock], history: Sequence[Measurement], most: int = TUNING.most) -> int:
     """How many refits, from public sizes."""
     work = sum(block.rows + TUNING.block for block in blocks)
     work += sum(block.rows + TUNING.block for one in history for block in one.blocks)
-    return max(TUNING.fewest, min(TUNING.most, TUNING.work // work))
+    return max(TUNING.fewest, min(most, TUNING.work // work))
 
 
-def _stand_in(hypothesis: Hypothesis, problem: Problem) -> Answered:
+def _stand_in(hypothesis: Hypothesis, problem: Problem, blocks: Sequence[QueryBlock]) -> Answered:
     """The counts that take the table's place: of synthetic rows, else of the hypothesis itself."""
     if not isinstance(hypothesis, Sampleable) or hypothesis.total > TUNING.rows:
         return hypothesis.answer
     codes = hypothesis.rows(max(0, round(hypothesis.total)), problem.seed)
     table = SparseHistogram(problem.domain.shape, codes, np.ones(len(codes), dtype=np.int64))
-    table.prefetch([block.axes for block in problem.workload.blocks])
+    table.prefetch([block.axes for block in blocks])
     return lambda block: block.answer(table).astype(np.float64)
 
 

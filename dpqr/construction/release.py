@@ -165,7 +165,7 @@ def assemble(
     shown = released(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
     summed = summed_answers(plan, history)
-    answers = tuple(_answers(block, shown, measured, summed, history) for block in plan.problem.workload.blocks)
+    answers = tuple(answers_of(block, shown, measured, summed, history) for block in plan.problem.workload.blocks)
     estimates = {each.block.name: each.estimate / float(each.block.scale) for each in answers}
     for each in answers:
         require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
@@ -194,13 +194,14 @@ def assemble(
     )
 
 
-def _answers(
+def answers_of(
     block: QueryBlock,
     hypothesis: Hypothesis,
     measured: Mapping[str, Noisy],
     summed: Mapping[str, Noisy],
     history: Sequence[Measurement],
 ) -> BlockAnswers:
+    """Estimates of one block, with what was measured of it: itself (`measured`), or sums of a wider table's cells."""
     estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * float(block.scale)
     unbiased = unbiased_answers(block, hypothesis, estimate, history)
     noisy = measured.get(block.name) or unbiased or summed.get(block.name) or Noisy.absent(block.rows)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dpqr.data.domain import Domain
 from dpqr.errors import DocumentError, DpqrError, Fault
 from dpqr.io.documents.document_text import read_document
 from dpqr.io.documents.faults import combined
@@ -23,7 +24,7 @@ _EMPTY = "is true for no cell"
 
 
 def read_sql(
-    sql: str | Mapping[str, Any], domain: str | dict[str, Any] | None, *, strict: bool = False
+    sql: str | Mapping[str, Any], domain: str | dict[str, Any] | Domain | None, *, strict: bool = False
 ) -> QueriesDocument:
     """The statements as a queries document over a domain; its notes say where answers mean something else.
 
@@ -41,7 +42,7 @@ def read_sql(
     return _read(found, domain, strict)
 
 
-def _read(found: Translated, domain: str | dict[str, Any], strict: bool) -> QueriesDocument:
+def _read(found: Translated, domain: str | dict[str, Any] | Domain, strict: bool) -> QueriesDocument:
     try:
         read = read_queries(found.document, domain, strict=strict)
     except DocumentError as error:
@@ -59,15 +60,18 @@ def _empty_branch(fault: Fault, found: Translated) -> int | None:
     return place if place in found.branches and fault.message.startswith(_EMPTY) else None
 
 
-def translated_sql(sql: str | Mapping[str, Any], domain: str | dict[str, Any] | None = None) -> Translated:
+def translated_sql(sql: str | Mapping[str, Any], domain: str | dict[str, Any] | Domain | None = None) -> Translated:
     """The entries that statements ask for. domain: by whose columns names are understood. Raises: as `read_sql`."""
     text = sql if isinstance(sql, Mapping) else read_document(Path(sql))
     name = "SQL" if isinstance(sql, Mapping) else Path(sql).name
     return translated(Words(str(text["sql"]), name, _columns(domain)))
 
 
-def _columns(domain: str | dict[str, Any] | None) -> Columns | None:
+def _columns(domain: str | dict[str, Any] | Domain | None) -> Columns | None:
     """None where the domain cannot be read; its reader says why."""
+    if isinstance(domain, Domain):
+        nulls = (each.name for each in domain.attributes if "null" in each.own_cells)
+        return Columns(domain.names, frozenset(nulls))
     with suppress(DpqrError):
         return Columns.of(read_document(Path(domain)) if isinstance(domain, str) else domain)
     return None
