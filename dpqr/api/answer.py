@@ -1,4 +1,4 @@
-"""New questions on a release, from Python; the command line makes its request here too."""
+"""New questions on a release: the command line asks here too."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.api.queries import Document
-    from dpqr.app.answer import AnswerRequest
     from dpqr.app.answer import Later as Answered
+    from dpqr.construction.answered import AnsweredBlock
 
 
 class Later:
@@ -41,7 +41,12 @@ class Later:
         from dpqr.io.outputs.answer_frames import answers_frame
         from dpqr.io.outputs.answered_table import answered_table
 
-        return answers_frame(answered_table(self._found.blocks))
+        return answers_frame(answered_table(self.blocks))
+
+    @property
+    def blocks(self) -> tuple[AnsweredBlock, ...]:
+        """The same question by question."""
+        return self._found.blocks
 
     @property
     def released(self) -> frozenset[str]:
@@ -60,7 +65,7 @@ class Later:
     def __repr__(self) -> str:
         from dpqr.report.wording import counted
 
-        return f"Later({counted(sum(block.rows for block in self._found.blocks), 'answer')})"
+        return f"Later({counted(sum(block.rows for block in self.blocks), 'answer')})"
 
     def _repr_html_(self) -> str:
         shown: str = self.answers.to_html(max_rows=20, border=0)
@@ -73,6 +78,7 @@ def answer(
     queries: Document | None = None,
     where: str | None = None,
     by: str | Sequence[str] = (),
+    out: Path | None = None,
 ) -> Later:
     """Answer new questions from the model of a release. Nothing is paid, and no table is opened.
 
@@ -80,6 +86,7 @@ def answer(
         release: its directory, or what `dpqr.release` has returned.
         queries: a document, or `dpqr.sql(...)`. where, by: in place of it, records that fulfil a predicate, for every
             combination of cells of these columns.
+        out: a new file for the answers; its ending says the form: .csv, .parquet or .json.
 
     Raises:
         DpqrError: of the class whose `exit_code` the command would end with.
@@ -87,25 +94,26 @@ def answer(
     Privacy:
         Post-processing of the release.
     """
-    from dpqr.app.answer import answer as answered
-
-    request = answer_request(release, queries=queries, where=where, by=by)
-    return Later(withheld(lambda: answered(request)))
-
-
-def answer_request(
-    release: Release | Path, *, queries: object = None, where: str | None = None, by: str | Sequence[str] = ()
-) -> AnswerRequest:
-    """What both doors ask of the use case. UsageFault: not one way of asking."""
     from dpqr.app.answer import AnswerRequest
+    from dpqr.app.answer import answer as answered
+    from dpqr.io.outputs.answered_table import answers_file, write_answers
 
+    request = AnswerRequest(release=_made(release), queries=_asked(queries, where, by))
+    place = None if out is None else answers_file(os.fspath(out))
+    found = withheld(lambda: answered(request))
+    if place is not None:
+        write_answers(found.blocks, *place)
+    return Later(found)
+
+
+def _asked(queries: object, where: str | None, by: str | Sequence[str]) -> str | dict[str, Any]:
+    """A queries document. UsageFault: not one way of asking."""
     columns = list(texts("by", by))
     if (queries is None) == (where is None and not columns):
         raise UsageFault("answer: give one of --sql TEXT, --queries FILE, and --where PREDICATE with --by COLUMN")
     if queries is not None:
-        return AnswerRequest(release=_made(release), queries=document("queries", queries))
-    counted = {"marginal": columns} if where is None else {"where": text("where", where), "by": columns}
-    return AnswerRequest(release=_made(release), queries={"queries": [counted]})
+        return document("queries", queries)
+    return {"queries": [{"marginal": columns} if where is None else {"where": text("where", where), "by": columns}]}
 
 
 def _made(release: Release | Path) -> Any:

@@ -1,4 +1,4 @@
-"""A release as tables for other tools, from Python; the command line makes its request here too."""
+"""A release as tables for other tools: the command line exports here too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpqr.api.withheld import withheld
 from dpqr.app.requests import ExistingForm
 
 if TYPE_CHECKING:
-    from dpqr.app.export import Exported, ExportRequest
+    from dpqr.app.export import Exported
 
 
 def export(release: Path, *, duckdb: Path, if_exists: ExistingForm = "fail") -> Exported:
@@ -27,15 +27,9 @@ def export(release: Path, *, duckdb: Path, if_exists: ExistingForm = "fail") -> 
         AlreadyThere: something lies there that is not to be replaced.
         GoalMissed: the release's files were changed.
     """
+    from dpqr.app.export import ExportRequest
     from dpqr.app.export import export as exported
 
-    request = export_request(release, duckdb, if_exists)
-    return withheld(lambda: exported(request))
-
-
-def export_request(release: Path, duckdb: Path, if_exists: ExistingForm = "fail") -> ExportRequest:
-    """What both doors ask of the use case."""
-    from dpqr.app.export import ExportRequest
-
     text("if_exists", if_exists, among=get_args(ExistingForm))
-    return ExportRequest(release=os.fspath(release), duckdb=os.fspath(duckdb), if_exists=if_exists)
+    request = ExportRequest(release=os.fspath(release), duckdb=os.fspath(duckdb), if_exists=if_exists)
+    return withheld(lambda: exported(request))

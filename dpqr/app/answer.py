@@ -15,7 +15,6 @@ from dpqr.app.checks_of_record import files as require_same_files
 from dpqr.app.evidence import Evidence, NotChecked, VerifyRequest
 from dpqr.app.interactive_state import placed
 from dpqr.app.planning import read_documents
-from dpqr.app.repeat import replayed
 from dpqr.construction.answered import AnsweredBlock, answered
 from dpqr.construction.later import later_answers
 from dpqr.construction.loop import Outcome, released
@@ -124,7 +123,7 @@ class _OnDisk:
     def outcome(self) -> Outcome:
         """Where the run ended. UsageFault where the draws give other estimates here than the release's."""
         try:
-            found = replayed(self._evidence.record, self.plan)
+            found = self._evidence.outcome
         except DpqrError as fault:
             raise self._otherwise(fault) from None
         self._require_same(found)

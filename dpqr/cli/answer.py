@@ -12,7 +12,7 @@ from dpqr.cli import options
 from dpqr.cli.completion import DOCUMENTS
 
 if TYPE_CHECKING:
-    from dpqr.app.answer import Later
+    from dpqr.api.answer import Later
 
 _ask, _say = options.under("Questions"), options.under("Screen")
 _files = partial(_ask, metavar="FILE", callback=options.named, shell_complete=DOCUMENTS)
@@ -50,17 +50,11 @@ def command(
     dpqr answer release/ --where "age >= 68" --by sex --by region
     dpqr answer release/ --queries more.json --out more.csv
     """
-    from dpqr.api.answer import answer_request
-    from dpqr.app.answer import answer
-    from dpqr.io.outputs.answered_table import answers_file, write_answers
+    from dpqr.api.answer import answer
 
     if queries is not None and sql is not None:
         raise click.UsageError("--sql and --queries both ask; give one of them")
-    request = answer_request(release, queries=queries if sql is None else {"sql": sql}, where=where, by=by)
-    place = None if out is None else answers_file(out)
-    found = answer(request)
-    if place is not None:
-        write_answers(found.blocks, *place)
+    found = answer(release, queries=queries if sql is None else {"sql": sql}, where=where, by=by, out=out)
     _show(found, as_json=as_json, color=not no_color)
 
 

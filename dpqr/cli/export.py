@@ -27,12 +27,11 @@ def command(release: str, *, duckdb: str, if_exists: Literal["skip", "fail", "re
     dpqr export release/ --duckdb release.db
     duckdb release.db "SELECT * FROM answers WHERE query = 'n'"
     """
-    from dpqr.api.export import export_request
-    from dpqr.app.export import export
+    from dpqr.api.export import export
     from dpqr.cli.streams import say
     from dpqr.report.wording import counted, plain
 
-    found = export(export_request(release, duckdb, if_exists))
+    found = export(release, duckdb=duckdb, if_exists=if_exists)
     for note in found.notes:
         say(f"note: {plain(note)}")
     if found.tables:

@@ -85,7 +85,8 @@ ASKED = [
         [{"proportion": "l_returnflag = 'R'", "by": ["l_shipmode"], "name": "back"}],
     ),
     (
-        "SELECT SUM(l_discount) / SUM(l_quantity) AS rate FROM lineitem WHERE l_shipdate < TIMESTAMP '1995-03-15 00:00:00'",
+        "SELECT SUM(l_discount) / SUM(l_quantity) AS rate FROM lineitem "
+        "WHERE l_shipdate < TIMESTAMP '1995-03-15 00:00:00'",
         [
             {
                 "ratio": {"of": "l_discount", "to": "l_quantity"},
@@ -170,7 +171,8 @@ ASKED = [
     ("SELECT COUNT(*) FROM data WHERE NOT employed", [{"where": "employed != true"}]),
     ("SELECT COUNT(*) FROM data WHERE employed IS NOT TRUE", [{"where": "employed != true or employed is null"}]),
     (
-        "SELECT COUNT_IF(trust >= 7) AS trusting, COUNT(CASE WHEN hours > 40 THEN 1 END) AS long FROM data WHERE 18 <= AGEP",
+        "SELECT COUNT_IF(trust >= 7) AS trusting, COUNT(CASE WHEN hours > 40 THEN 1 END) AS long FROM data "
+        "WHERE 18 <= AGEP",
         [
             {"where": "AGEP >= 18 and trust >= 7", "name": "trusting"},
             {"where": "AGEP >= 18 and hours > 40", "name": "long"},
