@@ -24,13 +24,7 @@ def session_payer(ledger: Path | Ledger | None, anchor: Path | None) -> LedgerRe
 
 
 def ask_request(
-    name: str,
-    payer: LedgerRequest,
-    *,
-    where: str | None = None,
-    queries: object = None,
-    sql: str | None = None,
-    table: object = None,
+    name: str, payer: LedgerRequest, *, where: str | None = None, queries: object = None, table: object = None
 ) -> AskRequest:
     """Questions to a session.
 
@@ -38,14 +32,13 @@ def ask_request(
         table: given where it is in memory.
 
     Raises:
-        UsageFault: unless one of `where`, `queries` and `sql` is given.
+        UsageFault: unless one of `where` and `queries` is given.
     """
     from dpqr.app.interactive import AskRequest
 
-    if [where, queries, sql].count(None) != 2:
+    if (where is None) == (queries is None):
         raise UsageFault("ask: give one of --where PREDICATE, --queries FILE and --sql TEXT")
-    stated = {"queries": [{"where": text("where", where)}]} if sql is None else {"sql": text("sql", sql)}
-    asked = stated if queries is None else document("queries", queries)
+    asked = {"queries": [{"where": text("where", where)}]} if where is not None else document("queries", queries)
     source = None if table is None else table_source(table, {})
     return AskRequest(name=name, payer=payer, queries=asked, source=source)
 

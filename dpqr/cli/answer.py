@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpqr.cli import options
+from dpqr.cli import groups, options
 from dpqr.cli.completion import DOCUMENTS
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ def command(
     """
     from dpqr.api.answer import answer
 
-    if queries is not None and sql is not None:
-        raise click.UsageError("--sql and --queries both ask; give one of them")
-    found = answer(release, queries=queries if sql is None else {"sql": sql}, where=where, by=by, out=out)
+    found = answer(release, queries=groups.file_or_sql(queries, sql), where=where, by=by, out=out)
     _show(found, as_json=as_json, color=not no_color)
 
 

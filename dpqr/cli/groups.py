@@ -22,8 +22,16 @@ _modes = click.Choice(["auto", "json", "none"])
 def keywords(*groups: Any) -> dict[str, Any]:
     """What the groups hold, as keywords of the Python interface: a field has the name that its option has there."""
     given = {name: value for group in groups for name, value in asdict(group).items()}
-    sql = given.pop("sql", None)
-    return given if sql is None else {**given, "queries": {"sql": sql}}
+    if "sql" in given:
+        given["queries"] = file_or_sql(given["queries"], given.pop("sql"))
+    return given
+
+
+def file_or_sql(queries: str | None, sql: str | None) -> Any:
+    """What is asked, as the Python interface takes it. click.UsageError: both."""
+    if queries is not None and sql is not None:
+        raise click.UsageError("--sql and --queries both ask; give one of them")
+    return queries if sql is None else {"sql": sql}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +67,12 @@ def documents(command: Decorated, *, kind: type[Documents] = Documents, required
 
 
 def _asked_once(given: Documents, *, required: bool) -> Documents:
-    """Without the queries file that dpqr.toml names, where SQL is typed. click.UsageError: both, or none."""
+    """Without the queries file that dpqr.toml names, where SQL is typed. click.UsageError: none is stated."""
     context = click.get_current_context()
-    if given.sql is not None and given.queries is not None and is_typed("queries"):
-        raise click.UsageError("--sql and --queries both ask; give one of them")
     if given.sql is None and given.queries is None and required:
         queries = next(each for each in context.command.params if each.name == "queries")
         raise click.MissingParameter(ctx=context, param=queries)
-    return given if given.sql is None else replace(given, queries=None)
+    return given if given.sql is None or is_typed("queries") else replace(given, queries=None)
 
 
 def asked(command: Decorated, *, required: bool = True) -> Decorated:

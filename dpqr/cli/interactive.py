@@ -126,7 +126,7 @@ def ask_command(
 
     require_output()
     payer = session_payer(ledger, anchor)
-    found = ask(ask_request(name, payer, where=where, queries=queries, sql=sql), Unwatched())
+    found = ask(ask_request(name, payer, where=where, queries=groups.file_or_sql(queries, sql)), Unwatched())
     if as_json:
         product_json([each.document() for each in found])
     else:
