@@ -32,8 +32,9 @@ from dpqr.app.requests import (
     output_request,
 )
 from dpqr.errors import UsageFault
+from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import STDIN, TableSource
+from dpqr.io.tables.source import TableSource
 from dpqr.privacy.reason import Reason
 
 
