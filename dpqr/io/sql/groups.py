@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, product
+from itertools import chain, combinations, islice, product
 from typing import Any
 
 from dpqr.io.sql.conditions import Text, all_of, any_of, true, untrue
 from dpqr.io.sql.words import Words, called
 
-MOST_SETS = 4096
-"""Grouping sets of one statement."""
+MOST_SETS, MOST_BRANCHES = 4096, 256
+"""Groups of one statement, by sets and branches; branches of one CASE."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,9 @@ def grouping(select: Any, condition: Text | None, words: Words) -> Grouping:
         raise words.fault(asked, f"GROUP BY: makes more than {MOST_SETS} grouping sets; list fewer columns")
     sets = tuple(dict.fromkeys(tuple(dict.fromkeys(chain(*each))) for each in product(*parts)))
     known = frozenset() if condition is None else condition.known
-    groups = tuple(group for each in sets for group in _groups(each, known, words))
+    groups = tuple(islice((group for each in sets for group in _groups(each, known, words)), MOST_SETS + 1))
+    if len(groups) > MOST_SETS:
+        raise words.fault(asked, f"GROUP BY: makes more than {MOST_SETS} groups; list fewer columns or branches")
     return Grouping(groups=groups, keys=tuple(dict.fromkeys(chain(*sets))), sets=len(sets))
 
 
@@ -121,6 +123,8 @@ def branches(case: Any, known: frozenset[str], words: Words) -> tuple[tuple[str,
 
     known: columns that have a value in every record that is looked at.
     """
+    if len(case.args["ifs"]) > MOST_BRANCHES:
+        raise words.fault(case, f"CASE: more than {MOST_BRANCHES} branches; state bins in the domain")
     found: dict[str, list[Text]] = {}
     passed: list[Any] = []
     for branch in case.args["ifs"]:

@@ -10,7 +10,7 @@ from typing import Any
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.sql.words import Words
 
-LONGEST = 2**20
+LONGEST = 2**18
 """Characters of all statements together."""
 
 _ONE_TABLE = "one table is asked, the one that is released; join or filter before the release"

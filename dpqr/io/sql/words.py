@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,12 +53,15 @@ class Words:
     name: str = "SQL"
     columns: Columns | None = None
     notes: list[str] = field(default_factory=list)
+    _lines: list[int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_lines", [0, *(found.end() for found in re.finditer("\n", self.text))])
 
     def at(self, start: int) -> Location:
         """Where the character with this number stands."""
-        before = self.text[:start]
-        line, column = before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
-        return Location(self.name, f"line {line}, column {column}")
+        line = bisect_right(self._lines, start)
+        return Location(self.name, f"line {line}, column {start - self._lines[line - 1] + 1}")
 
     def place(self, node: Any) -> Location:
         """Where a part of a parsed statement begins; of a word that sqlglot does not place, what it stands in."""

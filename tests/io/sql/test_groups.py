@@ -49,3 +49,12 @@ def test_null_is_in_no_branch_but_else():
 def test_other_groups_are_refused(group):
     with pytest.raises(DocumentError):
         asked(f"SELECT COUNT(*) FROM d GROUP BY {group}")
+
+
+def test_too_many_groups_are_refused_before_they_are_made():
+    case = "CASE " + " ".join(f"WHEN a = {n} THEN {n}" for n in range(200)) + " END"
+    with pytest.raises(DocumentError, match="makes more than 4096 groups"):
+        asked(f"SELECT COUNT(*) FROM d GROUP BY {case}, {case.replace('a =', 'b =')}")
+    long = "CASE " + " ".join(f"WHEN a = {n} THEN {n}" for n in range(300)) + " END"
+    with pytest.raises(DocumentError, match="more than 256 branches"):
+        asked(f"SELECT COUNT(*) FROM d GROUP BY {long}")
