@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpqr.api.checks import Path, text, texts
 from dpqr.api.options import document
-from dpqr.api.release import Made, Release
+from dpqr.api.origins import Made
+from dpqr.api.release import Release
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault
 
@@ -43,6 +44,14 @@ class Later:
 
         return answers_frame(answered_table(self.blocks))
 
+    @cached_property
+    def figures(self) -> pd.DataFrame:
+        """One row a value of a figure (mean, quantile, ratio and the like), with the columns of `Release.figures`."""
+        from dpqr.io.outputs.answer_frames import answers_frame
+        from dpqr.io.outputs.answered_table import figures_of
+
+        return answers_frame(figures_of(self._found.figures))
+
     @property
     def blocks(self) -> tuple[AnsweredBlock, ...]:
         """The same question by question."""
@@ -65,7 +74,8 @@ class Later:
     def __repr__(self) -> str:
         from dpqr.report.wording import counted
 
-        return f"Later({counted(sum(block.rows for block in self.blocks), 'answer')})"
+        figures = f" and {counted(len(self._found.figures), 'value')} of figures" if self._found.figures else ""
+        return f"Later({counted(sum(block.rows for block in self.blocks), 'answer')}{figures})"
 
     def _repr_html_(self) -> str:
         shown: str = self.answers.to_html(max_rows=20, border=0)
@@ -86,7 +96,8 @@ def answer(
         release: its directory, or what `dpqr.release` has returned.
         queries: a document, or `dpqr.sql(...)`. where, by: in place of it, records that fulfil a predicate, for every
             combination of cells of these columns.
-        out: a new file for the answers; its ending says the form: .csv, .parquet or .json.
+        out: a new file for the answers; its ending says the form: .csv, .parquet or .json. Figures go into a file
+            beside it, NAME.figures.csv.
 
     Raises:
         DpqrError: of the class whose `exit_code` the command would end with.
@@ -96,13 +107,13 @@ def answer(
     """
     from dpqr.app.answer import AnswerRequest
     from dpqr.app.answer import answer as answered
-    from dpqr.io.outputs.answered_table import answers_file, write_answers
+    from dpqr.io.outputs.answered_table import answers_file, figures_of
 
     request = AnswerRequest(release=_made(release), queries=_asked(queries, where, by))
     place = None if out is None else answers_file(os.fspath(out))
     found = withheld(lambda: answered(request))
     if place is not None:
-        write_answers(found.blocks, *place)
+        place.write(found.blocks, figures_of(found.figures))
     return Later(found)
 
 

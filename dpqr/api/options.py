@@ -88,6 +88,7 @@ class ReleaseOptions(PlanOptions, total=False):
     synthetic: SyntheticForm | None
     bins: BinForm | None
     if_exists: ExistingForm | None
+    views: int | None
     purpose: str | None
     by: str | None
     approved_by: str | None
@@ -136,6 +137,7 @@ RELEASING: Mapping[str, Check] = {
     "synthetic": partial(text, among=get_args(SyntheticForm)),
     "bins": partial(text, among=get_args(BinForm)),
     "if_exists": partial(text, among=get_args(ExistingForm)),
+    "views": partial(whole, most=10**6),
     "purpose": remark,
     "by": remark,
     "approved_by": remark,
@@ -196,7 +198,7 @@ def _table(table: object, told: Mapping[str, Any]) -> TableSource:
 def output(directory: Path | None, given: Mapping[str, object]) -> OutputRequest:
     """The files that were asked for."""
     held = stated(given, ALL)
-    named = (held.get(name) for name in ("format", "synthetic", "bins", "if_exists"))
+    named = (held.get(name) for name in ("format", "synthetic", "bins", "if_exists", "views"))
     return output_request(None if directory is None else os.fspath(directory), *named)
 
 

@@ -19,6 +19,8 @@ class Origin(Protocol):
 
     def directory(self) -> str | None: ...
     def answers(self) -> pd.DataFrame: ...
+    def figures(self) -> pd.DataFrame: ...
+    def views(self, base: int) -> pd.DataFrame: ...
     def record(self) -> dict[str, Any]: ...
     def receipt(self) -> Receipt: ...
     def synthetic(self) -> pd.DataFrame: ...
@@ -39,6 +41,18 @@ class Made:
         from dpqr.io.outputs.release_files import answers_table
 
         return answers_frame(answers_table(self.finished))
+
+    def figures(self) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import plain_frame
+        from dpqr.io.outputs.figures_table import figures_table
+
+        return plain_frame(figures_table(self.finished))
+
+    def views(self, base: int) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import plain_frame
+        from dpqr.io.outputs.views_table import release_views, views_table
+
+        return plain_frame(views_table(release_views(self.finished, base)))
 
     def record(self) -> dict[str, Any]:
         from dpqr.io.outputs.release_document import release_document
@@ -77,6 +91,18 @@ class Kept:
         from dpqr.io.outputs.answer_frames import read_answers_frame
 
         return read_answers_frame(self.files)
+
+    def figures(self) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import read_figures_frame
+
+        return read_figures_frame(self.files)
+
+    def views(self, base: int) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import plain_frame
+        from dpqr.io.outputs.read_answers import all_answers
+        from dpqr.io.outputs.views_table import views_of, views_table
+
+        return plain_frame(views_table(views_of(list(all_answers(self.files)), base)))
 
     def record(self) -> dict[str, Any]:
         return self.files.record

@@ -48,6 +48,23 @@ class Release:
         Columns of cells are ordered categoricals, in the order of the domain; `dpqr guide results` explains figures."""
         return self._origin.answers()
 
+    @cached_property
+    def figures(self) -> pd.DataFrame:
+        """One row for every value of every figure, such as a mean by group: its name and kind, a column for each
+        attribute that makes groups, `detail` (the part of a quantile, a largest cell), `estimate`, `error`, `lower`,
+        `upper`, `basis` and `flag`; `dpqr guide figures` explains them. Empty where none was asked for."""
+        return self._origin.figures()
+
+    def views(self, base: int = 5) -> pd.DataFrame:
+        """The answers of all marginals in whole numbers, and in multiples of `base`, that add up; post-processing.
+
+        Raises:
+            InfeasiblePlan: there are no marginals, or too many cells overlap.
+        """
+        from dpqr.api.checks import whole
+
+        return self._origin.views(whole("base", base))
+
     @property
     def measured(self) -> pd.DataFrame:
         """The answers that were measured, with their noise and intervals; without the model's estimates."""
@@ -114,6 +131,7 @@ class Release:
         synthetic: SyntheticForm | None = None,
         bins: BinForm | None = None,
         if_exists: Literal["fail", "replace"] = "fail",
+        views: int | None = None,
     ) -> None:
         """Write the files that `dpqr release --out` writes, whole or not at all.
 
@@ -125,7 +143,7 @@ class Release:
         from dpqr.app.release import save
 
         held = self._origin.finished
-        stated = {"format": format, "synthetic": synthetic, "bins": bins, "if_exists": if_exists}
+        stated = {"format": format, "synthetic": synthetic, "bins": bins, "if_exists": if_exists, "views": views}
         withheld(lambda: save(held, output(directory, stated)))
 
     def report(self, html: Path) -> None:

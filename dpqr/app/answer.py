@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,12 +22,16 @@ from dpqr.construction.release import Release
 from dpqr.data.arrays import IntArray
 from dpqr.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.hypotheses.hypothesis import prepare
+from dpqr.io.outputs.figures_table import table_of_figures
 from dpqr.io.outputs.read_answers import all_answers, block_records
+from dpqr.io.outputs.read_figures import read_figures
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.figures import Figure
 from dpqr.workload.same_questions import same_rows
+from dpqr.workload.workload import Workload
 
 NEW = "asked later: "
 """Before a question's name, so that it is none of the release's."""
@@ -45,17 +49,19 @@ class AnswerRequest:
 class Later:
     """Answers of a release to new questions. released: names of those that it had answered itself, bit for bit.
 
-    notes: what a reader must know of single answers.
+    figures: rows of their table. notes: what a reader must know of single answers.
     """
 
     blocks: tuple[AnsweredBlock, ...]
+    figures: tuple[dict[str, Any], ...]
     released: frozenset[str]
     notes: tuple[str, ...]
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
         answers = [record for block in self.blocks for record in block_records(block)]
-        return {"answers": answers, "released": sorted(self.released), "notes": list(self.notes)}
+        figures = {"figures": list(self.figures)} if self.figures else {}
+        return {"answers": answers, **figures, "released": sorted(self.released), "notes": list(self.notes)}
 
 
 def answer(request: AnswerRequest) -> Later:
@@ -71,13 +77,13 @@ def answer(request: AnswerRequest) -> Later:
     """
     if isinstance(request.release, Release):
         made = request.release
-        blocks, notes = _asked(request.queries, made.plan)
+        asked, notes = _asked(request.queries, made.plan)
         outcome = Outcome(hypothesis=made.hypothesis, transcript=made.transcript, errors=made.errors)
-        return _answers(_InMemory(made, outcome), blocks, notes)
+        return _answers(_InMemory(made, outcome), asked, notes)
     with TemporaryDirectory(prefix="dpqr-answer-") as scratch:
         kept = _OnDisk(request.release, Evidence(VerifyRequest(release=request.release), Path(scratch)))
-        blocks, notes = _asked(request.queries, kept.plan)
-        return _answers(kept, blocks, notes)
+        asked, notes = _asked(request.queries, kept.plan)
+        return _answers(kept, asked, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,10 @@ class _InMemory:
     def own(self, names: set[str]) -> dict[str, AnsweredBlock]:
         domain = self.plan.problem.domain
         return {each.block.name: answered(each, domain) for each in self.made.answers if each.block.name in names}
+
+    def own_figures(self, names: set[str]) -> dict[str, list[dict[str, Any]]]:
+        domain, held = self.plan.problem.domain, [one for one in self.made.figures if one.figure.name in names]
+        return {one.figure.name: table_of_figures((one,), domain).records() for one in held}
 
 
 class _OnDisk:
@@ -132,6 +142,10 @@ class _OnDisk:
     def own(self, names: set[str]) -> dict[str, AnsweredBlock]:
         return {block.name: block for block in all_answers(self.files) if block.name in names} if names else {}
 
+    def own_figures(self, names: set[str]) -> dict[str, list[dict[str, Any]]]:
+        rows = read_figures(self.files) if names else []
+        return {name: [row for row in rows if row["figure"] == name] for name in names}
+
     def _require_same(self, found: Outcome) -> None:
         shown, blocks = released(self.plan, found), self.plan.problem.workload.blocks
         prepare(shown, blocks)
@@ -150,7 +164,7 @@ class _OnDisk:
         )
 
 
-def _asked(queries: str | dict[str, Any], plan: Plan) -> tuple[tuple[QueryBlock, ...], tuple[str, ...]]:
+def _asked(queries: str | dict[str, Any], plan: Plan) -> tuple[Workload, tuple[str, ...]]:
     """The questions over the release's domain, and the notes on them."""
     domain = plan.problem.domain
     try:
@@ -158,35 +172,93 @@ def _asked(queries: str | dict[str, Any], plan: Plan) -> tuple[tuple[QueryBlock,
     except DocumentError as error:
         columns = ", ".join(map(repr, domain.names))
         raise DocumentError(f"{error}\nthe release holds the columns {columns}, in its own cells") from None
-    blocks = placed(document.workload.blocks, document.domain.names, domain.names)
+    names, held = document.domain.names, document.workload
+    blocks = placed(held.blocks, names, domain.names)
     for block in blocks:
         if block.cells > DENSE_LIMIT:
             raise InfeasiblePlan(
                 f"query {block.name!r}: looks at {block.cells} cells together, and {DENSE_LIMIT} are possible; "
                 "ask about fewer columns"
             )
-    return blocks, tuple(note for note in document.notes if note not in plan.notes)
+    figures = tuple(
+        replace(
+            figure,
+            by=tuple(domain.names.index(names[axis]) for axis in figure.by),
+            tested=None if figure.tested is None else placed((figure.tested,), names, domain.names)[0],
+        )
+        for figure in held.figures
+    )
+    return Workload(blocks, figures), tuple(note for note in document.notes if note not in plan.notes)
 
 
-def _answers(kept: _InMemory | _OnDisk, blocks: Sequence[QueryBlock], notes: tuple[str, ...]) -> Later:
-    known = {block.name: _known(block, kept.plan) for block in blocks}
-    own = kept.own({found[0] for found in known.values() if found})
-    new = [replace(block, name=f"{NEW}{block.name}") for block in blocks if known[block.name] is None]
-    made: dict[str, AnsweredBlock] = {}
-    if new:
+def _answers(kept: _InMemory | _OnDisk, asked: Workload, notes: tuple[str, ...]) -> Later:
+    known = {block.name: _known(block, kept.plan) for block in asked.blocks}
+    figures = {figure.name: _known_figure(figure, known, kept.plan) for figure in asked.figures}
+    behind = {name for figure in asked.figures for name in figure.blocks}
+    shown = [block for block in asked.blocks if block.name not in behind]
+    own = kept.own({place[0] for block in shown if (place := known[block.name])})
+    new = _new(asked, known, figures, behind)
+    answers: dict[str, AnsweredBlock] = {}
+    rows = kept.own_figures({name for name in figures.values() if name is not None})
+    if new is not None:
+        domain = kept.plan.problem.domain
         later = later_answers(kept.plan, kept.outcome, new, kept.factors)
-        made = {each.block.name: answered(each, kept.plan.problem.domain) for each in later.answers}
+        answers = {each.block.name: answered(each, domain) for each in later.answers}
+        rows |= {one.figure.name: table_of_figures((one,), domain).records() for one in later.figures}
         notes = (*notes, *(f"{name.removeprefix(NEW)}: {reason}" for name, reason in later.unknown.items()))
     found = []
-    for block in blocks:
+    for block in shown:
         place = known[block.name]
-        one = made[f"{NEW}{block.name}"] if place is None else own[place[0]].chosen(place[1])
+        one = answers[NEW + block.name] if place is None else own[place[0]].chosen(place[1])
         found.append(replace(one, name=block.name))
-    names = frozenset(name for name, place in known.items() if place is not None)
-    return Later(blocks=tuple(found), released=names, notes=notes)
+    same = {block.name for block in shown if known[block.name]} | {name for name, held in figures.items() if held}
+    return Later(
+        blocks=tuple(found),
+        figures=tuple({**row, "figure": name} for name, held in figures.items() for row in rows[held or NEW + name]),
+        released=frozenset(same),
+        notes=notes,
+    )
+
+
+def _new(
+    asked: Workload,
+    known: Mapping[str, tuple[str, IntArray] | None],
+    figures: Mapping[str, str | None],
+    behind: Collection[str],
+) -> Workload | None:
+    """What the model is asked: blocks that the release has not answered, and those of figures that it has not; None:
+    nothing. All names are new."""
+    left = [figure for figure in asked.figures if figures[figure.name] is None]
+    needed = {name for figure in left for name in figure.blocks}
+    needed |= {name for name, place in known.items() if place is None and name not in behind}
+    if not needed:
+        return None
+    blocks = tuple(replace(block, name=NEW + block.name) for block in asked.blocks if block.name in needed)
+    renamed = tuple(
+        replace(
+            figure,
+            name=NEW + figure.name,
+            blocks=tuple(NEW + name for name in figure.blocks),
+            tested=None if figure.tested is None else replace(figure.tested, name=NEW + figure.tested.name),
+        )
+        for figure in left
+    )
+    return Workload(blocks, renamed)
 
 
 def _known(block: QueryBlock, plan: Plan) -> tuple[str, IntArray] | None:
     """The block of the release that asks the same, and its rows; None: there is none."""
     same = ((each.name, same_rows(block, each)) for each in plan.problem.workload.blocks)
     return next(((name, rows) for name, rows in same if rows is not None), None)
+
+
+def _known_figure(figure: Figure, known: Mapping[str, tuple[str, IntArray] | None], plan: Plan) -> str | None:
+    """The figure of the release that is the same function of the same answers; None: there is none."""
+    places = [known[name] for name in figure.blocks]
+    straight = all(place is not None and bool((np.diff(place[1]) == 1).all()) for place in places)
+    names = tuple(place[0] for place in places if place is not None)
+    for each in plan.problem.workload.figures if straight else ():
+        alike = (each.kind, each.formula, each.by, each.blocks) == (figure.kind, figure.formula, figure.by, names)
+        if alike and np.array_equal(each.rows, figure.rows):
+            return each.name
+    return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from dpqr import __version__
 from dpqr.app.evidence import Evidence, NotChecked
@@ -10,7 +11,7 @@ from dpqr.app.locked_plan import SPOKEN
 from dpqr.errors import DpqrError, GoalMissed
 from dpqr.io.outputs.document_parts import versions_part
 from dpqr.io.outputs.plan_document import plan_document, sealed
-from dpqr.io.outputs.release_files import SYNTHETIC
+from dpqr.io.outputs.release_files import FIGURES_FILE, SYNTHETIC, VIEWS_FILE
 from dpqr.io.outputs.sameness import Sameness, same_documents, same_rows
 
 STATED = ("version", "versions", "date", "publisher", "hashes", "sha256", "plan", "transcript")
@@ -68,6 +69,20 @@ def synthetic(evidence: Evidence) -> str:
     if found.near:
         raise GoalMissed(said)
     return found.words("rows")
+
+
+def figures_and_views(evidence: Evidence) -> str:
+    """Figures and views follow from the answers that were made again."""
+    names = [name for name in evidence.record.files if (FIGURES_FILE in name or VIEWS_FILE in name)]
+    if not names:
+        raise NotChecked("the release holds none")
+    found = [_same(evidence, partial(same_rows, evidence.path / name, evidence.made[0] / name)) for name in names]
+    other = [name for name, each in zip(names, found, strict=True) if each.near]
+    if other and evidence.answers.near:
+        raise NotChecked(f"rows of {other[0]} come out otherwise; the answers are equal within the tolerance alone")
+    if other:
+        raise GoalMissed(f"rows of {other[0]} come out otherwise{_elsewhere(evidence)}")
+    return f"{sum(each.compared for each in found):,} rows equal bit for bit"
 
 
 def _elsewhere(evidence: Evidence) -> str:

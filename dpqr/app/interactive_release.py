@@ -13,8 +13,9 @@ from dpqr.app.interactive_state import AskedRow, StatedSession, questions_of
 from dpqr.app.interactive_turn import restored
 from dpqr.app.release import whole_prices
 from dpqr.app.session import Turn
+from dpqr.construction.block_answers import BlockAnswers
 from dpqr.construction.noisy import Noisy
-from dpqr.construction.release import BlockAnswers, Release
+from dpqr.construction.release import Release
 from dpqr.io.outputs.plan_document import plan_hash
 from dpqr.io.sessions.rows_file import read_rows
 from dpqr.privacy.budget import PrivacyBudget

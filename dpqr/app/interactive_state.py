@@ -149,6 +149,9 @@ def questions_of(queries: str | dict[str, Any], session: StatedSession) -> tuple
     public = public_documents(document.sources)
     if public.files:
         raise UsageFault("ask: files of coefficients are not for sessions of questions; write queries instead")
+    if document.workload.figures:
+        names = ", ".join(repr(figure.name) for figure in document.workload.figures)
+        raise UsageFault(f"ask: {names}: figures are computed in a release; ask for a sum, a prefix or counts")
     blocks = placed(document.workload.blocks, document.domain.names, session.plan.problem.domain.names)
     for block in blocks:
         if block.cells > DENSE_LIMIT:

@@ -31,6 +31,7 @@ from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
 from dpqr.io.outputs.plan_document import plan_hash
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
+from dpqr.io.outputs.views_table import require_views
 from dpqr.io.tables.load import LoadedTable, load_table
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
@@ -60,7 +61,7 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
     """
     plan, held = checked_plan(request)
     _reserved(request.output, request.payer)
-    require_resources(plan, request.output)
+    _require_output(plan, request.output)
     bill = replace(release_bill(plan, held.policy), reason=request.reason)
     require_affordable(request.payer, bill, locked=request.locked is not None)
     return plan, resources(plan, request.output)
@@ -121,7 +122,7 @@ def release(
     rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
     planned(plan)
     target, prices = _reserved(output, payer), whole_prices(plan)
-    require_resources(plan, output)
+    _require_output(plan, output)
     bill = replace(release_bill(plan, held.policy), reason=request.reason)
     _check_input(request, plan, held, bill)
     with paid_run(payer, bill, target.path if target else None) as run:
@@ -157,8 +158,8 @@ def save(finished: Release, output: OutputRequest) -> None:
 
 
 def _write(finished: Release, target: ReleaseDirectory, output: OutputRequest) -> None:
-    form, synthetic, bins = output.format, output.synthetic, output.bins
-    write_release(finished, target, answers=form, synthetic=synthetic, bins=bins, receipt=receipt(finished))
+    form, synthetic, bins, base = output.format, output.synthetic, output.bins, output.views
+    write_release(finished, target, answers=form, synthetic=synthetic, bins=bins, base=base, receipt=receipt(finished))
 
 
 def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:
@@ -167,6 +168,13 @@ def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDire
         return None
     again = payer is not None and payer.resume and is_published(Path(os.path.abspath(output.directory)))
     return reserve(output.directory, force=output.if_exists == "replace" or again)
+
+
+def _require_output(plan: Plan, output: OutputRequest) -> None:
+    """Room for the run, and views where they are asked for: on public grounds, before anything is spent."""
+    require_resources(plan, output)
+    if output.views:
+        require_views(plan.problem.workload, plan.problem.domain)
 
 
 def _check_input(request: ReleaseRequest, plan: Plan, held: Reading, bill: Bill) -> None:

@@ -110,6 +110,7 @@ def write_again(made: Release, record: ReleaseRecord, directory: Path) -> Any:
         answers=form,
         synthetic=synthetic.form if synthetic else None,
         bins=synthetic.bins if synthetic else "title",
+        base=record.views.base if record.views else None,
         receipt=receipt(made),
     )
     return read_record(directory)

@@ -64,13 +64,15 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputRequest:
-    """Where a release goes and what it holds beside the answers. if_exists: what becomes of a release that is there."""
+    """Where a release goes and what it holds beside the answers. if_exists: what becomes of a release that is there.
+    views: the base that views are rounded to; None: none are made."""
 
     directory: str | None = None
     format: AnswerForm = "csv"
     synthetic: SyntheticForm | None = None
     bins: BinForm = "title"
     if_exists: ExistingForm = "fail"
+    views: int | None = None
 
 
 def output_request(
@@ -79,10 +81,11 @@ def output_request(
     synthetic: SyntheticForm | None = None,
     bins: BinForm | None = None,
     if_exists: ExistingForm | None = None,
+    views: int | None = None,
 ) -> OutputRequest:
     """The files that were asked for; None: not stated. UsageFault for what would have no effect, for the budget would
     pay a second time for what it asks."""
-    stated = {"format": answers, "synthetic": synthetic, "bins": bins, "if-exists": if_exists}
+    stated = {"format": answers, "synthetic": synthetic, "bins": bins, "if-exists": if_exists, "views": views}
     idle = next((name for name, value in stated.items() if value), None)
     if idle and directory is None:
         raise UsageFault(f"--{idle} is about the files of a release; add --out DIR")
@@ -96,6 +99,7 @@ def output_request(
         synthetic=synthetic,
         bins=bins or "title",
         if_exists=if_exists or "fail",
+        views=views,
     )
 
 

@@ -8,18 +8,22 @@ from typing import Any
 
 from dpqr.construction.answered import AnsweredBlock
 from dpqr.errors import UsageFault
-from dpqr.io.outputs.read_answers import BlockEntry, block_entries, read_answers
+from dpqr.io.outputs.read_answers import BlockEntry, all_answers, block_entries, read_answers
+from dpqr.io.outputs.read_figures import read_figures
 from dpqr.io.outputs.read_release import ReleaseFiles, prediction_record, read_release, release_around
+from dpqr.io.outputs.views_table import Views, views_of
 from dpqr.report.wording import Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What lies on disk of a run. entries: the blocks that it answered; of a prediction run, none."""
+    """What lies on disk of a run. entries: the blocks that it answered; of a prediction run, none. figures: rows of
+    their table."""
 
     record: dict[str, Any]
     receipt: tuple[Fact, ...]
     entries: tuple[BlockEntry, ...]
+    figures: tuple[dict[str, Any], ...] = ()
 
 
 def show(place: str) -> Kept:
@@ -30,7 +34,8 @@ def show(place: str) -> Kept:
     found = _found(place)
     if isinstance(found, dict):
         return Kept(record=found, receipt=kept_receipt(found), entries=())
-    return Kept(record=found.record, receipt=kept_receipt(found.record), entries=block_entries(found))
+    figures = tuple(read_figures(found))
+    return Kept(record=found.record, receipt=kept_receipt(found.record), entries=block_entries(found), figures=figures)
 
 
 def show_answers(place: str, query: str) -> AnsweredBlock:
@@ -39,6 +44,20 @@ def show_answers(place: str, query: str) -> AnsweredBlock:
     if isinstance(found, dict):
         raise UsageFault(f"{place}: predictions answer no queries; leave out --query")
     return read_answers(found, query)
+
+
+def show_figure(place: str, name: str) -> tuple[dict[str, Any], ...]:
+    """The rows of one figure; none where the release has no figure of this name. Raises: as `show`."""
+    return tuple(one for one in show(place).figures if one["figure"] == name)
+
+
+def show_views(place: str, base: int) -> Views:
+    """The answers of all marginals in whole numbers that add up. Raises: as `show`; InfeasiblePlan where there are
+    none."""
+    found = _found(place)
+    if isinstance(found, dict):
+        raise UsageFault(f"{place}: predictions answer no queries; leave out --views")
+    return views_of(tuple(all_answers(found)), base)
 
 
 def show_bound(place: str, name: str) -> tuple[float, float] | None:

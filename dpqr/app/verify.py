@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from dpqr.app.checks_of_draws import answers, draws, plan, statements, synthetic
+from dpqr.app.checks_of_draws import answers, draws, figures_and_views, plan, statements, synthetic
 from dpqr.app.checks_of_ledger import ledger, locked_plan
 from dpqr.app.checks_of_record import events, files, prices, record
 from dpqr.app.evidence import Evidence, NotChecked, VerifyRequest
@@ -32,6 +32,7 @@ CHECKS: dict[str, Callable[[Evidence], str]] = {
     "draws": draws,
     "answers": answers,
     "synthetic rows": synthetic,
+    "figures": figures_and_views,
     "statements": statements,
 }
 """Every check by the name that its line bears. It returns what it found, or raises NotChecked or the mismatch."""

@@ -59,11 +59,15 @@ def command(
 def _show(found: Later, *, as_json: bool, color: bool) -> None:
     from dpqr.cli.streams import paged, product_json, rendered, say
     from dpqr.report.answers_view import blocks_view
+    from dpqr.report.figures_view import figures_view
     from dpqr.report.wording import plain
 
+    document = found.document()
+    views = [blocks_view(found.blocks)] if found.blocks else []
+    views += [figures_view(document["figures"])] if "figures" in document else []
     if as_json:
-        product_json(found.document())
+        product_json(document)
     else:
-        paged(rendered(blocks_view(found.blocks), sys.stdout, color))
+        paged("".join(rendered(view, sys.stdout, color) for view in views))
     for note in found.notes:
         say(f"note: {plain(note)}")

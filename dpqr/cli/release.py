@@ -12,6 +12,7 @@ import click
 
 from dpqr.cli import groups, options
 from dpqr.cli.completion import DOCUMENTS, TABLES
+from dpqr.cli.options import Whole
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
@@ -30,10 +31,11 @@ class Output:
     synthetic: Literal["rows", "cells"] | None
     bins: Literal["title", "midpoint", "sampled"] | None
     if_exists: Literal["skip", "fail", "replace"] | None
+    views: int | None
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--out, --format, --synthetic, --bins and --if-exists, as `output`."""
+    """--out, --format, --synthetic, --bins, --if-exists and --views, as `output`."""
     option = options.under("Output")
     return options.added(
         options.gathered(Output, "output")(command),
@@ -42,6 +44,12 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         option("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet into DIR."),
         option(
             "--bins", type=_bins, help="How synthetic data shows a bin; sampled: by a value from it. [default: title]"
+        ),
+        option(
+            "--views",
+            metavar="BASE",
+            type=Whole(min=1, max=10**6),
+            help="Also write whole numbers, and multiples of BASE, that add up.",
         ),
         option("--if-exists", type=_existing, help="Where DIR is there: skip a finished release. [default: fail]"),
     )

@@ -146,19 +146,27 @@ class Screen:
                 say(f"released to {plain(directory)}")
 
     def _answers(self, release: Release) -> RenderableType:
+        from rich.console import Group
+        from rich.text import Text
+
         from dpqr.construction.answered import answered
+        from dpqr.io.outputs.figures_table import figures_table
         from dpqr.report.answers_view import answers_view, blocks_view
+        from dpqr.report.figures_view import figures_view
 
         blocks = (answered(each, release.plan.problem.domain) for each in release.answers)
-        return (blocks_view if watched(sys.stdout) else answers_view)(list(blocks))
+        shown = (blocks_view if watched(sys.stdout) else answers_view)(list(blocks))
+        return Group(shown, Text(""), figures_view(figures_table(release).records())) if release.figures else shown
 
     def _document(self, release: Release) -> None:
+        from dpqr.io.outputs.figures_table import figure_records
         from dpqr.io.outputs.release_document import release_document
         from dpqr.io.outputs.release_files import answer_records
         from dpqr.report.receipt import receipt
 
         record = release_document(release, receipt=receipt(release))
-        product_json(record | {"answers": answer_records(release)})
+        figures = {"figures": figure_records(release)} if release.figures else {}
+        product_json(record | {"answers": answer_records(release)} | figures)
 
 
 @contextmanager

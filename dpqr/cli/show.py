@@ -34,11 +34,24 @@ def query_names(context: click.Context, _: click.Parameter, begun: str) -> list[
 @click.argument("release", metavar="RELEASE", callback=options.named)
 @_say("--query", metavar="NAME", shell_complete=query_names, help="Its answers. [default: the receipt, and all names]")
 @_say("--as", "form", type=_forms, help="Form of the answers; heatmap: of two columns. [default: table]")
+@_say(
+    "--views",
+    metavar="BASE",
+    type=Whole(min=1, max=10**6),
+    help="Marginals in whole numbers and by BASE, adding up.",
+)
 @_say("--rows", metavar="N", type=Whole(min=1), help="How many answers to show. [default: all]")
 @_say("--json", "as_json", is_flag=True, help="JSON on stdout, all digits.")
 @_say("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
 def command(
-    release: str, *, query: str | None, form: Form | None, rows: int | None, as_json: bool, no_color: bool
+    release: str,
+    *,
+    query: str | None,
+    form: Form | None,
+    views: int | None,
+    rows: int | None,
+    as_json: bool,
+    no_color: bool,
 ) -> None:
     """Show a release again: its receipt, or the answers of one query.
 
@@ -48,9 +61,17 @@ def command(
     dpqr show release/
     dpqr show release/ --query 'education by income'
     dpqr show release/ --query 'education by income' --as heatmap
+    dpqr show release/ --views 5
     dpqr show predictions.csv
     """
+    if views is not None:
+        if query is not None or form is not None or rows is not None:
+            raise UsageFault("--views shows all marginals together; leave --query, --as and --rows out")
+        _views(release, views, as_json=as_json, color=not no_color)
+        return
     if query is not None:
+        if form is None and rows is None and _figure(release, query, as_json=as_json, color=not no_color):
+            return
         _answers(release, query, form or "table", rows, as_json=as_json, color=not no_color)
         return
     if form is not None or rows is not None:
@@ -68,7 +89,34 @@ def _receipt(release: str, *, as_json: bool, color: bool) -> None:
         product_json(kept.record)
         return
     asked = [(entry.name, entry.rows, entry.columns) for entry in kept.entries]
-    paged(rendered(kept_view(kept.receipt, asked), sys.stdout, color))
+    paged(rendered(kept_view(kept.receipt, asked, kept.figures), sys.stdout, color))
+
+
+def _figure(release: str, name: str, *, as_json: bool, color: bool) -> bool:
+    """Whether there is a figure of this name, which is shown then."""
+    from dpqr.app.show import show_figure
+    from dpqr.cli.streams import paged, product_json, rendered
+    from dpqr.report.figures_view import figures_view
+
+    found = show_figure(release, name)
+    if found and as_json:
+        product_json(list(found))
+    elif found:
+        paged(rendered(figures_view(found), sys.stdout, color))
+    return bool(found)
+
+
+def _views(release: str, base: int, *, as_json: bool, color: bool) -> None:
+    from dpqr.app.show import show_views
+    from dpqr.cli.streams import paged, product_json, rendered
+    from dpqr.io.outputs.views_table import view_records
+    from dpqr.report.figures_view import views_view
+
+    views = show_views(release, base)
+    if as_json:
+        product_json({"base": base, "bias": list(views.bias), "answers": view_records(views)})
+        return
+    paged(rendered(views_view(view_records(views), views.bias, base), sys.stdout, color))
 
 
 def _answers(release: str, query: str, form: Form, rows: int | None, *, as_json: bool, color: bool) -> None:

@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpqr.construction.block_answers import BlockAnswers
 from dpqr.construction.intervals import CERTIFIED, ESTIMATE, NO_BASIS, BasisArray
-from dpqr.construction.release import BlockAnswers
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.domain import Domain
 from dpqr.workload.naming import row_names

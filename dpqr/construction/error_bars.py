@@ -25,13 +25,15 @@ class ErrorBars:
     refits: how many they come from. source: of the factors of unmeasured blocks: noisy errors that the plan has
     bought, a rule of thumb from the last selections, or none. factors: of unmeasured blocks.
     predicted: L1 errors by refits, in records, before the factor. known: how many blocks have hardly any noise, so that
-    their errors need no refits. missing: why the others have no errors; None: they have, or nobody asked.
+    their errors need no refits. missing: why the others have no errors; None: they have, or nobody asked. tests: errors
+    of blocks that nobody asked for.
 
     >>> ErrorBars(missing="the update rule is a third party's").each
     {}
     """
 
     each: Mapping[str, FloatArray] = field(default_factory=dict, repr=False)
+    tests: Mapping[str, FloatArray] = field(default_factory=dict, repr=False)
     refits: int = 0
     source: Source = "refits alone"
     factors: Mapping[str, float] = field(default_factory=dict, repr=False)
@@ -41,7 +43,12 @@ class ErrorBars:
 
 
 def error_bars(
-    plan: Plan, outcome: Outcome, shown: Hypothesis, blocks: Sequence[QueryBlock], known: Mapping[str, FloatArray]
+    plan: Plan,
+    outcome: Outcome,
+    shown: Hypothesis,
+    blocks: Sequence[QueryBlock],
+    known: Mapping[str, FloatArray],
+    tests: Mapping[str, QueryBlock] | None = None,
 ) -> ErrorBars:
     """The errors of all answers of a run, unless the plan asks for none.
 
@@ -49,6 +56,7 @@ def error_bars(
         shown: the hypothesis, as it is released.
         blocks: of the workload; those whose errors are not known in closed form.
         known: errors of those of them that `is_known`, in records.
+        tests: blocks that nobody asked for, by the block whose answers they are functions of.
 
     Privacy:
         Post-processing of released values, with public randomness.
@@ -60,7 +68,8 @@ def error_bars(
     missing = can_refit(plan) if others else None
     if not others or missing is not None:
         return ErrorBars(each=known, known=len(known), missing=missing)
-    errors = refit_errors(plan, outcome, shown)
+    beside = dict(tests or {})
+    errors = refit_errors(plan, outcome, shown, tuple(beside.values()))
     left = {block.name: errors[block.name].total for block in unmeasured(blocks, outcome.transcript)}
     source: Source = "refits alone"
     found: dict[str, float] = {}
@@ -71,9 +80,14 @@ def error_bars(
     factors = {name: found.get(name, 1.0) for name in left}
     return ErrorBars(
         each={**{one.name: errors[one.name].each * factors.get(one.name, 1.0) for one in others}, **known},
+        tests={
+            test.name: errors[test.name].each * factors.get(name, 1.0)
+            for name, test in beside.items()
+            if name not in known
+        },
         refits=refit_count(plan.problem.workload.blocks, history),
         source=source,
         factors=factors,
-        predicted={name: error.total for name, error in errors.items()},
+        predicted={block.name: errors[block.name].total for block in plan.problem.workload.blocks},
         known=len(known),
     )

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dpqr.construction.assembled import assembled_answers
+from dpqr.construction.block_answers import BlockAnswers
 from dpqr.construction.distances import is_known
+from dpqr.construction.figures import FigureAnswers, figure_answers
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.refits import can_refit, refit_errors
-from dpqr.construction.release import BlockAnswers, answers_of
+from dpqr.construction.release import answers_of, tests_of
 from dpqr.construction.soundness import require_answers
 from dpqr.construction.summed import summed_answers
-from dpqr.data.arrays import Axes
+from dpqr.data.arrays import Axes, FloatArray
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.hypothesis import prepare
 from dpqr.strategies.plan import Plan
@@ -38,15 +40,15 @@ TUNING = Tuning()
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LaterAnswers:
-    """answers: of each block. unknown: by the block's name, why its error is not known."""
+    """answers: of each block, and the figures that rest on them. unknown: by the block's name, why its error is not
+    known."""
 
     answers: tuple[BlockAnswers, ...]
+    figures: tuple[FigureAnswers, ...]
     unknown: Mapping[str, str]
 
 
-def later_answers(
-    plan: Plan, outcome: Outcome, blocks: Sequence[QueryBlock], factors: Mapping[str, float]
-) -> LaterAnswers:
+def later_answers(plan: Plan, outcome: Outcome, asked: Workload, factors: Mapping[str, float]) -> LaterAnswers:
     """Answers of the model where a run ended, with errors as far as the run's draws show them.
 
     | the cells that a question looks at                         | error                                             |
@@ -56,16 +58,17 @@ def later_answers(
     | were never measured or looked at together                  | none: what the model joins, nobody has compared   |
 
     Args:
-        blocks: over the plan's domain, their names distinct and none of the workload's.
+        asked: over the plan's domain, the names of its blocks distinct and none of the plan's workload's.
         factors: of the workload's unmeasured blocks, by name (`ErrorBars.factors`).
 
     Privacy:
         Post-processing of released values, with public randomness. An interval holds for a question that was chosen
         without a look at the noisy answers.
     """
-    history, shown = outcome.transcript.measurements, released(plan, outcome)
-    later = replace(plan, problem=replace(plan.problem, workload=Workload(tuple(blocks))))
+    blocks, history, shown = asked.blocks, outcome.transcript.measurements, released(plan, outcome)
+    later = replace(plan, problem=replace(plan.problem, workload=asked))
     looked = _Looked.of(plan, outcome, factors)
+    tests = {figure.blocks[0]: figure.tested for figure in asked.figures if figure.tested is not None}
     prepare(shown, blocks)
     summed, apart = summed_answers(later, history), assembled_answers(later, outcome.transcript)
     answers = tuple(answers_of(block, shown, apart, summed, history) for block in blocks)
@@ -76,12 +79,26 @@ def later_answers(
     known = {each.block.name: each.known_error for each in answers if is_known(each.block, each.noisy, history)}
     others = [each.block for each in answers if each.block.name not in {**unknown, **known} and _open(each)]
     missing = can_refit(plan) if others else None
+    errors: dict[str, FloatArray] = {}
     if missing is not None:
         unknown |= {block.name: f"errors are not estimated: {missing}" for block in others}
     elif others and history:
-        found = refit_errors(plan, outcome, shown, others, TUNING.refits)
-        known |= {block.name: found[block.name].each * (looked.factor(block) or 1.0) for block in others}
-    return LaterAnswers(answers=tuple(each.with_error(known, summed) for each in answers), unknown=unknown)
+        beside = [tests[block.name] for block in others if block.name in tests]
+        found = refit_errors(plan, outcome, shown, beside, asked=others, most=TUNING.refits)
+        for block in others:
+            errors |= {
+                each.name: found[each.name].each * (looked.factor(block) or 1.0)
+                for each in (block, tests.get(block.name))
+                if each is not None
+            }
+    answers = tuple(each.with_error(known | errors, summed) for each in answers)
+    tested = {
+        name: tests_of(block, later, shown, errors.get(block.name), summed.get(name), history)
+        for name, block in tests.items()
+    }
+    named = {each.block.name: each for each in answers}
+    figures = tuple(figure_answers(figure, named, {}, tested) for figure in asked.figures)
+    return LaterAnswers(answers=answers, figures=figures, unknown=unknown)
 
 
 def _open(answers: BlockAnswers) -> bool:

@@ -71,23 +71,31 @@ def can_refit(plan: Plan) -> str | None:
 
 
 def refit_errors(
-    plan: Plan, outcome: Outcome, shown: Hypothesis, asked: Sequence[QueryBlock] = (), most: int = TUNING.most
+    plan: Plan,
+    outcome: Outcome,
+    shown: Hypothesis,
+    beside: Sequence[QueryBlock] = (),
+    *,
+    asked: Sequence[QueryBlock] | None = None,
+    most: int = TUNING.most,
 ) -> Mapping[str, RefitError]:
     """Errors of all answers of a plan that `can_refit`, by the block's name.
 
     Args:
         outcome: of the run.
         shown: its hypothesis, as it is released.
+        beside: blocks that nobody asked for, whose errors figures need.
         asked: other blocks than the workload's, to be answered in place of them.
         most: refits.
 
     Privacy:
         Post-processing, with public randomness: of the plan's seed, and of the numbers after it, one a measurement.
     """
-    blocks, history = asked or plan.problem.workload.blocks, outcome.transcript.measurements
+    asked = plan.problem.workload.blocks if asked is None else asked
+    blocks, history = (*asked, *beside), outcome.transcript.measurements
     if not history:
         return {}
-    count = refit_count(blocks, history, most)
+    count = refit_count(asked, history, most)
     counted = _stand_in(shown, plan.problem, blocks)
     measured = MeasuredBlocks.of(history)
     found = {block.name: _BlockErrors.of(block, counted(block), measured.place(block)) for block in blocks}

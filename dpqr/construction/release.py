@@ -10,19 +10,20 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.construction.assembled import assembled_answers
+from dpqr.construction.block_answers import BlockAnswers
 from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import SLACK, Certificate, ErrorBounds, certify, error_bounds
 from dpqr.construction.costs import Costs
-from dpqr.construction.distances import at_least_distance, is_known, known_error
+from dpqr.construction.distances import is_known
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.error_bars import ErrorBars, error_bars
-from dpqr.construction.intervals import FACTOR, Intervals
+from dpqr.construction.figures import FigureAnswers, TestErrors, figure_answers
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
 from dpqr.construction.soundness import require_answers
-from dpqr.construction.summed import narrower, summed_answers
+from dpqr.construction.summed import summed_answers, summed_tests
 from dpqr.data.arrays import FloatArray
-from dpqr.hypotheses.hypothesis import Hypothesis, prepare
+from dpqr.hypotheses.hypothesis import Hypothesis, Unbiased, prepare
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Reservation
 from dpqr.privacy.reason import UNSTATED, Reason
@@ -30,43 +31,6 @@ from dpqr.strategies.plan import Explaining, Plan
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BlockAnswers:
-    """One block's part of the answers, every array of shape (rows,), in records (or the summed column's unit).
-
-    estimate: the final hypothesis' answers. error: their estimated root mean square errors; NaN where none is known.
-    noisy: the last unbiased noisy answers (the estimates themselves, where these are unbiased with a known spread),
-    with their noise and intervals; NaN where nothing was measured. bound: the certificate's, on every estimate of the
-    release, where it holds at LEVEL at least; else NaN.
-
-    >>> one = np.array([8.0])
-    >>> BlockAnswers(block=QueryBlock(name="records"), estimate=one, error=one / 4, noisy=Noisy.nothing(1)).known_error
-    array([nan])
-    """
-
-    block: QueryBlock
-    estimate: FloatArray
-    error: FloatArray
-    noisy: Noisy
-    bound: float = math.nan
-
-    @property
-    def intervals(self) -> Intervals:
-        return Intervals.of(self.estimate, self.error, self.noisy, self.bound)
-
-    @property
-    def known_error(self) -> FloatArray:
-        return known_error(self.estimate, self.noisy)
-
-    def with_error(self, errors: Mapping[str, FloatArray], summed: Mapping[str, Noisy]) -> BlockAnswers:
-        """With the block's error, if there is one; a sum then keeps its interval where it is no wider."""
-        if self.block.name not in errors:
-            return self
-        error = at_least_distance(errors[self.block.name], self.estimate, self.noisy)
-        noisy = narrower(self.noisy, FACTOR * error) if self.noisy is summed.get(self.block.name) else self.noisy
-        return replace(self, error=error, noisy=noisy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,6 +42,7 @@ class Release:
     events: what was charged, draw by draw; empty: the plan's events, all of them.
     dropped: the noisy count of the records that were left out, where it was bought.
     errors: noisy L1 errors of the answers, of the blocks that were left unmeasured or of all, where they were bought.
+    figures: what is computed from the answers.
     bounds: on these errors, where they were bought.
     private: False if the noise came from a test source; such a release protects nobody.
     paid: what a ledger had set aside for it; None: no ledger was used.
@@ -135,6 +100,7 @@ class Release:
     errors: BlockErrors | None = None
     bars: ErrorBars = field(default_factory=ErrorBars)
     bounds: ErrorBounds | None = None
+    figures: tuple[FigureAnswers, ...] = ()
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
     reason: Reason = UNSTATED
@@ -161,7 +127,8 @@ def assemble(
 ) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
     transcript, history = outcome.transcript, outcome.transcript.measurements
-    measured = {**measured_answers(plan, transcript), **assembled_answers(plan, transcript)}
+    direct = measured_answers(plan, transcript)
+    measured = {**direct, **assembled_answers(plan, transcript)}
     shown = released(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
     summed = summed_answers(plan, history)
@@ -171,13 +138,22 @@ def assemble(
         require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
     unknown = [each for each in answers if np.isnan(each.error).any()]
     known = {each.block.name: each.known_error for each in unknown if is_known(each.block, each.noisy, history)}
-    bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known)
+    figures = plan.problem.workload.figures
+    tests = {figure.blocks[0]: figure.tested for figure in figures if figure.tested and figure.blocks[0] not in direct}
+    bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known, tests)
     certificate = certify(plan, outcome.transcript)
     bound = certificate.records * SLACK if certificate and plan.problem.beta <= 1 - LEVEL else math.nan
     answers = tuple(replace(each.with_error(bars.each, summed), bound=bound) for each in answers)
+    named = {each.block.name: each for each in answers}
+    tested = {
+        name: tests_of(block, plan, shown, bars.tests.get(block.name), summed.get(name), history)
+        for name, block in tests.items()
+        if block
+    }
     return Release(
         plan=plan,
         answers=answers,
+        figures=tuple(figure_answers(figure, named, direct, tested) for figure in figures),
         hypothesis=shown,
         transcript=outcome.transcript,
         certificate=certificate,
@@ -194,6 +170,27 @@ def assemble(
     )
 
 
+def tests_of(
+    block: QueryBlock,
+    plan: Plan,
+    hypothesis: Hypothesis,
+    errors: FloatArray | None,
+    summed: Noisy | None,
+    history: Sequence[Measurement],
+) -> TestErrors:
+    """What is known of functions of a block's answers.
+
+    errors: of these functions, by refits; None: there are none. summed: the answers, as sums of a measured table's
+    cells.
+    """
+    deviations = hypothesis.deviations(block) if isinstance(hypothesis, Unbiased) else None
+    estimated = errors if deviations is None else deviations * float(block.scale)
+    sums = summed_tests(plan, history, block) if summed else None
+    if summed is None or sums is None:
+        return TestErrors(estimated=estimated)
+    return TestErrors(estimated=estimated, values=summed.values, summed=sums[0], factor=sums[1])
+
+
 def answers_of(
     block: QueryBlock,
     hypothesis: Hypothesis,
@@ -201,6 +198,7 @@ def answers_of(
     summed: Mapping[str, Noisy],
     history: Sequence[Measurement],
 ) -> BlockAnswers:
+    """Estimates of one block, with what was measured of it: itself (`measured`), or sums of a wider table's cells."""
     """Estimates of one block, with what was measured of it: itself (`measured`), or sums of a wider table's cells."""
     estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * float(block.scale)
     unbiased = unbiased_answers(block, hypothesis, estimate, history)

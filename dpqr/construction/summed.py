@@ -50,6 +50,17 @@ def summed_answers(plan: Plan, history: Sequence[Measurement]) -> dict[str, Nois
     return found
 
 
+def summed_tests(plan: Plan, history: Sequence[Measurement], block: QueryBlock) -> tuple[FloatArray, float] | None:
+    """Deviations of a block's answers as sums of a measured table's cells, in records, shape (rows,), and how many of
+    its deviations a draw stays within at LEVEL; None where no table holds the block."""
+    source = _source(block, history) if _fixed(plan, history) else None
+    if source is None:
+        return None
+    law = source[0].law
+    factor = law.tail(BETA) / law.deviation if law.deviation > 0.0 else 0.0
+    return _summed(block, *source).deviation, factor
+
+
 def narrower(noisy: Noisy, other: FloatArray) -> Noisy:
     """Without the margins that are wider than others, which are NaN where there are none.
 

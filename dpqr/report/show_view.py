@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -14,6 +14,7 @@ from dpqr.privacy.budget import downward_text, upward_text
 from dpqr.report.answers_view import add_texts, block_view, heading, plain_table
 from dpqr.report.bars import bars_view
 from dpqr.report.curve import curve_view
+from dpqr.report.figures_view import figures_view
 from dpqr.report.heat_map import heat_map_view
 from dpqr.report.wording import Fact, facts, plain
 
@@ -25,14 +26,18 @@ FORMS: dict[Form, Callable[[AnsweredBlock, int], RenderableType]] = {
     "curve": curve_view,
 }
 
+FIGURES = 20
+"""Rows of figures that are shown beside the receipt."""
 NAME = 52
 """Columns of text in which a name is shown whole, so that it can be copied."""
 Asked = tuple[str, int, Sequence[str]]
 """A block: its name, its number of answers, and the columns that it asks about."""
 
 
-def kept_view(receipt: Sequence[Fact], asked: Sequence[Asked]) -> RenderableType:
-    """The whole receipt, and the queries by name."""
+def kept_view(
+    receipt: Sequence[Fact], asked: Sequence[Asked], figures: Sequence[dict[str, Any]] = ()
+) -> RenderableType:
+    """The whole receipt, the queries by name, and the first figures."""
     if not asked:
         return facts(receipt)
     table = plain_table()
@@ -42,7 +47,12 @@ def kept_view(receipt: Sequence[Fact], asked: Sequence[Asked]) -> RenderableType
     add_texts(table, "columns", (plain(name) for _, _, columns in asked for name in columns))
     for name, rows, columns in asked:
         table.add_row(Text(plain(name)), Text(f"{rows:,}"), Text(plain(", ".join(columns))))
-    return Group(facts(receipt), Text(""), table)
+    parts: list[RenderableType] = [facts(receipt), Text(""), table]
+    if figures:
+        parts += [Text(""), figures_view(figures[:FIGURES])]
+    if len(figures) > FIGURES:
+        parts += [Text(f"... and {len(figures) - FIGURES:,} more; --query NAME shows all of one")]
+    return Group(*parts)
 
 
 def shown_view(block: AnsweredBlock, form: Form, rows: int, bound: tuple[float, float] | None = None) -> RenderableType:

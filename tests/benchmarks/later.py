@@ -29,6 +29,7 @@ from dpqr.construction.release import Release
 from dpqr.data.histogram import SparseHistogram
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Workload
 
 QUESTIONS = 40
 
@@ -55,7 +56,7 @@ def looked_at(
     later.TUNING = replace(later.TUNING, refits=refits)
     outcome = Outcome(hypothesis=release.hypothesis, transcript=release.transcript, errors=release.errors)
     start = time.process_time()
-    found = later.later_answers(release.plan, outcome, questions(task, seed), release.bars.factors)
+    found = later.later_answers(release.plan, outcome, Workload(tuple(questions(task, seed))), release.bars.factors)
     seconds = time.process_time() - start
     rows = []
     for one in found.answers:

@@ -17,6 +17,7 @@ from dpqr.privacy.sealed import Private
 from dpqr.strategies.choice import guarded
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Workload
 
 SIZES = {"a": 3, "b": 4, "c": 2}
 COUNTS = np.random.default_rng(23).integers(200, 900, tuple(SIZES.values()))
@@ -50,7 +51,7 @@ ACROSS = QueryBlock(name="across", factors=identity(0, 2))
 
 def test_sums_of_a_measured_table_have_errors():
     plan, outcome = ended(**MEASURED)
-    found = later_answers(plan, outcome, [INSIDE, QueryBlock(name="b", factors=identity(1))], {})
+    found = later_answers(plan, outcome, Workload((INSIDE, QueryBlock(name="b", factors=identity(1)))), {})
     truth = COUNTS[[0, 2], 1].sum(), COUNTS.sum(axis=(0, 2))
     assert found.unknown == {}
     for one, true in zip(found.answers, truth, strict=True):
@@ -60,7 +61,7 @@ def test_sums_of_a_measured_table_have_errors():
 
 def test_nothing_is_claimed_across_measured_tables():
     plan, outcome = ended(**MEASURED)
-    found = later_answers(plan, outcome, [ACROSS, INSIDE], {})
+    found = later_answers(plan, outcome, Workload((ACROSS, INSIDE)), {})
     assert list(found.unknown) == ["across"]
     assert "'a' and 'c' were never measured together" in found.unknown["across"]
     assert np.isnan(found.answers[0].error).all()
@@ -69,21 +70,21 @@ def test_nothing_is_claimed_across_measured_tables():
 
 def test_a_factor_of_the_release_widens_what_lies_in_its_block():
     plan, outcome = ended(**MEASURED)
-    (plain,) = later_answers(plan, outcome, [INSIDE], {}).answers
-    (same,) = later_answers(plan, outcome, [INSIDE], {"marginal(a,b)": 3.0}).answers
+    (plain,) = later_answers(plan, outcome, Workload((INSIDE,)), {}).answers
+    (same,) = later_answers(plan, outcome, Workload((INSIDE,)), {"marginal(a,b)": 3.0}).answers
     assert same.error.tolist() == plain.error.tolist(), "the block was measured, so the factor is not about it"
 
 
 def test_single_tables_refuse_what_they_do_not_join():
     plan, outcome = ended(schedule="strategy", update="least-squares")
     with pytest.raises(InfeasiblePlan, match="'a' and 'c' were never measured together"):
-        later_answers(plan, outcome, [ACROSS], {})
-    (found,) = later_answers(plan, outcome, [INSIDE], {}).answers
+        later_answers(plan, outcome, Workload((ACROSS,)), {})
+    (found,) = later_answers(plan, outcome, Workload((INSIDE,)), {}).answers
     assert abs(found.estimate[0] - COUNTS[[0, 2], 1].sum()) < 6 * found.error[0]
 
 
 def test_rules_that_cannot_be_refitted_say_so():
     plan, outcome = ended(schedule="rounds", update="multiplicative-weights", rounds=2, replay=False)
-    found = later_answers(plan, outcome, [QueryBlock(name="one", factors=identity(0))], {})
+    found = later_answers(plan, outcome, Workload((QueryBlock(name="one", factors=identity(0)),)), {})
     assert all("errors are not estimated" in words or "not measured" in words for words in found.unknown.values())
     assert np.isnan(found.answers[0].error).all() == bool(found.unknown)

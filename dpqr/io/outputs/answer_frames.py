@@ -15,7 +15,9 @@ from pyarrow import csv, parquet
 
 from dpqr.construction.intervals import BASES
 from dpqr.errors import DocumentError
+from dpqr.io.outputs.figures_table import NUMBERS, OWN
 from dpqr.io.outputs.read_answers import completed
+from dpqr.io.outputs.read_figures import read_figures
 from dpqr.io.outputs.read_release import ReleaseFiles
 from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.release_files import BASIS, FIGURES
@@ -66,6 +68,27 @@ def read_answers_frame(files: ReleaseFiles) -> pd.DataFrame:
         return pd.DataFrame(columns)
     except (OSError, ValueError, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as answers; release again, or restore it") from None
+
+
+def plain_frame(table: Tidy) -> pd.DataFrame:
+    """Texts as they are, nothing as None; numbers as numbers."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            name: pd.Series(column.shown(str, None).rows(), dtype=object) if isinstance(column, Texts) else column
+            for name, column in table.columns.items()
+        }
+    )
+
+
+def read_figures_frame(files: ReleaseFiles) -> pd.DataFrame:
+    """The figures from the files of a release; empty where it has none. Raises: DocumentError."""
+    import pandas as pd
+
+    records = read_figures(files)
+    frame = pd.DataFrame(records, columns=None if records else list(OWN))
+    return frame.astype({name: float if name in NUMBERS else object for name in frame.columns})
 
 
 def synthetic_frame(table: Any) -> pd.DataFrame:

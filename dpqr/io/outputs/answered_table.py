@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from dpqr.construction.answered import FIGURES as HELD
 from dpqr.construction.intervals import BASES
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
+from dpqr.io.outputs.figures_table import NUMBERS, OWN
 from dpqr.io.outputs.release_files import BASIS, FIGURES, OWN_COLUMNS
 from dpqr.io.outputs.table_files import TableFormat, write_table
 from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy, beside
@@ -44,16 +47,45 @@ def _texts(name: str, blocks: Sequence[AnsweredBlock], rows: int) -> Texts:
     return Texts(places, list(titles))
 
 
-def answers_file(given: str) -> tuple[SingleFile, TableFormat]:
-    """A place for answers, and their form. UsageFault for an ending that names no form; as `reserve_file`."""
-    ending = Path(given).suffix.removeprefix(".").lower()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersFile:
+    """Free places for answers, and for figures beside them, in one form."""
+
+    answers: SingleFile
+    figures: SingleFile
+    form: TableFormat
+
+    def write(self, blocks: Sequence[AnsweredBlock], figures: Tidy) -> None:
+        """Write what there is of both. Raises: UsageFault."""
+        for place, table in ((self.answers, answered_table(blocks) if blocks else None), (self.figures, figures)):
+            if table is not None and table.rows:
+                place.write(partial(write_table, table, form=self.form))
+
+
+def answers_file(given: str) -> AnswersFile:
+    """Places by the name of the first one: NAME.csv and NAME.figures.csv. UsageFault for an ending that names no form;
+    as `reserve_file`."""
+    path = Path(given)
+    ending = path.suffix.removeprefix(".").lower()
     forms: tuple[TableFormat, ...] = get_args(TableFormat)
     form = next((each for each in forms if each == ending), None)
     if form is None:
         raise UsageFault(f"--out {given}: the ending says the form: .csv, .parquet or .json")
-    return reserve_file(given), form
+    figures = str(path.with_name(f"{path.stem}.figures{path.suffix}"))
+    return AnswersFile(answers=reserve_file(given), figures=reserve_file(figures), form=form)
 
 
-def write_answers(blocks: Sequence[AnsweredBlock], place: SingleFile, form: TableFormat) -> None:
-    """Write answers into a new file. Raises: UsageFault."""
-    place.write(lambda path: write_table(answered_table(blocks), path, form))
+def figures_of(records: Sequence[Mapping[str, Any]]) -> Tidy:
+    """Rows of tables of figures as one table."""
+    names = list(dict.fromkeys(name for one in records for name in one))
+    ordered = [*(name for name in OWN[:2] if name in names), *(name for name in names if name not in OWN)]
+    ordered += [name for name in OWN[2:] if name in names]
+    columns: dict[str, Column] = {}
+    for name in ordered:
+        values = [one.get(name) for one in records]
+        if name in NUMBERS:
+            columns[name] = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+            continue
+        titles = list(dict.fromkeys(value for value in values if value is not None))
+        columns[name] = Texts(np.array([NOTHING if value is None else titles.index(value) for value in values]), titles)
+    return Tidy(len(records), columns)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, json
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.forms import DIALECT
+from dpqr.io.documents.schemas import DIALECT
 from dpqr.io.outputs.plan_form import Count, Digest, Event, Figure, Law, Part, Plan, Rational
 
 VERSION = "release/1"
@@ -154,6 +154,13 @@ class Synthetic(Part, frozen=True, kw_only=True):
     moved: float | UnsetType = UNSET
 
 
+class Views(Part, frozen=True, kw_only=True):
+    """Whole numbers beside the answers. base: of the rounded ones. bias: by how much each view moves the answers."""
+
+    base: Annotated[int, Meta(ge=1)]
+    bias: tuple[str, ...]
+
+
 class ReleaseRecord(Part, frozen=True, kw_only=True):
     """release.json. versions: of what made it. date: in UTC. hashes: of the files beside it. sha256: of the canonical
     JSON (keys sorted, no blanks, ASCII) of all the rest."""
@@ -191,6 +198,7 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
     dropped: Dropped | UnsetType | None = UNSET
     errors: Errors | UnsetType | None = UNSET
     bounds: Bounds | UnsetType | None = UNSET
+    views: Views | UnsetType = UNSET
 
 
 def release_schema() -> dict[str, Any]:

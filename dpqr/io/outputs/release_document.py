@@ -49,12 +49,14 @@ def release_document(
     *,
     files: Mapping[str, str] | None = None,
     synthetic: dict[str, Any] | None = None,
+    views: dict[str, Any] | None = None,
     receipt: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Any]:
     """The record of `release`.
 
-    files: what stands beside it, the SHA-256 of each by its name; synthetic: how synthetic data was drawn; receipt: the
-    whole receipt in words, lines of a name and a text, as `dpqr show` prints them.
+    files: what stands beside it, the SHA-256 of each by its name; synthetic: how synthetic data was drawn; views: their
+    base, and by how much they move the answers, where there are any; receipt: the whole receipt in words, lines of a
+    name and a text, as `dpqr show` prints them.
 
     events are the charged ones; plan.events the planned ones, which say the worst that may be drawn: fewer or cheaper
     ones where the loop ended early, a sum where prices followed what was released, the noise of the largest query where
@@ -83,6 +85,7 @@ def release_document(
             "trust": list(release.trust),
             "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
             "synthetic": synthetic,
+            **({} if views is None else {"views": views}),
             "files": list(files or {}),
             "hashes": dict(files or {}),
             "plan": plan_document(plan),

@@ -10,15 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from dpqr.construction.block_answers import BlockAnswers
 from dpqr.construction.intervals import BASES, NO_BASIS
-from dpqr.construction.release import BlockAnswers, Release
+from dpqr.construction.release import Release
 from dpqr.data.domain import Domain
 from dpqr.io.outputs.atomic import ReleaseDirectory
+from dpqr.io.outputs.figures_table import figures_table
 from dpqr.io.outputs.record import RECORD, document_text
 from dpqr.io.outputs.release_document import release_document
 from dpqr.io.outputs.synthetic import BinText, Form, synthesise
-from dpqr.io.outputs.table_files import TableFormat, write_tables
+from dpqr.io.outputs.table_files import TableFormat, write_table, write_tables
 from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy, beside
+from dpqr.io.outputs.views_table import release_views, views_table
 from dpqr.workload.naming import detailed_rows, named_axes, row_names
 
 FIGURES = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
@@ -133,12 +136,16 @@ def _index_type(texts: int) -> Any:
     return next(kind for kind in (np.int8, np.int16, np.int32) if texts < np.iinfo(kind).max)
 
 
-SYNTHETIC = "synthetic.parquet"
+SYNTHETIC, FIGURES_FILE, VIEWS_FILE = "synthetic.parquet", "figures.", "views."
 
 
-def file_names(answers: TableFormat, synthetic: Form | None, *, rehearsal: bool) -> list[str]:
-    """The files beside the record: answers, then synthetic data. A rehearsal's are no release's by their names."""
+def file_names(
+    answers: TableFormat, synthetic: Form | None, *, rehearsal: bool, figures: bool = False, views: bool = False
+) -> list[str]:
+    """The files beside the record: answers, synthetic data, figures, views. A rehearsal's are no release's by their
+    names."""
     named = [f"answers.{answers}", *([SYNTHETIC] if synthetic else [])]
+    named += [f"{name}{answers}" for name, held in ((FIGURES_FILE, figures), (VIEWS_FILE, views)) if held]
     return [f"rehearsal-{name}" for name in named] if rehearsal else named
 
 
@@ -149,14 +156,20 @@ def write_release(
     answers: TableFormat = "csv",
     synthetic: Form | None = None,
     bins: BinText = "title",
+    base: int | None = None,
     receipt: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Write every file of `release` into `target`; they appear together or not at all. Raises: UsageFault.
 
-    receipt: in words, for the record.
+    base: of views; None: none are made. receipt: in words, for the record.
     """
     drawn = synthesise(release, synthetic, bins) if synthetic else None
-    files = file_names(answers, synthetic, rehearsal=release.rehearsal)
+    views = release_views(release, base) if base else None
+    tables = [figures_table(release)] if release.figures else []
+    tables += [views_table(views)] if views else []
+    files = file_names(
+        answers, synthetic, rehearsal=release.rehearsal, figures=bool(release.figures), views=views is not None
+    )
     synthesis = drawn.record if drawn else None
     inputs = release.plan.inputs.files if release.plan.inputs else {}
     with target.filled() as place:
@@ -167,8 +180,11 @@ def write_release(
             from dpqr.io.outputs.parquet_file import write_parquet
 
             write_parquet(iter((drawn.table,)), place / files[1])
+        for table, name in zip(tables, files[len(files) - len(tables) :], strict=True):
+            write_table(table, place / name, answers)
         hashes = {name: _sha256(place / name) for name in (*files, *inputs)}
-        record = release_document(release, files=hashes, synthetic=synthesis, receipt=receipt)
+        moved = None if views is None else {"base": views.base, "bias": list(views.bias)}
+        record = release_document(release, files=hashes, synthetic=synthesis, views=moved, receipt=receipt)
         (place / RECORD).write_text(document_text(record), encoding="utf-8", newline="\n")
 
 

@@ -8,7 +8,7 @@ import pytest
 from dpqr.construction.answered import AnsweredBlock, CellColumn
 from dpqr.construction.intervals import NO_BASIS
 from dpqr.errors import AlreadyThere, UsageFault
-from dpqr.io.outputs.answered_table import answered_table, answers_file, write_answers
+from dpqr.io.outputs.answered_table import answered_table, answers_file, figures_of
 
 
 def block(name, cells, estimates, column="sex"):
@@ -34,9 +34,9 @@ def test_one_row_an_answer():
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_files_by_their_endings(tmp_path, form):
-    place, found = answers_file(str(tmp_path / f"new.{form}"))
-    write_answers(BLOCKS, place, found)
-    assert found == form
+    place = answers_file(str(tmp_path / f"new.{form}"))
+    place.write(BLOCKS, figures_of([]))
+    assert place.form == form
     assert [path.name for path in tmp_path.iterdir()] == [f"new.{form}"]
     if form == "json":
         assert json.loads((tmp_path / "new.json").read_text()) == answered_table(BLOCKS).records()
@@ -47,3 +47,17 @@ def test_files_by_their_endings(tmp_path, form):
 def test_other_endings_name_no_form(tmp_path):
     with pytest.raises(UsageFault, match="the ending says the form"):
         answers_file(str(tmp_path / "new.xlsx"))
+
+
+def test_figures_lie_beside_answers(tmp_path):
+    rows = [
+        {"figure": "m", "kind": "mean", "sex": "f", "detail": None, "estimate": 1.5, "basis": None, "flag": None},
+        {"figure": "q", "kind": "median", "detail": "0.5", "estimate": None, "basis": "measured", "flag": None},
+    ]
+    table = figures_of(rows)
+    assert list(table.columns) == ["figure", "kind", "sex", "detail", "estimate", "basis", "flag"]
+    assert table.records()[1] == {**rows[1], "sex": None}
+    answers_file(str(tmp_path / "new.json")).write((), table)
+    assert [path.name for path in tmp_path.iterdir()] == ["new.figures.json"]
+    with pytest.raises(AlreadyThere):
+        answers_file(str(tmp_path / "new.json"))

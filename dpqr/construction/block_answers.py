@@ -1,0 +1,51 @@
+"""BlockAnswers: one block's part of the answers of a release, with their errors and intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from dpqr.construction.distances import at_least_distance, known_error
+from dpqr.construction.intervals import FACTOR, Intervals
+from dpqr.construction.noisy import Noisy
+from dpqr.construction.summed import narrower
+from dpqr.data.arrays import FloatArray
+from dpqr.workload.block import QueryBlock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BlockAnswers:
+    """One block's part of the answers, every array of shape (rows,), in records (or the summed column's unit).
+
+    estimate: the final hypothesis' answers. error: their estimated root mean square errors; NaN where none is known.
+    noisy: the last unbiased noisy answers (the estimates themselves, where these are unbiased with a known spread),
+    with their noise and intervals; NaN where nothing was measured. bound: the certificate's, on every estimate of the
+    release, where it holds at LEVEL at least; else NaN.
+
+    >>> one = np.array([8.0])
+    >>> BlockAnswers(block=QueryBlock(name="records"), estimate=one, error=one / 4, noisy=Noisy.nothing(1)).known_error
+    array([nan])
+    """
+
+    block: QueryBlock
+    estimate: FloatArray
+    error: FloatArray
+    noisy: Noisy
+    bound: float = math.nan
+
+    @property
+    def intervals(self) -> Intervals:
+        return Intervals.of(self.estimate, self.error, self.noisy, self.bound)
+
+    @property
+    def known_error(self) -> FloatArray:
+        return known_error(self.estimate, self.noisy)
+
+    def with_error(self, errors: Mapping[str, FloatArray], summed: Mapping[str, Noisy]) -> BlockAnswers:
+        """With the block's error, if there is one; a sum then keeps its interval where it is no wider."""
+        if self.block.name not in errors:
+            return self
+        error = at_least_distance(errors[self.block.name], self.estimate, self.noisy)
+        noisy = narrower(self.noisy, FACTOR * error) if self.noisy is summed.get(self.block.name) else self.noisy
+        return replace(self, error=error, noisy=noisy)

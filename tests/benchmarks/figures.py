@@ -1,0 +1,159 @@
+"""Figures: how often intervals of means, medians, ratios and the like cover, and AVG by group beside hand-made splits.
+
+    python tests/benchmarks/figures.py cover --runs 500
+    python tests/benchmarks/figures.py split --runs 200
+
+cover: skewed incomes (lognormal) in groups from 15 to 6,000 records. Every figure by itself, then all in one workload.
+The true mean, variance and ratio are those of midpoints; the true median that of the rows. Flagged groups count, too:
+their intervals are all that a table can give; how many there were is printed.
+
+split: root mean square error of the mean by group, over that of sum and count measured apart with the best split of the
+budget, found for the true means that nobody knows; and with sums around the middle of the range.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import dpqr
+
+SIZES = (15, 30, 60, 120, 250, 500, 1000, 2000, 4000, 6000)
+SMALL = 120
+MOST, BINS = 200_000, 100
+GROUPS = [f"g{number}" for number in range(len(SIZES))]
+DOMAIN: dict[str, Any] = {
+    "malformed": "drop",
+    "fields": [
+        {"name": "group", "type": "string", "constraints": {"enum": GROUPS}},
+        {
+            "name": "income",
+            "type": "number",
+            "constraints": {"minimum": 0, "maximum": MOST},
+            "dpqr": {"bins": BINS, "outside": "clip"},
+        },
+        {"name": "hours", "type": "integer", "constraints": {"minimum": 0, "maximum": 60}, "dpqr": {"outside": "clip"}},
+    ],
+}
+ENTRIES: dict[str, dict[str, Any]] = {
+    "mean": {"mean": "income", "by": ["group"]},
+    "median": {"median": "income", "by": ["group"]},
+    "quantiles": {"quantiles": "income", "at": [0.1, 0.9], "by": ["group"]},
+    "ratio": {"ratio": {"of": "income", "to": "hours"}, "by": ["group"]},
+    "proportion": {"proportion": "income >= 50000", "by": ["group"]},
+    "variance": {"variance": "income", "by": ["group"]},
+}
+
+
+def table(seed: int) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    groups = np.repeat(GROUPS, SIZES)
+    centre = np.repeat(random.normal(10.3, 0.3, len(SIZES)), SIZES)
+    income = np.minimum(np.exp(random.normal(centre, 0.8)), MOST - 1.0)
+    hours = np.clip(np.rint(random.normal(38, 9, len(groups))), 0, 60).astype(int)
+    return pd.DataFrame({"group": groups, "income": income.round(2), "hours": hours})
+
+
+def truths(rows: pd.DataFrame) -> dict[str, dict[tuple[str, str], float]]:
+    """By kind, and by group and detail."""
+    width = MOST / BINS
+    rows = rows.assign(bin=(np.floor(rows["income"] / width) + 0.5) * width)
+    found: dict[str, dict[tuple[str, str], float]] = {kind: {} for kind in ENTRIES}
+    for group, own in rows.groupby("group"):
+        name = str(group)
+        ordered = np.sort(own["income"].to_numpy())
+        for part in (0.1, 0.5, 0.9):
+            value = float(ordered[int(np.ceil(part * len(ordered))) - 1])
+            found["median" if part == 0.5 else "quantiles"][name, f"{part:g}"] = value
+        found["mean"][name, ""] = float(own["bin"].mean())
+        found["variance"][name, ""] = float(own["bin"].var(ddof=0))
+        found["ratio"][name, ""] = float(own["bin"].sum() / own["hours"].sum())
+        found["proportion"][name, ""] = float((own["income"] >= 50_000).mean())
+    return found
+
+
+def released(rows: pd.DataFrame, entries: list[dict[str, Any]], eps: str, delta: str | None) -> Any:
+    return dpqr.release(rows, queries={"queries": entries}, domain=DOMAIN, eps=eps, delta=delta)
+
+
+def cover(arguments: argparse.Namespace) -> None:
+    asked = {**{kind: [entry] for kind, entry in ENTRIES.items()}, "all in one": list(ENTRIES.values())}
+    for delta, name in product(arguments.deltas, arguments.only or asked):
+        hits: dict[tuple[str, str], list[bool]] = {}
+        flagged, bases = 0, set()
+        for run in range(arguments.runs):
+            rows = table(run % arguments.tables)
+            true = truths(rows)
+            for record in released(rows, asked[name], arguments.eps, delta).figures.to_dict("records"):
+                place = str(record["group"]), record["detail"] or ""
+                held = bool(record["lower"] <= true[record["kind"]][place] <= record["upper"])
+                small = SIZES[GROUPS.index(place[0])] <= SMALL
+                for part in ("small" if small else "large", "all"):
+                    hits.setdefault((record["kind"], part), []).append(held)
+                flagged += record["flag"] == "small denominator"
+                bases.add(f"{record['kind']}: {record['basis']}")
+        for (kind, part), each in hits.items():
+            shown = {"asked": name, "delta": delta, "figure": kind, "groups": part, "of": len(each)}
+            print(json.dumps(shown | {"cover": round(float(np.mean(each)), 4)}), flush=True)
+        print(json.dumps({"asked": name, "delta": delta, "flagged": flagged, "bases": sorted(bases)}), flush=True)
+
+
+def split(arguments: argparse.Namespace) -> None:
+    entry = [ENTRIES["mean"]]
+    for delta in arguments.deltas:
+        squares: list[np.ndarray] = []
+        for run in range(arguments.runs):
+            rows = table(run % arguments.tables)
+            true = np.array(list({key[0]: value for key, value in truths(rows)["mean"].items()}.values()))
+            made = released(rows, entry, arguments.eps, delta)
+            squares.append((made.figures["estimate"].to_numpy() - true) ** 2)
+        own = np.sqrt(np.mean(squares, axis=0))
+        for what, error in hand_made(arguments, delta).items():
+            large = np.array(SIZES) >= 250  # there a quotient's error is that of its linearisation
+            ratio = float(np.mean((own / error)[large]))
+            print(json.dumps({"delta": delta, "beside": what, "error": round(ratio, 3), "groups": int(large.sum())}))
+
+
+def hand_made(arguments: argparse.Namespace, delta: str | None) -> dict[str, np.ndarray]:
+    """Root mean square errors by group, with the best split for the true means: closed forms of the linearisation, the
+    noise being what one count gets from the whole budget."""
+    only = {"queries": [{"marginal": ["group"]}]}
+    plan = dpqr.plan(queries=only, domain=DOMAIN, eps=arguments.eps, delta=delta)
+    noise = plan.record["forecast"][0]["noise_deviation"]
+    found: dict[str, list[np.ndarray]] = {"sum and count": [], "sum around the middle and count": []}
+    for seed in range(arguments.tables):
+        means = np.array(list(truths(table(seed))["mean"].values())) / MOST
+        for what, sums, slopes in (
+            ("sum and count", 1.0, means),
+            ("sum around the middle and count", 0.5, np.abs(means - 0.5)),
+        ):
+            errors = []
+            for share in np.linspace(0.02, 0.98, 97):
+                parts = (share, 1 - share) if delta is None else (np.sqrt(share), np.sqrt(1 - share))
+                errors.append(noise * np.hypot(sums / parts[0], slopes / parts[1]) * MOST / np.array(SIZES))
+            best = min(errors, key=lambda each: float((each * np.array(SIZES)).mean()))
+            found[what].append(best)
+    return {what: np.sqrt(np.mean(np.square(each), axis=0)) for what, each in found.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["cover", "split"])
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--tables", type=int, default=10)
+    parser.add_argument("--eps", default="1")
+    parser.add_argument("--deltas", nargs="+", type=lambda text: None if text == "0" else text, default=[None, "1e-9"])
+    parser.add_argument("--only", nargs="+", help="figures; all in one")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    (cover if arguments.what == "cover" else split)(arguments)
+
+
+if __name__ == "__main__":
+    main()
