@@ -193,7 +193,7 @@ def _asked(queries: str | dict[str, Any], plan: Plan) -> tuple[Workload, tuple[s
 
 def _answers(kept: _InMemory | _OnDisk, asked: Workload, notes: tuple[str, ...]) -> Later:
     known = {block.name: _known(block, kept.plan) for block in asked.blocks}
-    figures = {figure.name: _known_figure(figure, known, kept.plan) for figure in asked.figures}
+    figures = {figure.name: _known_figure(figure, asked, kept.plan) for figure in asked.figures}
     behind = {name for figure in asked.figures for name in figure.blocks}
     shown = [block for block in asked.blocks if block.name not in behind]
     own = kept.own({place[0] for block in shown if (place := known[block.name])})
@@ -252,13 +252,19 @@ def _known(block: QueryBlock, plan: Plan) -> tuple[str, IntArray] | None:
     return next(((name, rows) for name, rows in same if rows is not None), None)
 
 
-def _known_figure(figure: Figure, known: Mapping[str, tuple[str, IntArray] | None], plan: Plan) -> str | None:
+def _known_figure(figure: Figure, asked: Workload, plan: Plan) -> str | None:
     """The figure of the release that is the same function of the same answers; None: there is none."""
-    places = [known[name] for name in figure.blocks]
-    straight = all(place is not None and bool((np.diff(place[1]) == 1).all()) for place in places)
-    names = tuple(place[0] for place in places if place is not None)
-    for each in plan.problem.workload.figures if straight else ():
-        alike = (each.kind, each.formula, each.by, each.blocks) == (figure.kind, figure.formula, figure.by, names)
-        if alike and np.array_equal(each.rows, figure.rows):
+    mine = {block.name: block for block in asked.blocks}
+    theirs = {block.name: block for block in plan.problem.workload.blocks}
+    for each in plan.problem.workload.figures:
+        pairs = zip(figure.blocks, each.blocks, strict=False)
+        alike = (each.kind, each.formula, each.by) == (figure.kind, figure.formula, figure.by)
+        if alike and np.array_equal(each.rows, figure.rows) and all(_straight(mine[a], theirs[b]) for a, b in pairs):
             return each.name
     return None
+
+
+def _straight(one: QueryBlock, other: QueryBlock) -> bool:
+    """Whether two blocks ask the same in the same order."""
+    rows = same_rows(one, other)
+    return rows is not None and bool((np.diff(rows) == 1).all())

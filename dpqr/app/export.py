@@ -16,7 +16,8 @@ from dpqr.data.domain import Domain
 from dpqr.errors import AlreadyThere, DocumentError, GoalMissed
 from dpqr.io.outputs.atomic import reserve_file
 from dpqr.io.outputs.duckdb_file import FACTS, SEAL, exported_seal, write_duckdb
-from dpqr.io.outputs.export_tables import answers_of, cells_of, columns_of, facts_table, synthetic_of
+from dpqr.io.outputs.export_tables import answers_of, cells_of, columns_of, facts_table, figures_table_of, synthetic_of
+from dpqr.io.outputs.read_figures import read_figures
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 
 OPTION = "--duckdb"
@@ -42,7 +43,7 @@ class Exported:
 
 
 def export(request: ExportRequest) -> Exported:
-    """Write a release as a DuckDB file: answers, columns, cells, synthetic rows, facts.
+    """Write a release as a DuckDB file: answers, figures, columns, cells, synthetic rows, facts.
 
     Raises:
         UsageFault: there is no release, or the file cannot be written.
@@ -101,6 +102,8 @@ def _domain(evidence: Evidence, notes: list[str]) -> Domain | None:
 
 def _tables(files: ReleaseFiles, domain: Domain | None, notes: list[str]) -> Iterator[tuple[str, Any]]:
     yield "answers", answers_of(files)
+    if figures := read_figures(files):
+        yield "figures", figures_table_of(figures)
     yield "columns", columns_of(files.record)
     if domain is not None:
         yield "cells", cells_of(domain)

@@ -68,6 +68,6 @@ def _show(found: Later, *, as_json: bool, color: bool) -> None:
     if as_json:
         product_json(document)
     else:
-        paged("".join(rendered(view, sys.stdout, color) for view in views))
+        paged("\n\n".join(rendered(view, sys.stdout, color) for view in views))
     for note in found.notes:
         say(f"note: {plain(note)}")

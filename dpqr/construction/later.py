@@ -12,6 +12,7 @@ from dpqr.construction.assembled import assembled_answers
 from dpqr.construction.block_answers import BlockAnswers
 from dpqr.construction.distances import is_known
 from dpqr.construction.figures import FigureAnswers, figure_answers
+from dpqr.construction.intervals import NO_BASIS
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.refits import can_refit, refit_errors
 from dpqr.construction.release import answers_of, tests_of
@@ -97,8 +98,18 @@ def later_answers(plan: Plan, outcome: Outcome, asked: Workload, factors: Mappin
         for name, block in tests.items()
     }
     named = {each.block.name: each for each in answers}
-    figures = tuple(figure_answers(figure, named, {}, tested) for figure in asked.figures)
+    figures = tuple(
+        _bare(made) if unknown.keys() & set(made.figure.blocks) else made
+        for made in (figure_answers(figure, named, {}, tested) for figure in asked.figures)
+    )
     return LaterAnswers(answers=answers, figures=figures, unknown=unknown)
+
+
+def _bare(figure: FigureAnswers) -> FigureAnswers:
+    """A figure of answers whose errors are not known: no error, and no interval."""
+    none, no = np.full(figure.estimate.shape, np.nan), np.zeros(figure.estimate.shape, dtype=np.bool_)
+    basis = np.full(figure.estimate.shape, NO_BASIS, dtype=np.int8)
+    return replace(figure, error=none, lower=none, upper=none, basis=basis, small=no, sure=no)
 
 
 def _open(answers: BlockAnswers) -> bool:

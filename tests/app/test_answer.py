@@ -12,6 +12,7 @@ from support.verified_release import ASKED, changed, make
 from dpqr.app.answer import AnswerRequest, answer
 from dpqr.errors import DocumentError, GoalMissed, UsageFault
 from dpqr.io.outputs.read_answers import block_records, read_answers
+from dpqr.io.outputs.read_figures import read_figures
 from dpqr.io.outputs.read_release import read_release
 
 OLD = Path(__file__).parents[1] / "old_releases"
@@ -74,10 +75,10 @@ def test_what_the_model_cannot_know_is_said(measured):
     assert not np.isnan(found.blocks[0].estimate).any()
 
 
-def test_the_same_questions_in_sql(place):
+def test_the_same_questions_in_sql(measured):
     sql = "SELECT SEX, COUNT(*) AS n FROM data WHERE income < 200 GROUP BY sex"
-    one = answer(AnswerRequest(release=place, queries={"sql": sql}))
-    other = asked(place, {"where": "income < 200", "by": ["sex"], "name": "n"})
+    one = answer(AnswerRequest(release=measured, queries={"sql": sql}))
+    other = asked(measured, {"where": "income < 200", "by": ["sex"], "name": "n"})
     assert one.document() == other.document()
 
 
@@ -123,3 +124,46 @@ def test_another_version_is_told_to_answer(place):
     with changed(record, document_text(sealed(document)).encode()), pytest.raises(UsageFault) as refusal:
         asked(place, {"marginal": ["income"], "name": "pay"}, {"where": "income < 100 or age < 50"})
     assert "dpqr 0.5.9 made it and can repeat its model" in str(refusal.value)
+
+
+FIGURES = {
+    **ASKED,
+    "queries": [
+        {"marginal": ["sex", "age"]},
+        {"mean": "income", "by": ["sex"], "name": "pay"},
+        {"median": "age", "name": "middle"},
+        {"top": "age", "k": 2, "name": "often"},
+        {"proportion": "sex = 'F'", "by": ["age"], "name": "women"},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def with_figures(tmp_path_factory):
+    options = {"schedule": "marginals", "rounds": None, "queries": FIGURES}
+    return make(tmp_path_factory.mktemp("figures"), paid=False, **options).release
+
+
+def test_figures_of_the_release_are_its_own(with_figures):
+    found = asked(with_figures, *({**entry, "name": f"again {n}"} for n, entry in enumerate(FIGURES["queries"][1:])))
+    assert found.released == {f"again {n}" for n in range(4)}
+    theirs = read_figures(read_release(with_figures))
+    assert [{**one, "figure": ""} for one in found.figures] == [{**one, "figure": ""} for one in theirs]
+
+
+def test_new_figures_are_those_of_the_model(with_figures):
+    found = asked(with_figures, {"median": "age", "by": ["sex"]}, {"quantiles": "age", "at": [0.5, 0.9], "name": "q"})
+    own = [one for one in read_figures(read_release(with_figures)) if one["figure"] == "middle"]
+    assert found.released == set()
+    assert {one["figure"] for one in found.figures} == {"median(age) by sex", "q"}
+    (half, _) = [one for one in found.figures if one["figure"] == "q"]
+    assert half["estimate"] == pytest.approx(own[0]["estimate"], rel=0.2)
+    assert all(one["lower"] <= one["estimate"] <= one["upper"] for one in found.figures)
+
+
+def test_a_figure_across_tables_has_no_interval(with_figures):
+    found = asked(with_figures, {"mean": "income", "by": ["age"], "name": "pay by age"})
+    assert any("never measured together" in note or "not measured one by one" in note for note in found.notes)
+    assert {(one["error"], one["lower"], one["upper"], one["basis"], one["flag"]) for one in found.figures} == {
+        (None, None, None, None, None)
+    }

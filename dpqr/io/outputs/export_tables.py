@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from dpqr.data.domain import Domain
 from dpqr.io.outputs.answer_frames import read_answers_frame, read_synthetic_frame
+from dpqr.io.outputs.answered_table import figures_of
+from dpqr.io.outputs.parquet_file import arrow_table
 from dpqr.io.outputs.read_release import ReleaseFiles
 
 PLAIN = ("version", "date", "publisher", "purpose", "by", "approved_by", "guarantee", "unit", "warning", "sha256")
@@ -18,6 +20,11 @@ PLAIN = ("version", "date", "publisher", "purpose", "by", "approved_by", "guaran
 def answers_of(files: ReleaseFiles) -> pa.Table:
     """The answers, one row each, as in the file of answers. Raises: DocumentError."""
     return _plain(read_answers_frame(files))
+
+
+def figures_table_of(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Means, quantiles and the like, from the rows of their file."""
+    return _without_categories(arrow_table(figures_of(rows)))
 
 
 def synthetic_of(files: ReleaseFiles) -> pa.Table:
@@ -77,6 +84,9 @@ def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _plain(frame: Any) -> pa.Table:
     """Texts in place of categories."""
-    table = pa.Table.from_pandas(frame, preserve_index=False)
+    return _without_categories(pa.Table.from_pandas(frame, preserve_index=False))
+
+
+def _without_categories(table: pa.Table) -> pa.Table:
     kinds = [pa.string() if pa.types.is_dictionary(each.type) else each.type for each in table.schema]
     return table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
