@@ -57,6 +57,7 @@ def test_cells_and_facts(exported):
     assert len(facts["sha256"]) == len(facts["sha256 of answers.csv"]) == 64
 
 
+@pytest.mark.slow
 def test_a_file_that_is_there(exported, free_release, tmp_path):
     place, _ = exported
     asked = {"release": free_release.release, "duckdb": str(place)}
@@ -74,6 +75,7 @@ def test_a_file_that_is_there(exported, free_release, tmp_path):
     assert other.read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_another_release_is_replaced_and_not_passed_over(tmp_path, free_release):
     place = str(tmp_path / "out.db")
     found = export(ExportRequest(release=str(OLD / "0.5.0"), duckdb=place))
@@ -84,6 +86,7 @@ def test_another_release_is_replaced_and_not_passed_over(tmp_path, free_release)
     assert os.listdir(tmp_path) == ["out.db"]
 
 
+@pytest.mark.slow
 def test_what_an_old_or_plain_release_lacks_is_said(tmp_path):
     kept = tmp_path / "old"
     shutil.copytree(OLD / "0.1.0", kept)

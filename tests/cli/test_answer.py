@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.command_desk import QUERIES, TABLE, Desk
 
 
-@pytest.fixture
-def released(desk):
-    assert desk.release("--out", "out").code == 0
-    return desk
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A release of marginal(sex,age) and prefix(income), in the directory "out" of a desk."""
+    with pytest.MonkeyPatch.context() as patch:
+        made = Desk(tmp_path_factory.mktemp("desk"))
+        patch.chdir(made.path)
+        made.write(table__csv=TABLE, q__json=QUERIES)
+        assert made.release("--out", "out").code == 0
+        yield made
 
 
 def test_answers_on_the_screen_and_in_a_file(released):

@@ -34,8 +34,8 @@ from dpqr.io.sql.words import Words
         "SELECT COUNT(*) FROM d WHERE 1 = 1",
         "SELECT COUNT(*) FROM d WHERE a BETWEEN SYMMETRIC 3 AND 1",
         "SELECT COUNT(*) FROM d GROUP BY CUBE (" + ", ".join(f"c{n}" for n in range(13)) + ")",
-        "SELECT COUNT(*) FROM d WHERE " + "(" * 3000 + "a = 1" + ")" * 3000,
-        "SELECT " + "x" * 2**20,
+        "SELECT COUNT(*) FROM d WHERE " + "(" * 1000 + "a = 1" + ")" * 1000,
+        "SELECT " + "x" * 2**18,
     ],
 )
 def test_what_is_no_question_is_one_refusal_of_a_line_or_two(sql):
