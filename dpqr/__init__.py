@@ -27,17 +27,19 @@ from dpqr.errors import (
 )
 
 if TYPE_CHECKING:
+    from dpqr.api.answer import Later, answer
     from dpqr.api.build import Page, guide, list_strategies, run_audit
     from dpqr.api.documents import Checked, check, domain_file, init, schema
     from dpqr.api.domain import Domain, domain_from
     from dpqr.api.evaluate import Evaluation, evaluate
+    from dpqr.api.export import export
     from dpqr.api.forecast import Forecast, forecast
     from dpqr.api.interactive import Session, open_session
     from dpqr.api.ledger import Budget, Ledger
     from dpqr.api.pages import write_report
     from dpqr.api.plan import Plan, plan
     from dpqr.api.predict import PredictionPlan, Predictions, predict
-    from dpqr.api.queries import Queries, queries
+    from dpqr.api.queries import Queries, Sql, queries, sql
     from dpqr.api.release import Release, read_release, release
     from dpqr.api.shown import Receipt
     from dpqr.api.sweep import sweep
@@ -59,6 +61,7 @@ __all__ = [
     "GoalMissed",
     "HypothesisFailed",
     "InfeasiblePlan",
+    "Later",
     "Ledger",
     "LedgerError",
     "MechanismFailed",
@@ -70,14 +73,17 @@ __all__ = [
     "Receipt",
     "Release",
     "Session",
+    "Sql",
     "UsageFault",
     "Verification",
     "__version__",
+    "answer",
     "check",
     "compare",
     "domain_file",
     "domain_from",
     "evaluate",
+    "export",
     "forecast",
     "guide",
     "init",
@@ -91,6 +97,7 @@ __all__ = [
     "reprice",
     "run_audit",
     "schema",
+    "sql",
     "sweep",
     "verify",
     "write_report",
@@ -102,6 +109,7 @@ _PLACES = {
     "Domain": "dpqr.api.domain",
     "Evaluation": "dpqr.api.evaluate",
     "Forecast": "dpqr.api.forecast",
+    "Later": "dpqr.api.answer",
     "Ledger": "dpqr.api.ledger",
     "Page": "dpqr.api.build",
     "Plan": "dpqr.api.plan",
@@ -111,12 +119,15 @@ _PLACES = {
     "Receipt": "dpqr.api.shown",
     "Release": "dpqr.api.release",
     "Session": "dpqr.api.interactive",
+    "Sql": "dpqr.api.queries",
     "Verification": "dpqr.api.verify",
+    "answer": "dpqr.api.answer",
     "check": "dpqr.api.documents",
     "compare": "dpqr.api.verify",
     "domain_file": "dpqr.api.documents",
     "domain_from": "dpqr.api.domain",
     "evaluate": "dpqr.api.evaluate",
+    "export": "dpqr.api.export",
     "forecast": "dpqr.api.forecast",
     "guide": "dpqr.api.build",
     "init": "dpqr.api.documents",
@@ -130,6 +141,7 @@ _PLACES = {
     "reprice": "dpqr.api.verify",
     "run_audit": "dpqr.api.build",
     "schema": "dpqr.api.documents",
+    "sql": "dpqr.api.queries",
     "sweep": "dpqr.api.sweep",
     "verify": "dpqr.api.verify",
     "write_report": "dpqr.api.pages",

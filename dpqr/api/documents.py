@@ -63,18 +63,26 @@ class Checked:
         return shown
 
 
-def check(queries: Document, domain: Document | None = None, *, strict: bool = False, fix: bool = False) -> Checked:
+def check(
+    queries: Document,
+    domain: Document | None = None,
+    *,
+    strict: bool = False,
+    fix: bool = False,
+    out: Path | None = None,
+) -> Checked:
     """Check the queries and their domain together; no data is opened.
 
     Args:
         queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
         strict: cut no bins and take no labels from the queries.
         fix: write obvious fixes, such as of a misspelt key, into the files.
+        out: a new file for the queries as a JSON document, which shows what SQL asks.
 
     Raises:
         DocumentError: up to 20 faults, each with its place and what is allowed there, as `faults`.
     """
-    from dpqr.app.documents import check_documents, fix_documents
+    from dpqr.app.documents import check_documents, fix_documents, write_queries
 
     asked = document("queries", queries)
     over = None if domain is None else document("domain", domain)
@@ -82,6 +90,8 @@ def check(queries: Document, domain: Document | None = None, *, strict: bool = F
         raise UsageFault("fix: is about files, and a document is in memory; give paths, or leave it out")
     written = withheld(lambda: fix_documents(asked, over)) if truth("fix", fix) else []
     found = withheld(lambda: check_documents(asked, over, strict=truth("strict", strict)))
+    if out is not None:
+        withheld(lambda: write_queries(os.fspath(out), asked, over))
     return Checked(found, tuple(written))
 
 

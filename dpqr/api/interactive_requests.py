@@ -37,7 +37,7 @@ def ask_request(
     from dpqr.app.interactive import AskRequest
 
     if (where is None) == (queries is None):
-        raise UsageFault("ask: give --where PREDICATE or --queries FILE, and not both")
+        raise UsageFault("ask: give one of --where PREDICATE, --queries FILE and --sql TEXT")
     asked = {"queries": [{"where": text("where", where)}]} if where is not None else document("queries", queries)
     source = None if table is None else table_source(table, {})
     return AskRequest(name=name, payer=payer, queries=asked, source=source)

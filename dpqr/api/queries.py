@@ -191,6 +191,36 @@ class Queries:
 _SHOWN = 8
 
 
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """SELECT statements in place of a queries file.
+
+    >>> Sql("SELECT sex, COUNT(*) AS n FROM data WHERE age >= 65 GROUP BY sex").over({"age": 99, "sex": 2}).entries
+    ({'where': 'age >= 65', 'by': ['sex'], 'name': 'n'},)
+    """
+
+    text: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What the functions of dpqr take in place of a queries file."""
+        return {"sql": self.text}
+
+    def over(self, domain: Document) -> Queries:
+        """The same as entries of a queries file over a domain. Raises: DocumentError, with line and column."""
+        from dpqr.api.options import document
+        from dpqr.io.sql.reading import translated_sql
+
+        made = Queries(translated_sql(self.document, document("domain", domain)).entries, domain)
+        _require_answerable(made)
+        return made
+
+
+def sql(text: str) -> Sql:
+    """SELECT statements, wherever a queries file is taken."""
+    return Sql(text)
+
+
 def queries(domain: Document | None = None) -> Queries:
     """A queries file without entries. domain: each entry is then checked as it is added."""
     return Queries(domain=domain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +16,7 @@ from dpqr.errors import AlreadyThere, DocumentError, UsageFault
 from dpqr.io.documents.fixing import Fixed, write_fixes
 from dpqr.io.documents.queries import QueriesDocument
 from dpqr.io.documents.schemas import schema
+from dpqr.io.documents.sources import plain
 from dpqr.io.outputs.record_form import release_schema
 
 Given = str | dict[str, Any]
@@ -59,6 +61,12 @@ def fix_documents(queries: Given, domain: Given | None) -> list[Fixed]:
                 continue
         break
     return written
+
+
+def write_queries(path: str, queries: Given, domain: Given | None) -> None:
+    """Write queries, which may be SQL, into a new file as a JSON document. Raises: UsageFault, DocumentError."""
+    document = {"dpqr": "queries/1", **plain(read_documents(queries, domain).sources.queries)}
+    write_new(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
 def write_new(path: str, text: str, option: str = "--out") -> None:

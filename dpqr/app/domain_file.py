@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -24,6 +25,8 @@ from dpqr.io.documents.domain import PLACEHOLDER
 from dpqr.io.documents.forms import UnitForm
 from dpqr.io.documents.identifiers import identifier_hint
 from dpqr.io.documents.proposals import filled as with_queries
+from dpqr.io.documents.sources import states_sql
+from dpqr.io.sql.reading import translated_sql
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import column_types
 
@@ -97,7 +100,8 @@ def _asked_for(outline: Outline, queries: str | None) -> Outline:
     """With the edges and labels that the queries name, where no source states any."""
     if queries is None:
         return outline
-    asked, location = read_document(Path(queries)), written_in(Path(queries))
+    asked: Any = translated_sql(queries).document if states_sql(queries) else read_document(Path(queries))
+    location = written_in(Path(queries))
     if not isinstance(asked, dict):
         raise location.fault(f"a queries file is an object with 'queries', not {spoken(asked)}")
     return decode(with_queries(document(outline), asked), Outline, location)

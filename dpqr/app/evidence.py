@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from dpqr.app.repeat import planned_again, repeated, write_again
+from dpqr.app.repeat import planned_again, repeated, replayed, write_again
+from dpqr.construction.loop import Outcome
 from dpqr.construction.release import Release
 from dpqr.errors import DocumentError, GoalMissed, UsageFault
 from dpqr.io.outputs.document_parts import parsed_events
@@ -23,6 +25,7 @@ from dpqr.io.outputs.sameness import Sameness, same_answers
 from dpqr.privacy.events import Composition
 from dpqr.strategies.plan import Plan
 
+Made = TypeVar("Made")
 PROOFS = ("versions", "hashes", "sha256")
 """Keys that came together, in the version that can be verified whole."""
 _TEXT_OR_BLANK = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
@@ -107,8 +110,16 @@ class Evidence:
     @cached_property
     def repeated(self) -> Release:
         """The release that the recorded draws give. GoalMissed where they give none."""
+        return self._drawn_again(repeated)
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """Where the loop ended with the recorded draws. GoalMissed where they are not those of the plan."""
+        return self._drawn_again(replayed)
+
+    def _drawn_again(self, repeat: Callable[[ReleaseRecord, Plan], Made]) -> Made:
         try:
-            return repeated(self.record, self.plan)
+            return repeat(self.record, self.plan)
         except (ValueError, TypeError, LookupError, ArithmeticError) as fault:  # forged draws may have any form
             raise GoalMissed(f"the recorded draws cannot be repeated ({type(fault).__name__})") from None
 

@@ -152,7 +152,7 @@ def questions_of(queries: str | dict[str, Any], session: StatedSession) -> tuple
     if document.workload.figures:
         names = ", ".join(repr(figure.name) for figure in document.workload.figures)
         raise UsageFault(f"ask: {names}: figures are computed in a release; ask for a sum, a prefix or counts")
-    blocks = _placed(document.workload.blocks, document.domain.names, session.plan.problem.domain.names)
+    blocks = placed(document.workload.blocks, document.domain.names, session.plan.problem.domain.names)
     for block in blocks:
         if block.cells > DENSE_LIMIT:
             raise InfeasiblePlan(
@@ -179,7 +179,7 @@ def rows_of_blocks(blocks: Sequence[QueryBlock], domain: Domain) -> tuple[AskedR
     return tuple(found)
 
 
-def _placed(blocks: Sequence[QueryBlock], names: Sequence[str], whole: Sequence[str]) -> tuple[QueryBlock, ...]:
+def placed(blocks: Sequence[QueryBlock], names: Sequence[str], whole: Sequence[str]) -> tuple[QueryBlock, ...]:
     """The same queries over the session's columns."""
     moved = [list(whole).index(name) for name in names]
     return tuple(

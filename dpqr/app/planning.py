@@ -25,6 +25,7 @@ from dpqr.data.domain import Domain, may_leave_out, unstated_faults
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.io.documents.queries import QueriesDocument, read_queries
+from dpqr.io.documents.sources import states_sql
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.wanted import refuse_published_unit
 from dpqr.privacy.budget import PrivacyBudget, decimal
@@ -55,9 +56,13 @@ WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered")
 
 
 def read_documents(
-    queries: str | dict[str, Any], domain: str | dict[str, Any] | None, *, strict: bool = False
+    queries: str | dict[str, Any], domain: str | dict[str, Any] | Domain | None, *, strict: bool = False
 ) -> QueriesDocument:
     """The queries compiled over their domain; a DocumentError says how to get a domain where there is none."""
+    if states_sql(queries):
+        from dpqr.io.sql.reading import read_sql
+
+        return read_sql(queries, domain, strict=strict)
     return read_queries(queries, domain, strict=strict)
 
 

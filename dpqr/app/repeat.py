@@ -15,6 +15,8 @@ from dpqr.app.public_request import stated_request
 from dpqr.app.rehearse import rehearsed_rows
 from dpqr.app.release import checked_plan, construct, whole_prices
 from dpqr.construction.draws import Draws
+from dpqr.construction.dropped import count_dropped
+from dpqr.construction.loop import Outcome, iterative_construction
 from dpqr.construction.release import Release
 from dpqr.data.arrays import WordArray
 from dpqr.data.histogram import Counts, DenseHistogram
@@ -69,13 +71,28 @@ def planned_again(request: Any, folder: Path) -> Plan:
 def repeated(record: ReleaseRecord, plan: Plan) -> Release:
     """The release that the recorded draws give. Raises: GoalMissed where they are not those of the plan."""
     journal, guard = RecordJournal(record), EveryFilter(filters=(guarded(plan),))
-    nothing: Private[Counts] = Private(DenseHistogram(np.zeros((), dtype=np.int64)))
-    draws = Draws(data=nothing, accountant=guard, noise=NoNoise(record.private), journal=journal)
+    nothing, draws = _recorded(record, journal, guard)
     prices = whole_prices(plan)
     made = construct(plan, draws, nothing, guard, Unwatched(), prices, _paid(record.ledger, plan))
     journal.finish()
     rehearsed = rehearsed_rows(plan.problem) if record.rehearsal is True else None
     return replace(made, rehearsed=rehearsed, reason=stated_reason(record), planned=record.plan.sha256 or "")
+
+
+def replayed(record: ReleaseRecord, plan: Plan) -> Outcome:
+    """Where the loop ended with the recorded draws. Raises: as `repeated`."""
+    journal, guard = RecordJournal(record), EveryFilter(filters=(guarded(plan),))
+    nothing, draws = _recorded(record, journal, guard)
+    count_dropped(draws.of_left_out(nothing), plan)
+    outcome = iterative_construction(draws, plan, Unwatched())
+    journal.finish()
+    return outcome
+
+
+def _recorded(record: ReleaseRecord, journal: RecordJournal, guard: EveryFilter) -> tuple[Private[Counts], Draws]:
+    """No table, and the draws of the record."""
+    nothing: Private[Counts] = Private(DenseHistogram(np.zeros((), dtype=np.int64)))
+    return nothing, Draws(data=nothing, accountant=guard, noise=NoNoise(record.private), journal=journal)
 
 
 def stated_reason(record: ReleaseRecord) -> Reason:

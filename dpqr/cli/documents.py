@@ -24,24 +24,28 @@ if TYPE_CHECKING:
 @click.command("check")
 @groups.asked
 @click.option("--fix", is_flag=True, help="Write obvious fixes, such as of a misspelt key, into the files; show each.")
+@click.option("--out", metavar="FILE", callback=options.named, help="Write the queries as a JSON document; see --sql.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-def check_command(documents: groups.Asked, fix: bool, as_json: bool) -> None:
+def check_command(documents: groups.Asked, fix: bool, out: str | None, as_json: bool) -> None:
     """Check the queries file and its domain together; no data is opened.
 
     Exit code 0: they are sound; what they ask for is shown. 3: up to 20 faults, each with its place and what is
     allowed there.
     """
-    from dpqr.app.documents import check_documents, fix_documents
+    from dpqr.app.documents import check_documents, fix_documents, write_queries
     from dpqr.report.fault_view import fixed_line
 
     say_settings()
-    for fixed in fix_documents(documents.queries, documents.domain) if fix else ():
+    asked = groups.keywords(documents)
+    for fixed in fix_documents(asked["queries"], asked["domain"]) if fix else ():
         say(fixed_line(fixed.file, fixed.line, fixed.path, fixed.before, fixed.after))
-    found = check_documents(documents.queries, documents.domain, strict=documents.strict)
+    found = check_documents(**asked)
+    if out is not None:
+        write_queries(out, asked["queries"], asked["domain"])
     if as_json:
         product_json(found)
     else:
-        _say_sound(documents.queries, found)
+        _say_sound(documents.queries or "SQL", found)
 
 
 def _say_sound(queries: str, found: dict[str, Any]) -> None:

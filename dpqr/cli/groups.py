@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Any, Literal, TypeVar
+from dataclasses import asdict, dataclass, replace
+from functools import partial, wraps
+from typing import Any, Literal, TypeVar, cast
 
 import click
 
@@ -21,14 +21,25 @@ _modes = click.Choice(["auto", "json", "none"])
 
 def keywords(*groups: Any) -> dict[str, Any]:
     """What the groups hold, as keywords of the Python interface: a field has the name that its option has there."""
-    return {name: value for group in groups for name, value in asdict(group).items()}
+    given = {name: value for group in groups for name, value in asdict(group).items()}
+    if "sql" in given:
+        given["queries"] = file_or_sql(given["queries"], given.pop("sql"))
+    return given
+
+
+def file_or_sql(queries: str | None, sql: str | None) -> Any:
+    """What is asked, as the Python interface takes it. click.UsageError: both."""
+    if queries is not None and sql is not None:
+        raise click.UsageError("--sql and --queries both ask; give one of them")
+    return queries if sql is None else {"sql": sql}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documents:
-    """The public documents of a run."""
+    """The public documents of a run. queries, sql: at most one of them is stated."""
 
-    queries: str
+    queries: str | None
+    sql: str | None
     domain: str | None
 
 
@@ -40,13 +51,28 @@ class Asked(Documents):
 
 
 def documents(command: Decorated, *, kind: type[Documents] = Documents, required: bool = True) -> Decorated:
-    """--queries and --domain, as `documents` of this kind."""
+    """--queries, --sql and --domain, as `documents` of this kind."""
     option = partial(under("Documents"), metavar="FILE", callback=named, shell_complete=DOCUMENTS)
+
+    @wraps(command)
+    def asked_once(*, documents: Documents, **given: Any) -> Any:
+        return command(documents=_asked_once(documents, required=required), **given)
+
     return added(
-        gathered(kind, "documents")(command),
-        option("--queries", required=required, help="Queries file (JSON)."),
+        gathered(kind, "documents")(cast(Decorated, asked_once)),
+        option("--queries", help="Queries file (JSON), or .sql file of SELECT statements."),
+        under("Documents")("--sql", metavar="TEXT", help="SELECT statements, in place of --queries."),
         option("--domain", help="Domain file; needed unless the queries file holds or names it."),
     )
+
+
+def _asked_once(given: Documents, *, required: bool) -> Documents:
+    """Without the queries file that dpqr.toml names, where SQL is typed. click.UsageError: none is stated."""
+    context = click.get_current_context()
+    if given.sql is None and given.queries is None and required:
+        queries = next(each for each in context.command.params if each.name == "queries")
+        raise click.MissingParameter(ctx=context, param=queries)
+    return given if given.sql is None or is_typed("queries") else replace(given, queries=None)
 
 
 def asked(command: Decorated, *, required: bool = True) -> Decorated:

@@ -104,11 +104,19 @@ def open_command(
 @click.argument("name")
 @click.option("--where", metavar="PREDICATE", help="Count the records that fulfil it.")
 @click.option("--queries", metavar="FILE", callback=options.named, shell_complete=DOCUMENTS, help="Queries file.")
+@click.option("--sql", metavar="TEXT", help="SELECT statements.")
 @_files[0]
 @_files[1]
 @_json
 def ask_command(
-    name: str, *, where: str | None, queries: str | None, ledger: str | None, anchor: str | None, as_json: bool
+    name: str,
+    *,
+    where: str | None,
+    queries: str | None,
+    sql: str | None,
+    ledger: str | None,
+    anchor: str | None,
+    as_json: bool,
 ) -> None:
     """Ask the session NAME. Each answer is an estimate with an interval, and says whether it was free."""
     from dpqr.api.interactive_requests import ask_request, session_payer
@@ -118,7 +126,7 @@ def ask_command(
 
     require_output()
     payer = session_payer(ledger, anchor)
-    found = ask(ask_request(name, payer, where=where, queries=queries), Unwatched())
+    found = ask(ask_request(name, payer, where=where, queries=groups.file_or_sql(queries, sql)), Unwatched())
     if as_json:
         product_json([each.document() for each in found])
     else:

@@ -23,6 +23,8 @@ COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
     "plan": "Plan a release, and forecast its error; no table is opened.",
     "show": "Show a release again: its receipt, or one query as table, bars, heat map or curve.",
+    "answer": "Answer new questions from a release, for free; no table is opened.",
+    "export": "Write a release as tables of a DuckDB file.",
     "report": "Report a release: a page to read and print, a registry record, a dataset card.",
     "verify": "Check a release: its files, its prices, and that its figures follow from its noisy draws.",
     "reprice": "Price the events of a release again, under the accountants of today.",

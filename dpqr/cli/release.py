@@ -146,7 +146,8 @@ def _require_stated(review: Review) -> None:
     """The usage error of a required option, for options that a plan would state."""
     context = click.get_current_context()
     for parameter in () if review.plan else context.command.params:
-        if parameter.name in ("queries", "eps") and context.params[parameter.name] is None:
+        stated = context.params["sql"] if parameter.name == "queries" else None
+        if parameter.name in ("queries", "eps") and (context.params[parameter.name] or stated) is None:
             raise click.MissingParameter(ctx=context, param=parameter)
 
 

@@ -71,7 +71,13 @@ def can_refit(plan: Plan) -> str | None:
 
 
 def refit_errors(
-    plan: Plan, outcome: Outcome, shown: Hypothesis, beside: Sequence[QueryBlock] = ()
+    plan: Plan,
+    outcome: Outcome,
+    shown: Hypothesis,
+    beside: Sequence[QueryBlock] = (),
+    *,
+    asked: Sequence[QueryBlock] | None = None,
+    most: int = TUNING.most,
 ) -> Mapping[str, RefitError]:
     """Errors of all answers of a plan that `can_refit`, by the block's name.
 
@@ -79,15 +85,18 @@ def refit_errors(
         outcome: of the run.
         shown: its hypothesis, as it is released.
         beside: blocks that nobody asked for, whose errors figures need.
+        asked: other blocks than the workload's, to be answered in place of them.
+        most: refits.
 
     Privacy:
         Post-processing, with public randomness: of the plan's seed, and of the numbers after it, one a measurement.
     """
-    blocks, history = (*plan.problem.workload.blocks, *beside), outcome.transcript.measurements
+    asked = plan.problem.workload.blocks if asked is None else asked
+    blocks, history = (*asked, *beside), outcome.transcript.measurements
     if not history:
         return {}
-    count = refit_count(plan.problem.workload.blocks, history)
-    counted = _stand_in(shown, plan.problem)
+    count = refit_count(asked, history, most)
+    counted = _stand_in(shown, plan.problem, blocks)
     measured = MeasuredBlocks.of(history)
     found = {block.name: _BlockErrors.of(block, counted(block), measured.place(block)) for block in blocks}
     for number in range(count):
@@ -187,20 +196,20 @@ def answers_from(block: QueryBlock, source: QueryBlock, values: IntArray) -> Flo
     return answers
 
 
-def refit_count(blocks: Sequence[QueryBlock], history: Sequence[Measurement]) -> int:
+def refit_count(blocks: Sequence[QueryBlock], history: Sequence[Measurement], most: int = TUNING.most) -> int:
     """How many refits, from public sizes."""
     work = sum(block.rows + TUNING.block for block in blocks)
     work += sum(block.rows + TUNING.block for one in history for block in one.blocks)
-    return max(TUNING.fewest, min(TUNING.most, TUNING.work // work))
+    return max(TUNING.fewest, min(most, TUNING.work // work))
 
 
-def _stand_in(hypothesis: Hypothesis, problem: Problem) -> Answered:
+def _stand_in(hypothesis: Hypothesis, problem: Problem, blocks: Sequence[QueryBlock]) -> Answered:
     """The counts that take the table's place: of synthetic rows, else of the hypothesis itself."""
     if not isinstance(hypothesis, Sampleable) or hypothesis.total > TUNING.rows:
         return hypothesis.answer
     codes = hypothesis.rows(max(0, round(hypothesis.total)), problem.seed)
     table = SparseHistogram(problem.domain.shape, codes, np.ones(len(codes), dtype=np.int64))
-    table.prefetch([block.axes for block in problem.workload.blocks])
+    table.prefetch([block.axes for block in blocks])
     return lambda block: block.answer(table).astype(np.float64)
 
 

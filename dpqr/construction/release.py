@@ -23,6 +23,7 @@ from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
 from dpqr.construction.soundness import require_answers
 from dpqr.construction.summed import summed_answers, summed_tests
+from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Hypothesis, Unbiased, prepare
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Reservation
@@ -133,7 +134,7 @@ def assemble(
     shown = released(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
     summed = summed_answers(plan, history)
-    answers = tuple(_answers(block, shown, measured, summed, history) for block in plan.problem.workload.blocks)
+    answers = tuple(answers_of(block, shown, measured, summed, history) for block in plan.problem.workload.blocks)
     estimates = {each.block.name: each.estimate / float(each.block.scale) for each in answers}
     for each in answers:
         require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
@@ -147,7 +148,9 @@ def assemble(
     answers = tuple(replace(each.with_error(bars.each, summed), bound=bound) for each in answers)
     named = {each.block.name: each for each in answers}
     tested = {
-        name: _tested(block, plan, shown, history, bars, summed.get(name)) for name, block in tests.items() if block
+        name: tests_of(block, plan, shown, bars.tests.get(block.name), summed.get(name), history)
+        for name, block in tests.items()
+        if block
     }
     return Release(
         plan=plan,
@@ -169,17 +172,21 @@ def assemble(
     )
 
 
-def _tested(
+def tests_of(
     block: QueryBlock,
     plan: Plan,
     hypothesis: Hypothesis,
-    history: Sequence[Measurement],
-    bars: ErrorBars,
+    errors: FloatArray | None,
     summed: Noisy | None,
+    history: Sequence[Measurement],
 ) -> TestErrors:
-    """What is known of functions of a block's answers. summed: these, as sums of a measured table's cells."""
+    """What is known of functions of a block's answers.
+
+    errors: of these functions, by refits; None: there are none. summed: the answers, as sums of a measured table's
+    cells.
+    """
     deviations = hypothesis.deviations(block) if isinstance(hypothesis, Unbiased) else None
-    estimated = bars.tests.get(block.name) if deviations is None else deviations * float(block.scale)
+    estimated = errors if deviations is None else deviations * float(block.scale)
     sums = summed_tests(plan, history, block) if summed else None
     if summed is None or sums is None:
         merged = hidden(block, hypothesis, history) if deviations is None else None
@@ -187,13 +194,15 @@ def _tested(
     return TestErrors(estimated=estimated, values=summed.values, summed=sums[0], factor=sums[1])
 
 
-def _answers(
+def answers_of(
     block: QueryBlock,
     hypothesis: Hypothesis,
     measured: Mapping[str, Noisy],
     summed: Mapping[str, Noisy],
     history: Sequence[Measurement],
 ) -> BlockAnswers:
+    """Estimates of one block, with what was measured of it: itself (`measured`), or sums of a wider table's cells."""
+    """Estimates of one block, with what was measured of it: itself (`measured`), or sums of a wider table's cells."""
     estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * float(block.scale)
     unbiased = unbiased_answers(block, hypothesis, estimate, history)
     noisy = measured.get(block.name) or unbiased or summed.get(block.name) or Noisy.absent(block.rows)

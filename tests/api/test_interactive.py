@@ -27,5 +27,5 @@ def test_a_session_over_a_frame(tmp_path):
     assert len(closed.answers) == 3
     assert dpqr.read_release(tmp_path / "out").record["ledger"]["dataset"] == "shops"
     for wrong in ({}, {"where": "day = 'Sun'", "queries": {"queries": []}}):
-        with pytest.raises(dpqr.UsageFault, match="and not both"):
+        with pytest.raises(dpqr.UsageFault, match="give one of"):
             session.ask(**wrong)

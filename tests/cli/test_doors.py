@@ -32,6 +32,8 @@ SAME = {
     "verify": ("verify", "dpqr.api.verify:verify"),
     "reprice": ("reprice", "dpqr.app.reprice:reprice"),
     "compare": ("compare", "dpqr.api.verify:compare"),
+    "answer": ("answer", "dpqr.api.answer:answer"),
+    "export": ("export", "dpqr.api.export:export"),
     "report": ("write_report", "dpqr.api.pages:write_report"),
 }
 """By command: the public name, and the function that both doors call; that one is the public name itself, or makes the

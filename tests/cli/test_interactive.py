@@ -42,11 +42,13 @@ def test_from_open_to_close(counter):
     found = counter.run("interactive", "ask", "desk", "--queries", "more.json", "--json", *LEDGER).json
     assert [each["detail"] for each in found] == ["F", "M"]
     assert set(found[0]) == {"query", "detail", "estimate", "low", "high", "free"}
+    in_sql = ("--sql", "SELECT COUNT(*) FROM data WHERE age >= 50 AND sex = 'F'")
+    assert counter.run("interactive", "ask", "desk", *in_sql, *LEDGER).out.startswith("where(age >= 50 and sex = 'F')")
     now = counter.run("interactive", "status", "desk", "--json", *LEDGER).json
-    assert (now["questions"], now["dataset"], now["paid_surprises"]) == (3, "survey", 3)
+    assert (now["questions"], now["dataset"], now["paid_surprises"]) == (4, "survey", 3)
     closed = counter.run("interactive", "close", "desk", "--out", "out", *LEDGER)
     assert closed.code == 0, closed.err
-    assert "3 questions" in closed.out
+    assert "4 questions" in closed.out
     assert counter.run("verify", "out", *LEDGER).code == 0
     assert counter.run("interactive", "status", "desk", *LEDGER).code == 2
     words = (

@@ -26,6 +26,8 @@ _DOTTED = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MAX_DEPTH + 1}}}
 def read_document(path: Path) -> Any:
     """The JSON value of a document: YAML in .yaml and .yml files, TOML in .toml files, JSON in all others.
 
+    Of a .sql file: {"sql": its text}.
+
     Raises: UsageFault where the file cannot be read; DocumentError where its text is none of the language.
     """
     return parse_json(document_text(path), path.name, path)
@@ -77,4 +79,9 @@ def _yaml(text: str, top: Location) -> bytes:
         raise top.fault(str(error)) from None
 
 
-_AS_JSON = dict.fromkeys(YAML_ENDINGS, _yaml) | {".toml": _toml}
+def _sql(text: str, _: Location) -> bytes:
+    """Its statements, which `dpqr.io.sql` reads once the columns are known."""
+    return msgspec.json.encode({"sql": text})
+
+
+_AS_JSON = dict.fromkeys(YAML_ENDINGS, _yaml) | {".toml": _toml, ".sql": _sql}

@@ -49,6 +49,11 @@ def states_domain(queries: str | Mapping[str, Any]) -> bool:
     return isinstance(value, Mapping) and "domain" in value
 
 
+def states_sql(queries: str | Mapping[str, Any]) -> bool:
+    """Whether queries are SQL: a .sql file, or an object {"sql": its text}."""
+    return "sql" in queries if isinstance(queries, Mapping) else Path(queries).suffix.lower() == ".sql"
+
+
 def public_documents(sources: Sources) -> PublicDocuments:
     """The public form of documents. Raises: UsageFault where a file of coefficients cannot be read."""
     files: dict[str, bytes] = {}

@@ -178,10 +178,15 @@ def _sync(directory: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SingleFile:
-    """A free path, checked before anything private was opened. given: as the user wrote it, for messages."""
+    """A free path, checked before anything private was opened. given: as the user wrote it, for messages.
+
+    force: whether a file there gives way. option: that names it.
+    """
 
     path: Path
     given: str
+    force: bool = False
+    option: str = "--out"
 
     def write(self, fill: Callable[[Path], None]) -> None:
         """Let `fill` write a new file, bring it to the disk and give it its name.
@@ -201,10 +206,13 @@ class SingleFile:
             draft.unlink(missing_ok=True)
             raise
         try:
-            os.link(draft, self.path)
+            if self.force:
+                draft.replace(self.path)
+            else:
+                os.link(draft, self.path)
         except OSError as error:
             raise self._fault(f"cannot be put in place ({error.strerror}); the finished file is {draft}") from None
-        draft.unlink()
+        draft.unlink(missing_ok=True)
 
     def require_writable(self) -> None:
         """UsageFault unless a file can be made there (made and removed at once)."""
@@ -219,15 +227,16 @@ class SingleFile:
         return self.path.with_name(f".{os.getpid()}-{self.path.name}")
 
     def _fault(self, text: str) -> UsageFault:
-        return UsageFault(f"--out {self.given}: {text}")
+        return UsageFault(f"{self.option} {self.given}: {text}")
 
 
-def reserve_file(given: str) -> SingleFile:
-    """A place for a new file. AlreadyThere where one exists; UsageFault where its directory cannot be written."""
+def reserve_file(given: str, *, force: bool = False, option: str = "--out") -> SingleFile:
+    """A place for a new file. AlreadyThere where one exists (unless `force`); UsageFault where its directory cannot be
+    written."""
     if not given or "\0" in given or not Path(given).name:
-        raise UsageFault("--out: give the name of a file, for example --out predictions.csv")
-    target = SingleFile(path=Path(os.path.abspath(given)), given=given)
-    if os.path.lexists(target.path):
-        raise AlreadyThere(f"--out {given}: the file exists; choose another name or remove it")
+        raise UsageFault(f"{option}: give the name of a file, for example {option} predictions.csv")
+    target = SingleFile(path=Path(os.path.abspath(given)), given=given, force=force, option=option)
+    if os.path.lexists(target.path) and not force:
+        raise AlreadyThere(f"{option} {given}: the file exists; choose another name or remove it")
     target.require_writable()
     return target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from dpqr.construction.figures import FigureAnswers
 from dpqr.construction.intervals import BASES
 from dpqr.construction.release import Release
 from dpqr.data.arrays import IntArray
+from dpqr.data.domain import Domain
 from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy, beside
 from dpqr.workload.figures import Figure, Largest, Quantiles
 
@@ -20,7 +22,12 @@ FLAGS = ("small denominator", "sure")
 
 
 def figures_table(release: Release) -> Tidy:
-    """The figures of a release, in the order of the workload.
+    """The figures of a release, in the order of the workload, as `table_of_figures`."""
+    return table_of_figures(release.figures, release.plan.problem.domain)
+
+
+def table_of_figures(held: Sequence[FigureAnswers], domain: Domain) -> Tidy:
+    """Figures over a domain, in their order.
 
     figure: its name. kind: of the entry. One column for every attribute that groups some figure, in domain order.
     detail: the part of a quantile, or the cell of a largest count. estimate, error, lower, upper, basis: as of answers.
@@ -29,7 +36,6 @@ def figures_table(release: Release) -> Tidy:
     Privacy:
         Post-processing of a release.
     """
-    domain, held = release.plan.problem.domain, release.figures
     if not held:
         return Tidy(
             0, {name: np.zeros(0) if name in NUMBERS else Texts(np.zeros(0, dtype=np.int64), ()) for name in OWN}
@@ -69,7 +75,7 @@ def _groups(one: FigureAnswers, axis: int, shape: tuple[int, ...]) -> IntArray:
     return np.repeat(codes[by.index(axis)], values)
 
 
-def _details(held: tuple[FigureAnswers, ...]) -> Texts:
+def _details(held: Sequence[FigureAnswers]) -> Texts:
     titles: list[str] = []
     places = []
     for one in held:

@@ -1,0 +1,141 @@
+"""Statements: SQL taken apart by sqlglot; what no queries document can ask is refused by name, where it stands."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.sql.words import Words
+
+LONGEST = 2**18
+"""Characters of all statements together."""
+
+_ONE_TABLE = "one table is asked, the one that is released; join or filter before the release"
+_APART = "write separate statements, with ; between them"
+REFUSED = {
+    "HAVING": "true counts would decide which groups are shown; leave it out and filter the answers",
+    "JOIN": _ONE_TABLE,
+    "OVER": "a window looks at single rows, which are private; group instead",
+    "WINDOW": "a window looks at single rows, which are private; group instead",
+    "DISTINCT": "how many values occur is no sum over records; ask for the counts, with GROUP BY",
+    "UNION": _APART,
+    "INTERSECT": _APART,
+    "EXCEPT": _APART,
+    "WITH": _ONE_TABLE,
+    "LATERAL": _ONE_TABLE,
+    "EXISTS": _ONE_TABLE,
+    "LIKE": "patterns are not known of labels; list them, with IN",
+    "ILIKE": "patterns are not known of labels; list them, with IN",
+    "OFFSET": "true counts would decide what is shown; leave it out and cut the answers",
+    "FETCH": "true counts would decide what is shown; leave it out and cut the answers",
+    "INTO": "nothing is written but answers; leave it out",
+}
+"""Reserved words of SQL that no queries document can express, and what to do instead."""
+ALLOWED = frozenset({"expressions", "from", "from_", "where", "group", "order", "limit"})
+"""Parts of SELECT that are looked at further."""
+
+
+Statement = Sequence[Any]
+"""The words of a statement, as sqlglot tells them apart."""
+
+
+def statements(words: Words) -> tuple[Statement, ...]:
+    """The statements of a text, without their semicolons.
+
+    Raises:
+        UsageFault: the package that reads SQL is not installed.
+        DocumentError: the text is too long, empty, or no words of SQL.
+    """
+    try:
+        from sqlglot import TokenType, errors
+        from sqlglot.dialects import Dialect
+    except ImportError:
+        raise UsageFault(f"{words.name}: SQL is read by the package sqlglot; pip install 'dpqr[sql]'") from None
+    if len(words.text) > LONGEST:
+        raise words.at(0).fault(f"longer than {LONGEST:,} characters; split the statements over several files")
+    try:
+        tokens = Dialect.get_or_raise(None).tokenize(words.text)
+    except errors.TokenError:
+        raise words.at(0).fault("a quote or a comment is never closed; close it") from None
+    parts = groupby(tokens, key=lambda token: token.token_type is TokenType.SEMICOLON)
+    found = tuple(tuple(part) for ended, part in parts if not ended)
+    if not found:
+        raise words.at(0).fault("holds no statement; write SELECT ... FROM data")
+    return found
+
+
+def parsed(statement: Statement, words: Words) -> Any:
+    """SELECT ... FROM one table, as sqlglot's tree. Raises: DocumentError for anything else."""
+    from sqlglot import errors, exp
+    from sqlglot.dialects import Dialect
+
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # it would write on the screen
+    _refuse_words(statement, words)
+    try:
+        (select,) = Dialect.get_or_raise(None).parser().parse(list(statement), words.text)
+    except errors.ParseError as error:
+        raise _unreadable(error, words) from None
+    if not isinstance(select, exp.Select):
+        raise words.at(statement[0].start).fault(f"{statement[0].text.upper()}: only SELECT asks anything")
+    _refuse_parts(select, statement, words)
+    return select
+
+
+def _refuse_words(statement: Sequence[Any], words: Words) -> None:
+    """DocumentError at the first word that cannot be expressed."""
+    from sqlglot import TokenType
+
+    quoted = (TokenType.IDENTIFIER, TokenType.STRING)
+    texts = ["" if token.token_type in quoted else token.text.upper() for token in statement]
+    for place, text in enumerate(texts):
+        after = texts[place + 1] if place + 1 < len(texts) else ""
+        at = words.at(statement[place].start)
+        if text in REFUSED and not (text == "WITH" and after in ("ROLLUP", "CUBE")):
+            raise at.fault(f"{text}: {REFUSED[text]}")
+        if text == "SELECT" and place and "SELECT" in texts[:place]:
+            raise at.fault(f"SELECT: a subquery; {_ONE_TABLE}")
+
+
+def _refuse_parts(select: Any, statement: Sequence[Any], words: Words) -> None:
+    """DocumentError for a part of SELECT that is not looked at, and for a FROM that is no plain table."""
+    from sqlglot import exp
+
+    if select.args.get("joins"):
+        raise words.fault(select.args["joins"][0], f"a second table: {_ONE_TABLE}")
+    table = select.find(exp.From)
+    if table is None:
+        raise words.at(statement[0].start).fault("FROM is missing; write SELECT ... FROM data")
+    if not isinstance(table.this, exp.Table) or not isinstance(table.this.this, exp.Identifier):
+        raise words.fault(table, f"FROM: {_ONE_TABLE}")
+    others = [name for name, part in select.args.items() if part and name not in ALLOWED]
+    others += [part.key for name, part in table.this.args.items() if part and name not in ("this", "db", "alias")]
+    if others:
+        word = others[0].strip("_").upper()
+        at = next((token.start for token in statement if token.text.upper() == word), statement[0].start)
+        raise words.at(at).fault(f"{word}: no queries document can ask this; leave it out")
+
+
+def require_one_table(select: Any, first: str, words: Words) -> None:
+    """Whatever the first statement calls it, it is the table that is released."""
+    table = table_of(select)
+    if table.name.casefold() != first.casefold():
+        raise words.fault(table, f"asks another table than {first!r}; {_ONE_TABLE}")
+
+
+def table_of(select: Any) -> Any:
+    """What FROM names."""
+    from sqlglot import exp
+
+    return select.find(exp.From).this
+
+
+def _unreadable(error: Any, words: Words) -> DocumentError:
+    """sqlglot counts the last character of the word that it cannot read."""
+    first = error.errors[0]
+    word = str(first["highlight"])
+    lines = words.text.split("\n")
+    start = sum(len(line) + 1 for line in lines[: first["line"] - 1]) + first["col"] - len(word)
+    return words.at(max(0, start)).fault(f"cannot be read as SQL at {word!r}; correct it there")

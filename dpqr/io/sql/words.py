@@ -1,0 +1,109 @@
+"""Words: the text of some SQL, the columns that it may name, and refusals that say line and column."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpqr.errors import DocumentError
+from dpqr.io.documents.decoding import Location, nearest
+from dpqr.io.documents.predicate_parser import KEYWORDS
+
+_PLAIN = re.compile(r"[^\W\d][\w.-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a domain. nulls: those with a cell of their own for null.
+
+    >>> Columns.of({"fields": [{"name": "sex", "type": "string", "dpqr": {"null": "cell"}}]})
+    Columns(names=('sex',), nulls=frozenset({'sex'}))
+    """
+
+    names: tuple[str, ...]
+    nulls: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, domain: Any) -> Columns | None:
+        """Of a domain document as it is written; None where it is none, which its reader will say."""
+        if not isinstance(domain, Mapping):
+            return None
+        fields = domain.get("fields")
+        if not isinstance(fields, list | tuple):
+            return cls(tuple(map(str, domain)))
+        named = {str(each["name"]): each for each in fields if isinstance(each, Mapping) and "name" in each}
+        return cls(tuple(named), frozenset(name for name, each in named.items() if _has_null(each.get("dpqr"))))
+
+
+def _has_null(treatment: Any) -> bool:
+    return isinstance(treatment, Mapping) and treatment.get("null", treatment.get("otherwise")) == "cell"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Some SQL. name: of its file, or SQL. columns: of the domain; None: not known, every name is taken as written.
+
+    notes: what a reader must know of the translation.
+    """
+
+    text: str
+    name: str = "SQL"
+    columns: Columns | None = None
+    notes: list[str] = field(default_factory=list)
+    _lines: list[int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_lines", [0, *(found.end() for found in re.finditer("\n", self.text))])
+
+    def at(self, start: int) -> Location:
+        """Where the character with this number stands."""
+        line = bisect_right(self._lines, start)
+        return Location(self.name, f"line {line}, column {start - self._lines[line - 1] + 1}")
+
+    def place(self, node: Any) -> Location:
+        """Where a part of a parsed statement begins; of a word that sqlglot does not place, what it stands in."""
+        starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
+        return self.place(node.parent) if not starts and node.parent else self.at(min(starts, default=0))
+
+    def fault(self, node: Any, message: str) -> DocumentError:
+        return self.place(node).fault(message)
+
+    def note(self, node: Any, message: str) -> None:
+        self.notes.append(f"{self.place(node).path}: {message}")
+
+    def column(self, node: Any) -> str:
+        """The domain's name of a column. As in SQL, capitals of a name without quotes do not count."""
+        name = str(node.name)
+        if self.columns is None or name in self.columns.names:
+            return name
+        same = [known for known in self.columns.names if known.casefold() == name.casefold()]
+        if len(same) == 1 and not node.this.quoted:
+            return same[0]
+        raise self.fault(node, f"the domain has no column {name!r}; {nearest(name, self.columns.names)}")
+
+    def has_null(self, column: str) -> bool:
+        """Whether records without a value of the column have a cell; where that is not known, they have."""
+        return self.columns is None or column in self.columns.nulls
+
+
+def named(column: str) -> str:
+    """A column's name as a predicate writes it.
+
+    >>> named("age"), named("pay (net)"), named("in")
+    ('age', '"pay (net)"', '"in"')
+    """
+    if _PLAIN.fullmatch(column) and column.lower() not in KEYWORDS:
+        return column
+    return '"' + column.replace('"', '""') + '"'
+
+
+def called(node: Any) -> str:
+    """What a part of a statement is called in SQL."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Anonymous):
+        return str(node.name).upper()
+    return str(node.sql_name() if isinstance(node, exp.Func) else node.key.upper())

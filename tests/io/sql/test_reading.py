@@ -1,0 +1,46 @@
+"""SQL read over a domain: faults of its entries stand where the SQL asks, and empty branches fall away."""
+
+import pytest
+
+from dpqr.errors import DocumentError
+from dpqr.io.sql.reading import read_sql
+
+DOMAIN = {
+    "fields": [
+        {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}},
+        {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}, "dpqr": {"width": 10}},
+    ]
+}
+
+
+def test_faults_of_entries_are_placed():
+    sql = "SELECT COUNT(*)\nFROM d WHERE sex = 'x';\nSELECT COUNT(*), SUM(sex) FROM d"
+    with pytest.raises(DocumentError) as refusal:
+        read_sql({"sql": sql}, DOMAIN)
+    assert [(fault.document, fault.path) for fault in refusal.value.faults] == [
+        ("SQL", "line 1, column 8"),
+        ("SQL", "line 3, column 18"),
+    ]
+
+
+def test_branches_without_cells_fall_away():
+    sql = "SELECT CASE WHEN sex = 'f' THEN 'w' WHEN sex = 'm' THEN 'm' END g, COUNT(*) n FROM d GROUP BY g"
+    assert [block.name for block in read_sql({"sql": sql}, DOMAIN).workload.blocks] == ["n w", "n m"]
+
+
+def test_a_condition_without_cells_is_refused():
+    with pytest.raises(DocumentError, match="line 1, column 8: is true for no cell"):
+        read_sql({"sql": "SELECT COUNT(*) FROM d WHERE sex = 'f' AND sex = 'm'"}, DOMAIN)
+
+
+def test_a_file_of_statements(tmp_path):
+    place = tmp_path / "q.sql"
+    place.write_text("\ufeffSELECT COUNT(*) AS n FROM d WHERE age < 45;", encoding="utf-8")
+    read = read_sql(str(place), DOMAIN)
+    assert [block.name for block in read.workload.blocks] == ["n"]
+    assert read.notes == ("bins of 'age' cut by the queries at 45 (10 -> 11 cells)",)
+
+
+def test_a_broken_domain_is_its_reader_s_fault():
+    with pytest.raises(DocumentError, match="domain"):
+        read_sql({"sql": "SELECT COUNT(*) FROM d"}, {"fields": [{}]})
