@@ -23,12 +23,11 @@ SLICE = 2**21
 class WeightedLevels(ABC):
     """Level 0 is the coarsest; the groups of the last level are the cells. Rows stand level by level.
 
-    size: number of cells. weights: positive integers, one a level.
+    weights: positive integers, one a level.
     Every cell is in one group of every level, so all columns have the norm sum |weight|^power.
     """
 
     smallest: ClassVar[int] = 0
-    size: int
     weights: tuple[int, ...]
 
     @property
@@ -50,7 +49,7 @@ class WeightedLevels(ABC):
 
     @property
     def cells(self) -> int:
-        return self.size
+        return self.counts[-1]
 
     def apply(self, tensor: AnyArray) -> AnyArray:
         sums = tensor
@@ -91,8 +90,8 @@ class WeightedLevels(ABC):
         Adding the row w 1^T to T changes T^-1 by -w^2 u u^T / (1 + w^2 z), u = T^-1 1 and z = 1^T u (Sherman and
         Morrison), so z becomes z / (1 + w^2 z). A single cell has no row before its own, so only `after` has its value.
         """
-        before: list[FloatArray] = [np.full(self.size, np.inf)]
-        after = [np.full(self.size, float(self.weights[-1]) ** -2)]
+        before: list[FloatArray] = [np.full(self.cells, np.inf)]
+        after = [np.full(self.cells, float(self.weights[-1]) ** -2)]
         for level in range(len(self.weights) - 2, -1, -1):
             before.append(self.up(level, after[-1]))
             after.append(before[-1] / (1.0 + float(self.weights[level]) ** 2 * before[-1]))

@@ -5,24 +5,24 @@ import pytest
 from support.rounding_error import least_squares, quadratic_form
 
 from dpqr.workload.matrix import Dense, Identity
-from dpqr.workload.nested_tree import NestedTree
+from dpqr.workload.nested_tree import NestedTree, Nesting
 from dpqr.workload.partition import Merged
 from dpqr.workload.ranges import everything
 
 REGIONS = np.array([2, 0, 1, 2, 2, 1, 3])
 COUNTRIES = np.array([0, 1, 0, 1])
 TREES = {
-    "cells alone": NestedTree(3, (), (2,)),
-    "one level": NestedTree(7, (REGIONS,), (3, 2)),
-    "two levels": NestedTree(7, (COUNTRIES, REGIONS), (1, 3, 2)),
-    "three levels, one root": NestedTree(7, (np.array([0, 0]), COUNTRIES, REGIONS), (5, 1, 2, 4)),
-    "lone children": NestedTree(2, (np.array([1, 0]), np.array([1, 0])), (1, 2, 3)),
+    "cells alone": NestedTree(Nesting(3, ()), (2,)),
+    "one level": NestedTree(Nesting(7, (REGIONS,)), (3, 2)),
+    "two levels": NestedTree(Nesting(7, (COUNTRIES, REGIONS)), (1, 3, 2)),
+    "three levels, one root": NestedTree(Nesting(7, (np.array([0, 0]), COUNTRIES, REGIONS)), (5, 1, 2, 4)),
+    "lone children": NestedTree(Nesting(2, (np.array([1, 0]), np.array([1, 0]))), (1, 2, 3)),
 }
 every_tree = pytest.mark.parametrize("tree", TREES.values(), ids=TREES.keys())
 
 
 def written(tree: NestedTree) -> np.ndarray:
-    levels = zip(tree.groups, tree.counts, tree.weights, strict=True)
+    levels = zip(tree.nesting.groups, tree.counts, tree.weights, strict=True)
     return np.concatenate([weight * (np.arange(count)[:, None] == groups) for groups, count, weight in levels])
 
 
@@ -57,8 +57,10 @@ def test_recovery_is_the_pseudo_inverse(tree) -> None:
 
 @every_tree
 def test_variances_of_levels_and_of_any_rows(tree) -> None:
-    levels = [Merged(Identity(count), groups) for groups, count in zip(tree.groups, tree.counts, strict=True)]
+    levels = [Merged(Identity(count), groups) for groups, count in zip(tree.nesting.groups, tree.counts, strict=True)]
     rows = np.arange(4 * tree.cells).reshape(4, -1) % 5 - 1
+    for level, asked in enumerate(levels):
+        np.testing.assert_allclose(tree.level_variances(level), tree.variances(asked), rtol=1e-12)
     for asked in (*levels, Identity(tree.cells), everything(tree.cells), Dense(rows)):
         check_variances(tree, asked)
 
@@ -78,15 +80,18 @@ def test_levels_that_were_not_measured(groups) -> None:
 
 
 def test_levels_are_composed_from_the_groups_of_cells() -> None:
-    tree = NestedTree.of_levels([COUNTRIES[REGIONS], REGIONS], (1, 3, 2))
+    tree = NestedTree(Nesting.of_levels([COUNTRIES[REGIONS], REGIONS], 7), (1, 3, 2))
     np.testing.assert_array_equal(written(tree), written(TREES["two levels"]))
     assert tree.scaled(2).weights == (2, 6, 4)
 
 
-@pytest.mark.parametrize(
-    ("size", "parents", "weights"),
-    [(3, ([0, 2, 0],), (1, 1)), (3, ([0, 1],), (1, 1)), (2, ([0, 0],), (1,)), (2, ([0, 0],), (1, 0))],
-)
-def test_what_is_no_tree_is_refused(size, parents, weights) -> None:
+@pytest.mark.parametrize("parents", [([0, 2, 0],), ([0, 1],), ([0, 0], [0, 0, 0])])
+def test_a_level_with_an_empty_group_is_refused(parents) -> None:
     with pytest.raises(ValueError, match="a cell in every group"):
-        NestedTree(size, tuple(map(np.array, parents)), weights)
+        Nesting(3, tuple(map(np.array, parents)))
+
+
+@pytest.mark.parametrize("weights", [(1,), (1, 0)])
+def test_a_level_without_a_weight_is_refused(weights) -> None:
+    with pytest.raises(ValueError, match="a positive weight"):
+        NestedTree(Nesting(2, (np.zeros(2, dtype=int),)), weights)
