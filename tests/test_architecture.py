@@ -70,10 +70,12 @@ UNMIRRORED = {
     ),
     "run by the tests of documents, of ledgers and of tables": (
         "io/documents/coefficient_arrays.py",
+        "io/documents/marginals.py",
         "io/outputs/document_parts.py",
         "io/outputs/prediction_document.py",
         "io/outputs/read_release.py",
         "io/tables/points.py",
+        "workload/figures.py",
     ),
     "run by the tests of the learners and of the planner": ("prediction/release.py",),
 }

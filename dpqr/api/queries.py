@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 from dpqr.io.documents.decoding import Location, decode
-from dpqr.io.documents.forms import KINDS
+from dpqr.io.documents.query_forms import KINDS
 
 if TYPE_CHECKING:
     pass
@@ -27,11 +27,21 @@ class Built(Protocol):
 Document = str | os.PathLike[str] | Mapping[str, Any] | Built
 
 
+class Grouped(TypedDict, total=False):
+    """by: for every combination of cells of these columns. where: of the records that fulfil this predicate."""
+
+    by: str | Sequence[str]
+    where: str | None
+    name: str | None
+    weight: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Queries:
     """The entries of a queries file, in order. Each method returns a new one with one entry more.
 
-    name: of the entry; weight: how much selection cares for it; by: for every combination of cells of these columns.
+    name: of the entry; weight: how much selection cares for it; by: for every combination of cells of these columns;
+    where: of the records that fulfil a predicate.
 
     >>> asked = Queries().marginals(ways=2).where("age >= 65", by="sex", name="old")
     >>> asked.document["queries"]
@@ -53,9 +63,11 @@ class Queries:
         stated = {} if self.domain is None else {"domain": document("domain", self.domain)}
         return {"dpqr": "queries/1", **stated, "queries": [dict(entry) for entry in self.entries]}
 
-    def marginal(self, *columns: str, name: str | None = None, weight: float | None = None) -> Queries:
+    def marginal(
+        self, *columns: str, where: str | None = None, name: str | None = None, weight: float | None = None
+    ) -> Queries:
         """How many records there are for every combination of cells of these columns; of none: of all records."""
-        return self._with({"marginal": list(columns)}, name=name, weight=weight)
+        return self._with({"marginal": list(columns)}, where=where, name=name, weight=weight)
 
     def marginals(
         self,
@@ -75,11 +87,9 @@ class Queries:
         """How many records fulfil a predicate, such as "age >= 65 and sex = 'f'"."""
         return self._with({"where": predicate}, by=by, name=name, weight=weight)
 
-    def prefix(
-        self, column: str, *, by: str | Sequence[str] = (), name: str | None = None, weight: float | None = None
-    ) -> Queries:
+    def prefix(self, column: str, **options: Unpack[Grouped]) -> Queries:
         """How many records lie at or below each bin of an ordered column."""
-        return self._with({"prefix": column}, by=by, name=name, weight=weight)
+        return self._with({"prefix": column}, **options)
 
     def ranges(
         self,
@@ -111,11 +121,37 @@ class Queries:
         drawn = _stated(random=random, seed=seed, ways=_listed(ways), columns=_listed(columns))
         return self._with({"conjunctions": drawn}, name=name, weight=weight)
 
-    def sum(
-        self, column: str, *, by: str | Sequence[str] = (), name: str | None = None, weight: float | None = None
-    ) -> Queries:
+    def sum(self, column: str, **options: Unpack[Grouped]) -> Queries:
         """The sum of an ordered column of numbers, each record counting with the midpoint of its bin."""
-        return self._with({"sum": column}, by=by, name=name, weight=weight)
+        return self._with({"sum": column}, **options)
+
+    def mean(self, column: str, **options: Unpack[Grouped]) -> Queries:
+        """The mean of a column of numbers, with its interval, in `Release.figures`."""
+        return self._with({"mean": column}, **options)
+
+    def median(self, column: str, **options: Unpack[Grouped]) -> Queries:
+        """The median of a column of numbers."""
+        return self._with({"median": column}, **options)
+
+    def quantiles(self, column: str, at: Sequence[float], **options: Unpack[Grouped]) -> Queries:
+        """The values of a column of numbers below which these parts of the records lie."""
+        return self._with({"quantiles": column, "at": list(at)}, **options)
+
+    def variance(self, column: str, **options: Unpack[Grouped]) -> Queries:
+        """The variance (over n) of a column of numbers."""
+        return self._with({"variance": column}, **options)
+
+    def ratio(self, of: str, to: str, **options: Unpack[Grouped]) -> Queries:
+        """The sum of one column of numbers over that of another."""
+        return self._with({"ratio": {"of": of, "to": to}}, **options)
+
+    def proportion(self, predicate: str, **options: Unpack[Grouped]) -> Queries:
+        """Which part of the records fulfils a predicate, such as "age >= 65"."""
+        return self._with({"proportion": predicate}, **options)
+
+    def top(self, column: str, k: int = 5, **options: Unpack[Grouped]) -> Queries:
+        """The k cells of a column that hold most records."""
+        return self._with({"top": column, "k": k}, **options)
 
     def coefficients(
         self,

@@ -13,8 +13,8 @@ from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain, possible_faults, unstated_faults
 from dpqr.errors import AlreadyThere, DocumentError, UsageFault
 from dpqr.io.documents.fixing import Fixed, write_fixes
-from dpqr.io.documents.forms import schema
 from dpqr.io.documents.queries import QueriesDocument
+from dpqr.io.documents.schemas import schema
 from dpqr.io.outputs.record_form import release_schema
 
 Given = str | dict[str, Any]

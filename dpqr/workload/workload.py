@@ -18,11 +18,14 @@ from dpqr.data.arrays import Axes, FloatArray, IntArray
 from dpqr.errors import DocumentError
 from dpqr.noise.law import NoiseLaw
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.figures import Figure
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
     """The query blocks of a release, in the curator's order; their names are unique.
+
+    figures: what is computed from the released answers to some of them.
 
     >>> from dpqr.workload.block import Factor
     >>> ages = QueryBlock(name="ages", factors=(Factor.identity(0, 5),))
@@ -34,6 +37,7 @@ class Workload:
     """
 
     blocks: tuple[QueryBlock, ...]
+    figures: tuple[Figure, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.blocks:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 import dpqr
-from dpqr.io.documents.forms import KINDS
+from dpqr.io.documents.query_forms import KINDS
 
 DOMAIN = {
     "fields": [*dpqr.domain_from({"sex": ["f", "m"], "age": range(0, 100, 10), "n": range(3)}).document["fields"]]
@@ -26,6 +26,13 @@ def everything():
         .ranges("age", "n", random=5, seed=1)
         .conjunctions(4, seed=7, ways=(1, 2))
         .sum("age", by="sex")
+        .mean("age", by="sex", where="age >= 20")
+        .median("age")
+        .quantiles("age", [0.1, 0.9], by=["sex"])
+        .variance("age")
+        .ratio("age", to="n")
+        .proportion("age >= 50", by="sex")
+        .top("n", 1)
     )
 
 
@@ -54,9 +61,9 @@ def test_a_builder_is_a_value():
     assert start == dpqr.queries()
     grown = everything()
     grown.document["queries"].clear()
-    assert len(grown.entries) == 10
+    assert len(grown.entries) == 17
     assert repr(grown).startswith("Queries(all, marginal, pairs, marginals, where,")
-    assert repr(grown).endswith("and 2 more)")
+    assert repr(grown).endswith("and 9 more)")
     with pytest.raises(AttributeError):
         start.entries = ()
 

@@ -27,7 +27,7 @@ QUERIES = """\
   "queries": [
     {"marginal": ["sexx"]},
     {"marginal": ["income", "age"]},
-    {"mean": "rooms"},
+    {"average": "rooms"},
     {"where": "home region = 'north'"},
     {"where": "rooms >= 2 and"},
     {"prefix": "home region"},
@@ -52,7 +52,7 @@ FAULTS = [
     ("domain.json", 14, "$.fields[10].constraints.enum[2]", "the label 'A' stands twice"),
     ("domain.json", 16, "$.impossible[0].where", "no cell of column 'rooms' holds 9"),
     ("q.json", 4, "$.queries[0].marginal[0]", "no column 'sexx'; did you mean 'sex'?"),
-    ("q.json", 6, "$.queries[2]", "unknown kind 'mean': a mean is a sum divided by a count"),
+    ("q.json", 6, "$.queries[2]", "unknown kind 'average': ask {\"mean\": COLUMN}"),
     ("q.json", 7, "$.queries[3].where", "stands in quotes: `home region`"),
     ("q.json", 8, "$.queries[4].where", "at character 15: expected a column name"),
     ("q.json", 9, "$.queries[5].prefix", "holds labels, which have no order"),

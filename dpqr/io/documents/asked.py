@@ -54,7 +54,8 @@ def asked(entries: Iterable[Any]) -> Asked:
     for entry in entries:
         if not isinstance(entry, Mapping):
             continue
-        for column, named in (*_of_predicate(entry.get("where")), *_of_ranges(entry)):
+        predicates = (*_of_predicate(entry.get("where")), *_of_predicate(entry.get("proportion")))
+        for column, named in (*predicates, *_of_ranges(entry)):
             values.setdefault(column, {})[named] = None
         if "coefficients" in entry:
             columns = entry.get("columns")

@@ -17,7 +17,7 @@ from dpqr.data.attribute import Bins, Codes, Labels
 from dpqr.data.domain import Domain
 from dpqr.io.documents.bins import code_bins
 from dpqr.io.documents.entry import Compiled, Frame
-from dpqr.io.documents.forms import MAX_BLOCKS, ConjunctionsEntry, RandomConjunctions
+from dpqr.io.documents.query_forms import MAX_BLOCKS, ConjunctionsEntry, RandomConjunctions
 from dpqr.noise.public import public_generator
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.ranges import Ranges

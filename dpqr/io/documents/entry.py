@@ -20,8 +20,9 @@ from dpqr.errors import DocumentError
 from dpqr.io.documents.bins import code_bins
 from dpqr.io.documents.decoding import Location, number
 from dpqr.io.documents.faults import FollowUp, all_of
-from dpqr.io.documents.forms import Entry
+from dpqr.io.documents.query_forms import Entry
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.figures import Figure
 from dpqr.workload.matrix import Dense, IntMatrix, Sparse
 
 
@@ -30,13 +31,19 @@ class Compiled:
     """Blocks over the whole domain's axes, in the entry's order; notes: what the plan must say of them.
 
     binning_error: largest error a record that replacing values by midpoints adds; None where no values are.
-    work: cells that its predicate looks at, once a comparison.
+    work: cells that its predicate looks at, once a comparison. figures: what is computed from its answers.
     """
 
     blocks: tuple[QueryBlock, ...]
     notes: tuple[str, ...] = ()
     binning_error: Fraction | None = None
     work: int = 0
+    figures: tuple[Figure, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Of the figure, else of the first block."""
+        return self.figures[0].name if self.figures else self.blocks[0].name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

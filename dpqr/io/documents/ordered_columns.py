@@ -19,8 +19,9 @@ from dpqr.io.documents.bins import code_bins, moment
 from dpqr.io.documents.decoding import Location, nearest, number, spoken
 from dpqr.io.documents.entry import Compiled, Frame, called, coarsest_grid
 from dpqr.io.documents.faults import Faults
-from dpqr.io.documents.forms import PrefixEntry, RangesEntry, SumEntry
 from dpqr.io.documents.predicate_cells import edges_around, range_end, side
+from dpqr.io.documents.query_forms import PrefixEntry, RangesEntry, SumEntry
+from dpqr.io.documents.restricted import condition, restricted
 from dpqr.noise.public import public_generator
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
@@ -32,11 +33,16 @@ def compile_prefix(entry: PrefixEntry, frame: Frame) -> Compiled:
     location = frame.location.key("prefix")
     axis = frame.axis(entry.prefix, location)
     attribute, scale = frame.ordered(axis, location)
+    found = restricted((*frame.by(entry.by, (axis,)), prefix_factor(axis, attribute, scale)), entry.where, frame)
+    name = called(f"prefix({attribute.name}){condition(entry.where)}", entry.by)
+    return Compiled(blocks=(QueryBlock(name=name, factors=found.factors),), work=found.work)
+
+
+def prefix_factor(axis: int, attribute: Attribute, scale: Bins | Labels) -> Factor:
+    """Cumulative counts of a column."""
     matrix = Prefix(scale.size, attribute.size - scale.size)
     labels = tuple(_up_to(scale, index) for index in range(scale.size))
-    factor = Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=labels)
-    name = called(f"prefix({attribute.name})", entry.by)
-    return Compiled(blocks=(QueryBlock(name=name, factors=(*frame.by(entry.by, (axis,)), factor)),))
+    return Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=labels)
 
 
 def _up_to(scale: Bins | Labels, index: int) -> str:
@@ -188,11 +194,16 @@ def compile_sum(entry: SumEntry, frame: Frame) -> Compiled:
     """One row a combination of `by` cells, on the coarsest grid that all midpoints share; own cells count 0."""
     location = frame.location.key("sum")
     axis = frame.axis(entry.sum, location)
-    attribute, bins = frame.ordered(axis, location)
-    if isinstance(bins, Labels):
-        raise location.fault(f"column {entry.sum!r} holds labels, which have no sum; only numbers have")
-    if bins.kind != "number":
-        raise location.fault(f"column {entry.sum!r} holds a {bins.kind}, which has no sum; only numbers have")
+    factor, grid, error = sum_factor(axis, location, frame)
+    found = restricted((*frame.by(entry.by, (axis,)), factor), entry.where, frame)
+    name = called(f"sum({frame.domain.names[axis]}){condition(entry.where)}", entry.by)
+    block = QueryBlock(name=name, factors=found.factors, scale=grid)
+    return Compiled(blocks=(block,), notes=midpoint_notes(error), binning_error=error, work=found.work)
+
+
+def sum_factor(axis: int, location: Location, frame: Frame) -> tuple[Factor, Fraction, Fraction]:
+    """One row of midpoints on their coarsest grid, that grid, and the largest error a record by its binning."""
+    attribute, bins = numbers(axis, location, frame)
     values = [bins.midpoint(index) for index in range(bins.size)]
     grid = coarsest_grid(values)
     if not grid:
@@ -201,14 +212,23 @@ def compile_sum(entry: SumEntry, frame: Frame) -> Compiled:
     if max(map(abs, whole)) >= LARGEST:
         raise location.fault("the midpoints share no grid that fits 64 bits; give rounder edges")
     row = np.array([*whole, *[0] * (attribute.size - bins.size)], dtype=np.int64)
-    factor = Factor(axes=(axis,), sizes=(attribute.size,), matrix=Dense(row[None, :]))
-    name = called(f"sum({attribute.name})", entry.by)
-    block = QueryBlock(name=name, factors=(*frame.by(entry.by, (axis,)), factor), scale=grid)
-    error = binning_error(bins)
-    note = (
-        f"counts each record with its bin's midpoint: an error of at most {bins.mark(error)} a record within the bounds"
-    )
-    return Compiled(blocks=(block,), notes=(note,) if error else (), binning_error=error)
+    return Factor(axes=(axis,), sizes=(attribute.size,), matrix=Dense(row[None, :])), grid, binning_error(bins)
+
+
+def numbers(axis: int, location: Location, frame: Frame) -> tuple[Attribute, Bins]:
+    """A column of numbers and its bins; one of labels or dates is refused."""
+    attribute, bins = frame.ordered(axis, location)
+    if isinstance(bins, Labels) or bins.kind != "number":
+        held = "labels, which have" if isinstance(bins, Labels) else f"a {bins.kind}, which has"
+        raise location.fault(f"column {attribute.name!r} holds {held} no sum; only numbers have")
+    return attribute, bins
+
+
+def midpoint_notes(error: Fraction) -> tuple[str, ...]:
+    """What a plan says of an error a record by binning."""
+    shown = str(error.numerator) if error.denominator == 1 else repr(float(error))
+    words = f"counts each record with its bin's midpoint: an error of at most {shown} a record within the bounds"
+    return (words,) if error else ()
 
 
 def binning_error(bins: Bins) -> Fraction:

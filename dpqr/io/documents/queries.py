@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -28,61 +26,25 @@ from dpqr.io.documents.domain import checked_domain, draft_domain, listed
 from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
 from dpqr.io.documents.entry import Compiled, Frame, selection_weight
 from dpqr.io.documents.faults import Faults
-from dpqr.io.documents.forms import (
+from dpqr.io.documents.figures import FIGURE_COMPILERS
+from dpqr.io.documents.kinds import asks_nothing
+from dpqr.io.documents.marginals import compile_marginal, compile_marginals
+from dpqr.io.documents.ordered_columns import compile_prefix, compile_ranges, compile_sum
+from dpqr.io.documents.query_forms import (
     KINDS,
     MAX_BLOCKS,
     MAX_WORK,
+    RESTRICTED,
     ConjunctionsEntry,
     Entry,
-    MarginalEntry,
     MarginalsEntry,
     QueriesForm,
-    Ways,
+    RatioEntry,
 )
-from dpqr.io.documents.kinds import asks_nothing
-from dpqr.io.documents.ordered_columns import compile_prefix, compile_ranges, compile_sum
 from dpqr.io.documents.sources import Sources
 from dpqr.io.documents.where import compile_where
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload
-
-
-def compile_marginal(entry: MarginalEntry, frame: Frame) -> Compiled:
-    """One marginal; of no columns: the number of records."""
-    axes = frame.axes(entry.marginal, frame.location.key("marginal"))
-    block = _block(frame, axes)
-    return Compiled(blocks=(block,))
-
-
-def compile_marginals(entry: MarginalsEntry, frame: Frame) -> Compiled:
-    """Listed marginals, or every combination of `ways` columns; a given name is put before each block's own."""
-    location = frame.location.key("marginals")
-    if isinstance(entry.marginals, Ways):
-        chosen = _combinations(entry.marginals, frame)
-    else:
-        chosen = [frame.axes(names, location.item(index)) for index, names in enumerate(entry.marginals)]
-    prefix = "" if entry.name is UNSET else f"{entry.name} "
-    return Compiled(blocks=tuple(_block(frame, axes, prefix) for axes in chosen))
-
-
-def _combinations(wanted: Ways, frame: Frame) -> list[Axes]:
-    location = frame.location.key("marginals")
-    names = frame.domain.names if wanted.columns is UNSET else wanted.columns
-    axes = frame.axes(names, location.key("columns"))
-    if wanted.ways > len(axes):
-        raise location.key("ways").fault(
-            f"{wanted.ways} columns cannot be chosen from {len(axes)}; give at most {len(axes)}"
-        )
-    count = math.comb(len(axes), wanted.ways)
-    if count > MAX_BLOCKS:
-        raise location.key("ways").fault(f"makes {count} marginals, more than {MAX_BLOCKS}; list fewer columns")
-    return list(combinations(axes, wanted.ways))
-
-
-def _block(frame: Frame, axes: Axes, prefix: str = "") -> QueryBlock:
-    names = ",".join(frame.domain.attributes[axis].name for axis in axes)
-    return QueryBlock(name=f"{prefix}marginal({names})" if axes else f"{prefix}total", factors=frame.identities(axes))
-
 
 _COMPILERS: dict[str, Callable[[Any, Frame], Compiled]] = {
     "marginal": compile_marginal,
@@ -93,6 +55,7 @@ _COMPILERS: dict[str, Callable[[Any, Frame], Compiled]] = {
     "conjunctions": compile_conjunctions,
     "sum": compile_sum,
     "coefficients": compile_coefficients,
+    **FIGURE_COMPILERS,
 }
 
 
@@ -234,11 +197,13 @@ def _checked(kind: str, entry: Entry, frame: Frame) -> Compiled:
 def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[str, dict[str, Any]]:
     """What an entry asks for, and the entry; a misspelt kind counts as the one that it can only mean."""
     kinds = [key for key in KINDS if key in value]
+    if len(kinds) > 1 and "where" in kinds and RESTRICTED.issuperset(kind for kind in kinds if kind != "where"):
+        kinds.remove("where")
     if len(kinds) > 1:
         raise location.fault(f"{' and '.join(map(repr, kinds))} are two entries; split them")
     if kinds:
         return kinds[0], value
-    unknown = next((key for key in value if key not in ("name", "weight", "by")), "")
+    unknown = next((key for key in value if key not in ("name", "weight", "by", "where", "at", "k")), "")
     fault, meant = asks_nothing(unknown, location), obvious(unknown, KINDS)
     if meant is None:
         raise fault
@@ -247,9 +212,9 @@ def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[st
 
 
 def _titled(compiled: Compiled, entry: Entry, weight: Fraction) -> Compiled:
-    """With the entry's own name and weight; blocks of `marginals` and `conjunctions` have taken the name in already."""
+    """With the entry's own name and weight; several blocks have taken the name in already."""
     named: dict[str, Any] = {"weight": weight}
-    if entry.name is not UNSET and not isinstance(entry, MarginalsEntry | ConjunctionsEntry):
+    if entry.name is not UNSET and not isinstance(entry, MarginalsEntry | ConjunctionsEntry | RatioEntry):
         named["name"] = entry.name
     return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
 
@@ -288,12 +253,13 @@ def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...], 
     def placed(block: QueryBlock) -> QueryBlock:
         return replace(block, factors=tuple(map(moved, block.factors)))
 
+    figures = [replace(each, by=tuple(position[axis] for axis in each.by)) for one in compiled for each in one.figures]
     return QueriesDocument(
         domain=whole.project(axes),
         columns=whole.names,
         sources=sources,
-        workload=Workload(tuple(placed(block) for one in compiled for block in one.blocks)),
-        notes=(*notes, *(f"{one.blocks[0].name}: {note}" for one in compiled for note in one.notes)),
+        workload=Workload(tuple(placed(block) for one in compiled for block in one.blocks), tuple(figures)),
+        notes=(*notes, *(f"{one.name}: {note}" for one in compiled for note in one.notes)),
         binning_errors=tuple(
             (one.blocks[0].name, one.binning_error) for one in compiled if one.binning_error is not None
         ),

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, json
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.forms import DIALECT
+from dpqr.io.documents.schemas import DIALECT
 from dpqr.io.outputs.plan_form import Count, Digest, Event, Figure, Law, Part, Plan, Rational
 
 VERSION = "release/1"

@@ -9,7 +9,8 @@ from dpqr.errors import DocumentError
 from dpqr.io.documents.decoding import Location, decode, fitting, nearest, number, obvious, shaped, spoken
 from dpqr.io.documents.domain import read_domain
 from dpqr.io.documents.faults import Faults
-from dpqr.io.documents.forms import MarginalsEntry, TableSchema, WhereEntry
+from dpqr.io.documents.forms import TableSchema
+from dpqr.io.documents.query_forms import MarginalsEntry, WhereEntry
 
 
 def test_paths_are_json_paths() -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.forms import KINDS
 from dpqr.io.documents.kinds import OTHER_NAMES, asks_nothing
+from dpqr.io.documents.query_forms import KINDS
 
 PLACE = Location("q")
 
@@ -12,11 +12,11 @@ PLACE = Location("q")
 @pytest.mark.parametrize(
     ("unknown", "words"),
     [
-        ("mean", '{"sum": COLUMN} and {"marginal": []}'),
-        ("median", '{"prefix": COLUMN}'),
-        ("Quantile", '{"prefix": COLUMN}'),
+        ("average", '{"mean": COLUMN}'),
+        ("Quartiles", '{"quantiles": COLUMN, "at": ['),
+        ("cdf", '{"prefix": COLUMN}'),
         ("group_by", '{"marginal": [COLUMN, ...]}'),
-        ("std-dev", '{"marginal": [COLUMN]}'),
+        ("std-dev", '{"variance": COLUMN}'),
         ("margnial", "did you mean 'marginal'?"),
         ("Sum", "did you mean 'sum'?"),
         ("", "asks nothing: one of marginal, marginals"),
@@ -31,7 +31,7 @@ def test_only_a_misspelling_is_fixed() -> None:
     fix = asks_nothing("margnial", PLACE).faults[0].fix
     assert fix is not None
     assert (fix.path, fix.text, fix.key) == ("$.margnial", '"marginal"', True)
-    assert asks_nothing("mean", PLACE).faults[0].fix is None
+    assert asks_nothing("average", PLACE).faults[0].fix is None
 
 
 def test_no_kind_has_two_meanings() -> None:

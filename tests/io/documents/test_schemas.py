@@ -10,8 +10,9 @@ import pytest
 
 from dpqr.errors import DocumentError
 from dpqr.io.documents.domain import read_domain
-from dpqr.io.documents.forms import KINDS, schema
 from dpqr.io.documents.queries import read_queries
+from dpqr.io.documents.query_forms import KINDS
+from dpqr.io.documents.schemas import schema
 
 FIELD = {
     "name": "a",
@@ -97,15 +98,22 @@ DOMAIN = {
     "fields": [FIELD, *NUMBERS, *SPELLED],
 }
 ENTRIES = [
-    {"marginal": ["a", "n"], "name": "m", "weight": 0.5},
+    {"marginal": ["a", "n"], "name": "m", "weight": 0.5, "where": "n >= 5"},
     {"marginals": {"ways": 2, "columns": ["a", "w", "e"]}, "name": "two", "weight": 1},
     {"marginals": [["a"], []], "name": "listed"},
     {"where": "n >= 5", "by": ["a"], "name": "q", "weight": 1},
-    {"prefix": "w", "by": ["a"], "name": "p", "weight": 1},
+    {"prefix": "w", "by": ["a"], "name": "p", "weight": 1, "where": "n >= 5"},
     {"ranges": "n", "between": [[0, 5]], "by": ["a"], "name": "r", "weight": 1},
     {"ranges": ["n", "w"], "random": 5, "seed": 3},
     {"conjunctions": {"random": 3, "seed": 1, "ways": [1, 2], "columns": ["a", "n"]}, "name": "k", "weight": 1},
-    {"sum": "e", "by": ["a"], "name": "s", "weight": 1},
+    {"sum": "e", "by": ["a"], "name": "s", "weight": 1, "where": "n >= 5"},
+    {"mean": "e", "by": ["a"], "name": "f1", "weight": 1, "where": "n >= 5"},
+    {"median": "e", "by": ["a"], "name": "f2", "weight": 1, "where": "n >= 5"},
+    {"quantiles": "e", "at": [0.1, 0.9], "by": ["a"], "name": "f3", "weight": 1, "where": "n >= 5"},
+    {"variance": "e", "by": ["a"], "name": "f4", "weight": 1, "where": "n >= 5"},
+    {"ratio": {"of": "e", "to": "w"}, "by": ["a"], "name": "f5", "weight": 1, "where": "n >= 5"},
+    {"proportion": "n >= 5", "by": ["a"], "name": "f6", "weight": 1, "where": "w >= 5"},
+    {"top": "n", "k": 1, "by": ["a"], "name": "f7", "weight": 1, "where": "n >= 5"},
     {"coefficients": "c.csv", "columns": ["a"], "name": "c", "weight": 1},
 ]
 QUERIES = {"$schema": "s", "dpqr": "queries/1", "domain": DOMAIN, "queries": ENTRIES}
@@ -148,7 +156,7 @@ def test_every_key_of_the_queries_schema_is_read(folder: Path) -> None:
     found = schema("queries")
     assert keys(found, "QueriesForm") == set(QUERIES)
     for kind, form in KINDS.items():
-        shown = set().union(*(entry for entry in ENTRIES if kind in entry))
+        shown = set().union(*(entry for entry in ENTRIES if next(iter(entry)) == kind))
         assert keys(found, form.__name__) == shown
     assert keys(found, "Ways") == {"ways", "columns"}
     assert keys(found, "RandomConjunctions") == {"random", "seed", "ways", "columns"}
