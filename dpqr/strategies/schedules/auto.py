@@ -11,7 +11,9 @@ from dpqr.strategies.known import SCHEDULES
 from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.ways import direct_error
+from dpqr.strategies.schedules.strategy import TUNING as STRATEGY
 from dpqr.workload.matrix import Dense, Identity
+from dpqr.workload.partition import groups_of
 from dpqr.workload.workload import Workload, by_home
 
 
@@ -46,7 +48,8 @@ class Chosen:
 class Auto:
     """A function of workload and budget alone, so the choice is public and costs nothing.
 
-    Marginals, and nothing else, have a schedule of their own. Prefixes, ranges and trees on one or two columns, and
+    Marginals, and nothing else, have a schedule of their own. Levels of hierarchies and nothing else are answered from
+    one strategy, so that their answers add up, unless another block shares some of their columns. Prefixes, ranges and trees on one or two columns, and
     nothing else, are answered from a measured strategy over cells or buckets of them. Marginals of the asked columns
     answer other queries too: they take the place of rounds, of blocks or of single queries, and of strategies for pairs
     that share columns, which would pay for these several times (`keeps`). Rounds are left where marginals have no plan.
@@ -68,6 +71,8 @@ class Auto:
     def choose(self, workload: Workload) -> Chosen:
         if all(block.is_marginal for block in workload.blocks):
             return Chosen("marginals", "--schedule auto: marginals, for the workload asks for nothing else")
+        if _of_levels(workload) and not _overlapping(workload):
+            return Chosen("strategy", "--schedule auto: strategy, for the workload asks for the levels of hierarchies")
         if _ordered(workload):
             reason = "--schedule auto: ordered, for every query is over one or two ordered columns"
             return Chosen("ordered", reason, rivalled=_overlapping(workload))
@@ -84,6 +89,15 @@ class Auto:
         if chosen.rounds or marginals.expected is None:
             return False
         return direct_error(chosen, fitted=chosen.schedule.name == "rounds") <= marginals.expected
+
+
+def _of_levels(workload: Workload) -> bool:
+    """Whether every block counts nodes of declared levels, or cells, among few enough cells for one strategy."""
+    return all(
+        len(factor.axes) == 1 and groups_of(factor.matrix) is not None
+        for block in workload.blocks
+        for factor in block.factors
+    ) and all(block.cells <= STRATEGY.group_cells for block in workload.blocks)
 
 
 def _ordered(workload: Workload) -> bool:
