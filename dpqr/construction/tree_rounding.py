@@ -1,8 +1,8 @@
 """Whole counts of a hierarchy: non-negative, and each node's is the sum of its children's. The raw answers stay.
 
 Controlled rounding down the tree, without a draw. The highest nodes are cut off at 0 and rounded. Below, the children's
-answers are moved by one number for all, and cut off at 0, so that they add up to their parent's whole count (the nearest
-such point: the projection on a simplex), and rounded by the largest remainders, the first of equals.
+answers are moved by one number for all, and cut off at 0, so that they add up to their parent's whole count (the
+nearest such point: the projection on a simplex), and rounded by the largest remainders, the first of equals.
 
 Bias: a node whose answer noise may push below 0 is raised, at the cost of its siblings. No other level is moved by it.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -130,7 +131,7 @@ def _levels(blocks: Sequence[QueryBlock], axis: int) -> list[IntArray] | None:
 def _nesting(levels: Sequence[IntArray]) -> Nesting | None:
     """Of levels, coarsest first, the last of which need not be the cells; None where they are not nested."""
     parents = []
-    for above, below in zip(levels, levels[1:], strict=False):
+    for above, below in pairwise(levels):
         parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
         parent[below] = above
         if not np.array_equal(parent[below], above):

@@ -153,7 +153,7 @@ class NestedTree(WeightedLevels):
                 continue  # a group of this level is cut
             sums = np.bincount(row, weights=self.inverses[1][level], minlength=rows)
             if level == 0:
-                return sums
+                return np.asarray(sums, dtype=np.float64)
             above, parent = self.nesting.parents[level - 1], np.zeros(rows, dtype=np.int64)
             parent[row] = above
             if not np.array_equal(parent[row], above):

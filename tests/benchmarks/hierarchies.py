@@ -15,6 +15,7 @@ import argparse
 import json
 import tempfile
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ def tree(case: str, leaves: int, random: np.random.Generator) -> Nesting:
     depth = DEPTHS[case]
     counts = [round(leaves ** (level / depth)) for level in range(depth + 1)]
     parents = []
-    for above, below in zip(counts, counts[1:], strict=False):
+    for above, below in pairwise(counts):
         if case == "uneven":
             parents.append(np.concatenate([np.arange(above), random.integers(0, above, below - above)]))
         else:
@@ -80,15 +81,16 @@ def run(case: str, given: argparse.Namespace) -> None:
 def report(case: str, truth: list, measured: list, whole: list, epsilon: Fraction) -> None:
     apart = DiscreteLaplace(len(truth) / epsilon).mean_size
     print(f"{'case':<7} {'nodes':>7} {'error':>8} {'independent':>12} {'ratio':>6} {'whole':>8} {'ratio':>6}")
-    errors, sizes = [], [len(table) for table in truth]
+    errors = []
     for exact, answers, rounded in zip(truth, measured, whole, strict=True):
-        found, kept = (float(np.abs(each - exact).mean()) for each in (answers, rounded))
-        errors.append((found, kept))
-        print(f"{case:<7} {len(exact):>7,} {found:>8.3f} {apart:>12.3f} {found / apart:>6.2f} {kept:>8.3f} {kept / apart:>6.2f}")
-    ours, rounded = (np.average(each, weights=sizes) for each in zip(*errors, strict=True))
-    print(
-        f"{case:<7} {'answers':>7} {ours:>8.3f} {apart:>12.3f} {ours / apart:>6.2f} {rounded:>8.3f} {rounded / apart:>6.2f}"
-    )
+        errors.append([float(np.abs(each - exact).mean()) for each in (answers, rounded)])
+        line(case, f"{len(exact):,}", *errors[-1], apart)
+    line(case, "answers", *np.average(errors, axis=0, weights=[len(table) for table in truth]), apart)
+
+
+def line(case: str, nodes: str, error: float, whole: float, apart: float) -> None:
+    figures = f"{error:>8.3f} {apart:>12.3f} {error / apart:>6.2f} {whole:>8.3f} {whole / apart:>6.2f}"
+    print(f"{case:<7} {nodes:>7} {figures}")
 
 
 def main() -> None:

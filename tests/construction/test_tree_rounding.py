@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,7 @@ def random_tree(random) -> Nesting:
     """Up to four levels, and nodes of one child."""
     sizes = np.sort(random.integers(1, 30, size=random.integers(1, 5)))
     parents = []
-    for above, below in zip(sizes, sizes[1:], strict=False):
+    for above, below in pairwise(sizes):
         parents.append(random.permutation(np.concatenate([np.arange(above), random.integers(0, above, below - above)])))
     return Nesting(int(sizes[-1]), tuple(parents))
 
@@ -87,7 +89,10 @@ def test_answers_of_levels_in_any_order_crossed_with_other_columns() -> None:
 
 
 def test_the_lowest_level_need_not_be_asked() -> None:
-    blocks = [QueryBlock(name="country", factors=(level(COUNTRIES),)), QueryBlock(name="region", factors=(level(REGIONS),))]
+    blocks = [
+        QueryBlock(name="country", factors=(level(COUNTRIES),)),
+        QueryBlock(name="region", factors=(level(REGIONS),)),
+    ]
     whole = whole_answers(blocks, [np.array([8.6, 1.2]), np.array([4.3, 4.4, -2.0])])
     assert whole is not None
     assert [each.tolist() for each in whole] == [[9, 1], [4, 5, 1]]

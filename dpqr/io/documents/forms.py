@@ -100,7 +100,9 @@ class ParentForm(Form, frozen=True, kw_only=True):
 
 Parents = Annotated[
     dict[str, Any],
-    Meta(min_length=1, description="the parent of each label and of each parent; or {'file'} or {'map'}, and {'levels'}"),
+    Meta(
+        min_length=1, description="the parent of each label and of each parent; or {'file'} or {'map'}, and {'levels'}"
+    ),
 ]
 
 

@@ -217,7 +217,9 @@ def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[st
 def _titled(compiled: Compiled, entry: Entry, weight: Fraction) -> Compiled:
     """With the entry's own name and weight; several blocks have taken the name in already."""
     named: dict[str, Any] = {"weight": weight}
-    if entry.name is not UNSET and not isinstance(entry, MarginalsEntry | ConjunctionsEntry | RatioEntry | HierarchyEntry):
+    if entry.name is not UNSET and not isinstance(
+        entry, MarginalsEntry | ConjunctionsEntry | RatioEntry | HierarchyEntry
+    ):
         named["name"] = entry.name
     return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
 

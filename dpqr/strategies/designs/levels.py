@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -37,14 +38,14 @@ def nested_levels(matrices: Iterable[IntMatrix]) -> tuple[IntArray, ...]:
     Returns:
         The group of every cell on each level, numbered from 0 without gaps; empty if the levels are not nested.
     """
-    found = []
+    found: list[IntArray] = []
     for matrix in matrices:
         if isinstance(matrix, Merged) and (groups := groups_of(matrix)) is not None:
             kept, numbered = np.unique(groups, return_inverse=True)
             if len(kept) < len(groups) and not any(np.array_equal(numbered, other) for other in found):
                 found.append(numbered)
     found.sort(key=lambda groups: int(groups.max()))
-    nested = all(_refines(below, above) for above, below in zip(found, found[1:], strict=False))
+    nested = all(_refines(below, above) for above, below in pairwise(found))
     return tuple(found) if nested else ()
 
 
