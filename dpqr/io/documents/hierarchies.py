@@ -61,8 +61,8 @@ def _require_parents(nodes: Sequence[str], height: int, stated: Links) -> None:
             said = f"the label {spoken(orphan)} has no parent; add it ({hint})"
             faults.keep(stated.location.fault(said, place=stated.location.key(orphan).path))
         else:
-            at, line = stated.at(children[orphan])
-            said = f"{line}unknown parent {spoken(orphan)} of {spoken(children[orphan])}: it has no parent itself"
+            at, row = stated.at(children[orphan])
+            said = f"{row}unknown parent {spoken(orphan)} of {spoken(children[orphan])}: it has no parent itself"
             place = stated.location.key(children[orphan]).path
             faults.keep(at.fault(f"{said}, as others of its level have; {hint}", place=place))
         if faults.full:
@@ -76,21 +76,27 @@ def _require_new(nodes: Sequence[str], heights: dict[str, int], stated: Links) -
     for node in nodes:
         parent = stated.parents[node]
         if parent in heights:
-            at, line = stated.at(node)
-            place = stated.location.key(node).path
-            faults.keep(at.fault(f"{line}{_twice(node, parent, heights[parent], stated)}", place=place))
+            chain = _chain(parent, node, stated)
+            shown = min(chain, default=node)  # a cycle is named once
+            (at, row), place = stated.at(shown), stated.location.key(shown).path
+            faults.keep(at.fault(f"{row}{_twice(node, parent, heights[parent], chain)}", place=place))
         if faults.full:
             break
     faults.pass_on()
 
 
-def _twice(node: str, parent: str, height: int, stated: Links) -> str:
+def _chain(node: str, last: str, stated: Links) -> tuple[str, ...]:
+    """The parents from `node` up to `last`, both in it; empty if they do not lead there."""
+    chain = [node]
+    while chain[-1] != last and chain[-1] in stated.parents and len(chain) <= MOST_LEVELS:
+        chain.append(stated.parents[chain[-1]])
+    return tuple(chain) if chain[-1] == last else ()
+
+
+def _twice(node: str, parent: str, height: int, chain: tuple[str, ...]) -> str:
     if node == parent:
         return f"{spoken(node)} is its own parent; at the top leave it out, else name the two levels differently"
-    chain = [parent]
-    while chain[-1] != node and chain[-1] in stated.parents and len(chain) <= MOST_LEVELS:
-        chain.append(stated.parents[chain[-1]])
-    if chain[-1] == node:
+    if chain:
         shown = [*chain[:SHOWN], *(["..."] if len(chain) > SHOWN else []), parent]
         return f"the parents form a cycle: {' -> '.join(shown)}; correct one of them"
     other = "a label of the column" if height == 0 else "on a lower level"

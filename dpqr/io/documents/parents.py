@@ -24,18 +24,17 @@ CHILD, PARENT = "child", "parent"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """parents: of every child. location: of the mapping, or of the file's name. lines: of the file, by child."""
+    """parents: of every child. location: of the mapping, or of the file's name. rows: where the file states each child,
+    as "codes.csv, line 7"."""
 
     parents: Mapping[str, str]
     levels: tuple[str, ...] | None
     location: Location
-    lines: Mapping[str, int] = field(default_factory=dict)
+    rows: Mapping[str, str] = field(default_factory=dict)
 
     def at(self, child: str) -> tuple[Location, str]:
-        """Where the parent of `child` stands, and the line of a file as the beginning of a message."""
-        if self.lines:
-            return self.location, f"line {self.lines[child]}: " if child in self.lines else ""
-        return (self.location.key(child) if child in self.parents else self.location), ""
+        """Where the parent of `child` stands; of a file, the row as the beginning of a message too."""
+        return (self.location, f"{self.rows[child]}: ") if self.rows else (self.location.key(child), "")
 
 
 def links(column: Field, location: Location) -> Links | None:
@@ -57,7 +56,7 @@ def links(column: Field, location: Location) -> Links | None:
         return Links(parents=_texts(form.map, at.key("map")), levels=levels, location=at.key("map"))
     assert form.file is not UNSET
     rows = _file_rows((location.file.parent if location.file else Path()) / form.file, at.key("file"))
-    return _of_rows(rows, levels, at.key("file"))
+    return _linked(rows, levels, at.key("file"))
 
 
 def _structured(stated: Mapping[str, Any]) -> bool:
@@ -74,8 +73,8 @@ def _texts(stated: Mapping[str, Any], location: Location) -> dict[str, str]:
     return dict(stated)
 
 
-def _file_rows(path: Path, location: Location) -> Iterator[tuple[int, str, str]]:
-    """Line, child and parent of a CSV or Parquet file."""
+def _file_rows(path: Path, location: Location) -> Iterator[tuple[str, str, str]]:
+    """The place of each row of a CSV or Parquet file, its child and its parent."""
     try:
         data = read_regular_file(path, MAX_FILE_BYTES)
     except UsageFault as error:
@@ -86,8 +85,9 @@ def _file_rows(path: Path, location: Location) -> Iterator[tuple[int, str, str]]
     columns = reader(data, location)
     if sorted(columns) != [CHILD, PARENT]:
         raise location.fault(f"{path.name} needs the two columns '{CHILD}' and '{PARENT}', and no others")
-    first = 2 if reader is _csv_columns else 1
-    yield from ((first + at, *pair) for at, pair in enumerate(zip(columns[CHILD], columns[PARENT], strict=True)))
+    first, unit = (2, "line") if reader is _csv_columns else (1, "row")
+    for at, pair in enumerate(zip(columns[CHILD], columns[PARENT], strict=True), first):
+        yield f"{path.name}, {unit} {at}", *pair
 
 
 def _csv_columns(data: bytes, location: Location) -> dict[str, Sequence[str]]:
@@ -114,20 +114,23 @@ def _parquet_columns(data: bytes, location: Location) -> dict[str, Sequence[str]
     return {name: ["" if value is None else str(value) for value in column] for name, column in columns.items()}
 
 
-def _of_rows(rows: Iterator[tuple[int, str, str]], levels: tuple[str, ...] | None, location: Location) -> Links:
+def _linked(rows: Iterator[tuple[str, str, str]], levels: tuple[str, ...] | None, location: Location) -> Links:
     """A node at the top may stand in a row without a parent."""
-    faults, parents, lines = Faults(), dict[str, str](), dict[str, int]()
-    for line, child, parent in rows:
+    faults, parents, places = Faults(), dict[str, str](), dict[str, str]()
+    for row, child, parent in rows:
         known = parents.get(child, parent)
         if not child:
-            faults.keep(location.fault(f"line {line}: names no child", place=f"{location.path} line {line}"))
+            faults.keep(location.fault(f"{row}: names no child", place=f"{location.path} {row}"))
         elif known != parent:
-            said = f"line {line}: {spoken(child)} has two parents, {spoken(known)} and {spoken(parent)}; keep one"
-            faults.keep(location.fault(said, place=f"{location.path} line {line}"))
+            said = f"{row}: {spoken(child)} has two parents, {spoken(known)} and {spoken(parent)}; keep one"
+            faults.keep(location.fault(said, place=f"{location.path} {row}"))
         elif parent:
-            parents[child], lines[child] = parent, line
+            parents[child] = parent
+            places.setdefault(child, row)
     faults.pass_on()
-    return Links(parents=parents, levels=levels, location=location, lines=lines)
+    if not parents:
+        raise location.fault("names no parent")
+    return Links(parents=parents, levels=levels, location=location, rows=places)
 
 
 def labelled(column: Field, stated: Links | None) -> Field:
@@ -151,7 +154,7 @@ def with_parents(document: Any, location: Location) -> Any:
 def _inlined(stated: dict[str, Any], location: Location) -> dict[str, Any]:
     column = fitting(stated, Field)
     found = links(column, location) if column is not None else None
-    if found is None or not found.lines:
+    if found is None or not found.rows:
         return stated
     levels = {} if found.levels is None else {"levels": list(found.levels)}
     return {**stated, "parent": {"map": dict(found.parents), **levels}}

@@ -41,12 +41,18 @@ def nested_levels(matrices: Iterable[IntMatrix]) -> tuple[IntArray, ...]:
     found: list[IntArray] = []
     for matrix in matrices:
         if isinstance(matrix, Merged) and (groups := groups_of(matrix)) is not None:
-            kept, numbered = np.unique(groups, return_inverse=True)
-            if len(kept) < len(groups) and not any(np.array_equal(numbered, other) for other in found):
-                found.append(numbered)
+            own = _numbered(groups)
+            if int(own.max()) + 1 < len(own) and not any(np.array_equal(own, other) for other in found):
+                found.append(own)
     found.sort(key=lambda groups: int(groups.max()))
     nested = all(_refines(below, above) for above, below in pairwise(found))
     return tuple(found) if nested else ()
+
+
+def _numbered(groups: IntArray) -> IntArray:
+    """The same groups, numbered from 0 in the order of their first cells."""
+    _, first, numbers = np.unique(groups, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[numbers])
 
 
 def _refines(below: IntArray, above: IntArray) -> bool:
@@ -125,8 +131,8 @@ def _by_level(nesting: Nesting, queries: AxisQueries) -> _Asked:
 
 def _place(nesting: Nesting, groups: IntArray) -> int | None:
     """The level with these groups, whatever their numbers."""
-    numbered = np.unique(groups, return_inverse=True)[1]
-    return next((at for at, own in enumerate(nesting.groups) if np.array_equal(own, numbered)), None)
+    own = _numbered(groups)
+    return next((at for at, level in enumerate(nesting.groups) if np.array_equal(level, own)), None)
 
 
 def _log_error(logs: FloatArray, nesting: Nesting, asked: _Asked, norm: Norm) -> float:

@@ -12,8 +12,8 @@ from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.ways import direct_error
 from dpqr.strategies.schedules.strategy import TUNING as STRATEGY
-from dpqr.workload.matrix import Dense, Identity
-from dpqr.workload.partition import groups_of
+from dpqr.workload.matrix import Dense, Identity, Sparse
+from dpqr.workload.partition import Merged
 from dpqr.workload.workload import Workload, by_home
 
 
@@ -93,12 +93,14 @@ class Auto:
 
 
 def _of_levels(workload: Workload) -> bool:
-    """Whether every block counts nodes of declared levels, or cells, among few enough cells for one strategy."""
-    return all(
-        len(factor.axes) == 1 and groups_of(factor.matrix) is not None
-        for block in workload.blocks
-        for factor in block.factors
-    ) and all(block.cells <= STRATEGY.group_cells for block in workload.blocks)
+    """Whether declared levels are asked for, and beside them cells, prefixes and ranges alone; each block joins few
+    enough cells for one strategy."""
+    factors = [factor for block in workload.blocks for factor in block.factors]
+    return (
+        any(isinstance(factor.matrix, Merged) for factor in factors)
+        and all(len(factor.axes) == 1 and not isinstance(factor.matrix, Dense | Sparse) for factor in factors)
+        and all(block.cells <= STRATEGY.group_cells for block in workload.blocks)
+    )
 
 
 def _ordered(workload: Workload) -> bool:
@@ -106,7 +108,7 @@ def _ordered(workload: Workload) -> bool:
     return all(
         len(block.axes) <= TUNING.most_joined
         and all(len(factor.axes) == 1 for factor in block.factors)
-        and any(not isinstance(factor.matrix, Dense | Identity) for factor in block.factors)
+        and any(not isinstance(factor.matrix, Dense | Identity | Merged) for factor in block.factors)
         for block in workload.blocks
     )
 
