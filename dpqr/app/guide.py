@@ -14,6 +14,7 @@ TOPICS = (
     "privacy",
     "domain",
     "queries",
+    "hierarchies",
     "codebooks",
     "check",
     "tables",
