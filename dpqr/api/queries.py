@@ -153,6 +153,18 @@ class Queries:
         """The k cells of a column that hold most records."""
         return self._with({"top": column, "k": k}, **options)
 
+    def hierarchy(
+        self,
+        column: str,
+        *,
+        levels: str | Sequence[str] | None = None,
+        by: str | Sequence[str] = (),
+        name: str | None = None,
+        weight: float | None = None,
+    ) -> Queries:
+        """How many records there are in every node of the column's hierarchy, or of these of its levels."""
+        return self._with(_stated(hierarchy=column, levels=_listed(levels)), by=by, name=name, weight=weight)
+
     def coefficients(
         self,
         path: str | os.PathLike[str],

@@ -38,7 +38,7 @@ def check_documents(queries: Given, domain: Given | None, *, strict: bool = Fals
         "blocks": len(document.workload.blocks),
         "cells": document.domain.size,
         "columns": [
-            {"name": attribute.name, "cells": attribute.size, "rules": _rules(attribute)}
+            {"name": attribute.name, "cells": attribute.size, **_levels(attribute), "rules": _rules(attribute)}
             for attribute in document.domain.attributes
         ],
         "notes": [*document.notes, *failing_notes(document.domain), *_unstated(document.domain), *_unit(document)],
@@ -88,6 +88,12 @@ def write_new(path: str, text: str, option: str = "--out") -> None:
 
 def _unwritable(path: str, error: OSError, option: str) -> UsageFault:
     return UsageFault(f"{option} {path}: cannot be written ({error.strerror}); choose a writable place")
+
+
+def _levels(attribute: Attribute) -> dict[str, dict[str, int]]:
+    """Nodes by level of a column with a hierarchy."""
+    above = attribute.hierarchy
+    return {} if above is None else {"levels": {level.name: len(level.nodes) for level in above.levels}}
 
 
 def _rules(attribute: Attribute) -> dict[str, str]:

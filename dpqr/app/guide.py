@@ -15,6 +15,7 @@ TOPICS = (
     "domain",
     "queries",
     "sql",
+    "hierarchies",
     "codebooks",
     "check",
     "tables",

@@ -55,7 +55,9 @@ def _say_sound(queries: str, found: dict[str, Any]) -> None:
     product(f"{plain(queries)}: {sizes[0]} in {sizes[1]} over {sizes[2]}")
     for column in found["columns"]:
         rules = ", ".join(f"{fault}: {rule}" for fault, rule in column["rules"].items())
-        product(f"  {plain(column['name'])}: {counted(column['cells'], 'cell')}; {rules}")
+        levels = ", ".join(f"{plain(level)} {nodes:,}" for level, nodes in column.get("levels", {}).items())
+        cells = f"{counted(column['cells'], 'cell')}{f' ({levels})' if levels else ''}"
+        product(f"  {plain(column['name'])}: {cells}; {rules}")
     for note in found["notes"]:
         product(f"note: {plain(note)}")
 

@@ -8,6 +8,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Literal
 
+from dpqr.data.hierarchy import Hierarchy
 from dpqr.errors import DocumentError
 
 Fault = Literal["null", "unparsable", "nan", "infinite", "outside"]
@@ -178,6 +179,7 @@ class Attribute:
 
     rules: the stated ones only; missing: the texts that mean null in a text table; spelling: how its texts are written.
     declared: the axis as the domain file states it, where the queries have added edges or labels to it.
+    hierarchy: the levels above the cells, where the domain file states any.
     Invariant: the cells and the rules come from the curator's domain file, never from the data.
 
     >>> sex = Attribute(name="sex", axis=Labels(("female", "male")), rules={"null": Rule.CELL})
@@ -194,6 +196,7 @@ class Attribute:
     missing: tuple[str, ...] = ("",)
     declared: Axis | None = field(default=None, compare=False)
     spelling: Spelling = PLAIN
+    hierarchy: Hierarchy | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not self.name:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, IntArray, frozen
-from dpqr.workload.matrix import IntMatrix
+from dpqr.workload.matrix import Identity, IntMatrix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,7 +99,6 @@ class Merged:
     The columns are those of `inner`, some of them repeated, so no column norm or distance exceeds `inner`'s: one
     record changes the answers by as much as it changes those on the histogram of the buckets.
 
-    >>> from dpqr.workload.matrix import Identity
     >>> Merged(Identity(2), np.array([0, 0, 1])).table(0, 2).tolist()
     [[1, 1, 0], [0, 0, 1]]
     """
@@ -155,3 +154,14 @@ class Merged:
 
     def column_distance(self, power: int) -> int | None:
         return self.inner.column_distance(power)
+
+
+def groups_of(matrix: IntMatrix) -> IntArray | None:
+    """Return the row that counts each cell, where every cell is counted once by one row; None of any other matrix.
+
+    >>> groups_of(Merged(Identity(2), np.array([0, 0, 1])))
+    array([0, 0, 1])
+    """
+    if isinstance(matrix, Identity):
+        return np.arange(matrix.size)
+    return matrix.buckets if isinstance(matrix, Merged) and isinstance(matrix.inner, Identity) else None

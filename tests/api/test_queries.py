@@ -11,6 +11,7 @@ from dpqr.io.documents.query_forms import KINDS
 DOMAIN = {
     "fields": [*dpqr.domain_from({"sex": ["f", "m"], "age": range(0, 100, 10), "n": range(3)}).document["fields"]]
 }
+DOMAIN["fields"][2]["parent"] = {"map": {"0": "few", "1": "few", "2": "many"}, "levels": ["size"]}
 
 
 def everything():
@@ -33,6 +34,7 @@ def everything():
         .ratio("age", to="n")
         .proportion("age >= 50", by="sex")
         .top("n", 1)
+        .hierarchy("n", levels="size", by="sex")
     )
 
 
@@ -61,7 +63,7 @@ def test_a_builder_is_a_value():
     assert start == dpqr.queries()
     grown = everything()
     grown.document["queries"].clear()
-    assert len(grown.entries) == 17
+    assert len(grown.entries) == 18
     assert repr(grown).startswith("Queries(all, marginal, pairs, marginals, where,")
     assert repr(grown).endswith("and 9 more)")
     with pytest.raises(AttributeError):

@@ -13,6 +13,7 @@ from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
 from dpqr.strategies.designs.bucket_design import merged_block
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
+from dpqr.workload.nested_tree import NestedTree, Nesting
 from dpqr.workload.p_identity import PIdentity
 from dpqr.workload.partition import Merged
 from dpqr.workload.ranges import Ranges
@@ -26,8 +27,10 @@ every_unit = pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 TREE = Tree(3, (4, 2, 1), (1, 2, 3))
 TUNED = PIdentity(np.array([2, 1]), np.array([3, 2]), np.array([[1, 2], [4, 0]]))
 COLUMN = strategy_block("column", (0,), (Identity(2),))
+NESTED = NestedTree(Nesting(3, (np.array([1, 0, 1]),)), (2, 3))
 BLOCKS = {
     "tree": (strategy_block("tree", (1,), (TREE,)),),
+    "levels": (strategy_block("levels", (1,), (NESTED,)),),
     "p-identity": (strategy_block("tuned", (1,), (TUNED,)),),
     "kronecker": (strategy_block("both", (0, 1), (Tree(2, (2, 1), (1, 2)), TUNED)),),
     "together": (scaled(COLUMN, 3), strategy_block("tree", (1,), (TREE,))),
@@ -40,7 +43,7 @@ BLOCKS = {
 }
 MERGED = Merged(TREE, np.array([0, 0, 1, 2, 2, 2]))
 BLOCKS["buckets"] = (merged_block("buckets", (0, 1), SHAPE, MERGED.inner, MERGED.buckets),)
-TIGHT = ["buckets", "tree", "p-identity", "ranges"]
+TIGHT = ["buckets", "tree", "levels", "p-identity", "ranges"]
 every_block = pytest.mark.parametrize("name", BLOCKS)
 tight_block = pytest.mark.parametrize("name", TIGHT)
 MAKERS = {
@@ -75,11 +78,12 @@ def test_a_halved_event_is_rejected(name, maker, unit) -> None:
 
 
 @every_maker
-@pytest.mark.parametrize("name", ["tree", "p-identity"])
+@pytest.mark.parametrize("name", ["tree", "levels", "p-identity"])
 def test_the_sensitivity_before_rounding_up_a_weight_is_rejected(name, maker) -> None:
     """The event of a strategy whose largest weight is one smaller does not cover the one that was measured."""
     smaller = {
         "tree": Tree(3, (4, 2, 1), (1, 2, 2)),
+        "levels": NestedTree(NESTED.nesting, (2, 2)),
         "p-identity": PIdentity(TUNED.widths, TUNED.diagonal - 1, TUNED.sums),
     }
     claim = Claim.of(maker(BLOCKS[name], UNITS["add-remove"]))

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from support.rounding_error import least_squares, quadratic_form
 
-from dpqr.workload import tree
+from dpqr.workload import weighted_levels
 from dpqr.workload.matrix import Dense, Identity, Prefix
+from dpqr.workload.partition import Merged
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.tree import CutGroups, Tree, dyadic
 
@@ -76,15 +77,16 @@ def test_recovery_is_the_pseudo_inverse(matrix) -> None:
 
 
 @every_tree
-@pytest.mark.parametrize("form", ["ranges", "table", "prefix", "identity", "signed"])
+@pytest.mark.parametrize("form", ["ranges", "table", "prefix", "identity", "merged", "signed"])
 def test_variances_are_the_quadratic_form(matrix, form, monkeypatch) -> None:
-    monkeypatch.setattr(tree, "SLICE", 3 * matrix.size)
+    monkeypatch.setattr(weighted_levels, "SLICE", 3 * matrix.size)
     cells = matrix.size
     queries = {
         "ranges": all_ranges(cells),
         "table": Dense(all_ranges(cells).table(0, all_ranges(cells).rows)),
         "prefix": Prefix(cells),
         "identity": Identity(cells),
+        "merged": Merged(Identity(3), np.arange(cells) % 3),
         "signed": Dense(np.arange(4 * cells).reshape(4, cells) % 7 - 3),
     }[form]
     rows = queries.table(0, queries.rows)

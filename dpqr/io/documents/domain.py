@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ from dpqr.io.documents.document_text import document_text, read_document, writte
 from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
 from dpqr.io.documents.faults import Faults
 from dpqr.io.documents.forms import Field, ImpossibleForm, MissingValues, Sizes, TableSchema, TotalForm
+from dpqr.io.documents.hierarchies import hierarchy
 from dpqr.io.documents.labels import label_axis
+from dpqr.io.documents.parents import labelled, links, with_parents
 from dpqr.io.documents.spelling import missing_texts, spelling
 
 PLACEHOLDER = "FILL-IN"
@@ -50,11 +53,10 @@ def checked_domain(
     if isinstance(source, Domain):
         return source, None
     if isinstance(source, dict):
-        return draft_domain(source, Location("domain"), faults, asked), source
+        return drafted(source, Location("domain"), faults, asked)
     path = Path(source)
     with faults.kept():
-        value = read_document(path)
-        return draft_domain(value, written_in(path), faults, asked), value
+        return drafted(read_document(path), written_in(path), faults, asked)
     return DomainDraft((), broken=(UNREADABLE,)), None
 
 
@@ -71,6 +73,12 @@ def decode_domain(value: Any, location: Location) -> Domain:
     domain = draft_domain(value, location, faults)
     faults.finish()
     return domain
+
+
+def drafted(value: Any, location: Location, faults: Faults, asked: Asked) -> tuple[Domain, Any]:
+    """A domain with its faults kept, and its document, which names no file if it is sound."""
+    domain = draft_domain(value, location, faults, asked)
+    return domain, value if faults.found else with_parents(value, location)
 
 
 def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = NOTHING) -> Domain:
@@ -171,12 +179,14 @@ def _keep_placeholders(value: Any, location: Location, faults: Faults) -> None:
 
 
 def _attribute(stated: Field, missing: MissingValues, location: Location, named: Sequence[Named]) -> Attribute:
-    faults, own = Faults(), location.key("dpqr")
+    faults, own, parents = Faults(), location.key("dpqr"), links(stated, location)
     nulls = missing_texts(missing if stated.missing_values is UNSET else stated.missing_values)
-    field, axis = stated, _kind(stated)
+    named = named if parents is None else ()  # cells with parents are not cut
+    field = listed_field = labelled(stated, parents)
+    axis = _kind(field)
     with faults.kept():
         _one_cut(stated, own)
-        field = completed(stated, named, location)
+        field = completed(listed_field, named, location)
         axis = _axis(field, nulls, location)
     with faults.kept():
         rules = _rules(field, axis, own)
@@ -184,10 +194,10 @@ def _attribute(stated: Field, missing: MissingValues, location: Location, named:
         written = spelling(field, axis, location)
     faults.pass_on()
     attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=nulls, spelling=written)
-    attribute = extended(attribute, named, location, opened=field is not stated)
+    attribute = extended(attribute, named, location, opened=field is not listed_field)
     if isinstance(axis, Labels) or not getattr(axis, "integral", False):
         _distinct_titles(attribute, location)
-    return attribute
+    return attribute if parents is None else replace(attribute, hierarchy=hierarchy(attribute, parents))
 
 
 def _kind(field: Field) -> Axis:

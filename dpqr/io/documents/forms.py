@@ -87,6 +87,25 @@ class Treatment(Form, frozen=True, kw_only=True):
     aliases: dict[str, Texts] | UnsetType = UNSET
 
 
+class ParentForm(Form, frozen=True, kw_only=True):
+    """The parents of a column's labels, and of their parents: in a file of two columns, or as a map.
+
+    levels: names of the levels, the parents of labels first.
+    """
+
+    file: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
+    map: dict[str, Any] | UnsetType = UNSET
+    levels: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=32)] | UnsetType = UNSET
+
+
+Parents = Annotated[
+    dict[str, Any],
+    Meta(
+        min_length=1, description="the parent of each label and of each parent; or {'file'} or {'map'}, and {'levels'}"
+    ),
+]
+
+
 class Field(Form, frozen=True, kw_only=True):
     """One column."""
 
@@ -101,6 +120,7 @@ class Field(Form, frozen=True, kw_only=True):
     decimal_char: Mark | UnsetType = UNSET
     group_char: Mark | UnsetType = UNSET
     bare_number: bool | UnsetType = UNSET
+    parent: Parents | UnsetType = UNSET
     dpqr: Treatment = Treatment()
     title: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET

@@ -166,8 +166,9 @@ def _require_distinct(stated: Sequence[_Stated], labels: Labels, missing: Sequen
                 again = text == each.label == other
                 faults.keep(where.fault(_twice(text, each.label, other), fix=where.replaced("") if again else None))
     faults.pass_on()
+    first: dict[str, int] = {}
     for place, label in enumerate(labels.values):
-        if label in labels.values[:place]:
+        if first.setdefault(label, place) != place:
             raise stated[place].texts[0][1].fault(f"the label {spoken(label)} stands twice; keep one of them")
 
 

@@ -22,11 +22,12 @@ from dpqr.io.documents.conjunctions import compile_conjunctions
 from dpqr.io.documents.cuts import added
 from dpqr.io.documents.decoding import Location, fitting, obvious, shaped
 from dpqr.io.documents.document_text import read_document, written_in
-from dpqr.io.documents.domain import checked_domain, draft_domain, listed
+from dpqr.io.documents.domain import checked_domain, drafted, listed
 from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
 from dpqr.io.documents.entry import Compiled, Frame, selection_weight
 from dpqr.io.documents.faults import Faults
 from dpqr.io.documents.figures import FIGURE_COMPILERS
+from dpqr.io.documents.hierarchy_entry import compile_hierarchy
 from dpqr.io.documents.kinds import asks_nothing
 from dpqr.io.documents.marginals import compile_marginal, compile_marginals
 from dpqr.io.documents.ordered_columns import compile_prefix, compile_ranges, compile_sum
@@ -37,6 +38,7 @@ from dpqr.io.documents.query_forms import (
     RESTRICTED,
     ConjunctionsEntry,
     Entry,
+    HierarchyEntry,
     MarginalsEntry,
     QueriesForm,
     RatioEntry,
@@ -55,6 +57,7 @@ _COMPILERS: dict[str, Callable[[Any, Frame], Compiled]] = {
     "ranges": compile_ranges,
     "conjunctions": compile_conjunctions,
     "sum": compile_sum,
+    "hierarchy": compile_hierarchy,
     "coefficients": compile_coefficients,
     **FIGURE_COMPILERS,
 }
@@ -128,7 +131,7 @@ def _stated_domain(
     """The domain that a queries file holds or names, and its document; a draft where that has a fault."""
     at, stated = location.key("domain"), form.get("domain")
     if isinstance(stated, dict):
-        return draft_domain(stated, at, faults, named), stated
+        return drafted(stated, at, faults, named)
     with faults.kept():
         if isinstance(stated, str) and stated:
             return _named_domain(folder / stated, at, faults, named)
@@ -204,7 +207,7 @@ def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[st
         raise location.fault(f"{' and '.join(map(repr, kinds))} are two entries; split them")
     if kinds:
         return kinds[0], value
-    unknown = next((key for key in value if key not in ("name", "weight", "by", "where", "at", "k")), "")
+    unknown = next((key for key in value if key not in ("name", "weight", "by", "where", "at", "k", "levels")), "")
     fault, meant = asks_nothing(unknown, location), obvious(unknown, KINDS)
     if meant is None:
         raise fault
@@ -215,7 +218,9 @@ def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[st
 def _titled(compiled: Compiled, entry: Entry, weight: Fraction) -> Compiled:
     """With the entry's own name and weight; several blocks have taken the name in already."""
     named: dict[str, Any] = {"weight": weight}
-    if entry.name is not UNSET and not isinstance(entry, MarginalsEntry | ConjunctionsEntry | RatioEntry):
+    if entry.name is not UNSET and not isinstance(
+        entry, MarginalsEntry | ConjunctionsEntry | RatioEntry | HierarchyEntry
+    ):
         named["name"] = entry.name
     return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
 

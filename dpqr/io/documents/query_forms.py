@@ -154,6 +154,14 @@ class TopEntry(GroupedEntry, frozen=True, kw_only=True):
     k: Annotated[int, Meta(ge=1, le=1000)] = 5
 
 
+class HierarchyEntry(Entry, frozen=True, kw_only=True):
+    """How many records there are in every node of a column's hierarchy. levels: of these alone."""
+
+    hierarchy: str
+    levels: Some | UnsetType = UNSET
+    by: Columns = ()
+
+
 class CoefficientsEntry(Entry, frozen=True, kw_only=True):
     """Any linear queries: a file of coefficients in [0, 1] for the cells of some columns."""
 
@@ -176,6 +184,7 @@ KINDS: dict[str, type[Entry]] = {
     "ratio": RatioEntry,
     "proportion": ProportionEntry,
     "top": TopEntry,
+    "hierarchy": HierarchyEntry,
     "coefficients": CoefficientsEntry,
 }
 FIGURES = ("mean", "median", "quantiles", "variance", "ratio", "proportion", "top")

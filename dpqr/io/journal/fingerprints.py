@@ -31,6 +31,7 @@ from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
+from dpqr.workload.nested_tree import NestedTree
 from dpqr.workload.p_identity import PIdentity
 from dpqr.workload.partition import Merged
 from dpqr.workload.ranges import Ranges
@@ -218,6 +219,12 @@ def _(matrix: Ranges) -> dict[str, Any]:
 @_matrix.register
 def _(matrix: Tree) -> dict[str, Any]:
     return {"tree": matrix.size, "widths": list(matrix.widths), "weights": list(matrix.weights)}
+
+
+@_matrix.register
+def _(matrix: NestedTree) -> dict[str, Any]:
+    parents = [_array(each) for each in matrix.nesting.parents]
+    return {"nested": matrix.cells, "parents": parents, "weights": list(matrix.weights)}
 
 
 @_matrix.register

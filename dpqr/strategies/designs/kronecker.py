@@ -12,9 +12,11 @@ import numpy as np
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.strategies.designs.gram import AxisQueries, importance
 from dpqr.strategies.designs.hierarchy import hierarchy
+from dpqr.strategies.designs.levels import levels_tree, nested_levels
 from dpqr.strategies.designs.p_identity import TUNING, p_identity
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.partition import Merged, groups_of
 from dpqr.workload.ranges import everything
 from dpqr.workload.recovery import query_variances, recoverable, strategy_block
 from dpqr.workload.sensitivity import Norm
@@ -25,10 +27,17 @@ BITS = 21
 SWEEPS = 3
 """Passes over the attributes; none raises the expected error."""
 
-IDENTITY, HIERARCHY, P_IDENTITY = "identity", "hierarchy", "p-identity"
-KINDS = (IDENTITY, HIERARCHY, P_IDENTITY)
+IDENTITY, LEVELS, HIERARCHY, P_IDENTITY = "identity", "levels", "hierarchy", "p-identity"
+KINDS = (IDENTITY, LEVELS, HIERARCHY, P_IDENTITY)
 
-_MAKERS: dict[str, Callable[[AxisQueries, Norm, int], IntMatrix]] = {HIERARCHY: hierarchy, P_IDENTITY: p_identity}
+_MAKERS: dict[str, Callable[[AxisQueries, Norm, int], IntMatrix]] = {
+    LEVELS: levels_tree,
+    HIERARCHY: hierarchy,
+    P_IDENTITY: p_identity,
+}
+
+MOST_SEARCHED = 2**13
+"""Cells of a column with levels for which a tree of its own, or sums, are tried as well; other queries ask for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,7 +57,7 @@ class Design:
 
 @lru_cache(maxsize=64)
 def designs(name: str, axes: Axes, sizes: tuple[int, ...], blocks: tuple[QueryBlock, ...], norm: Norm) -> list[Design]:
-    """Candidate strategies: identity, the best of identity and hierarchies, and the best of all kinds.
+    """Candidate strategies: identity, the best with declared levels, with hierarchies, and of all kinds.
 
     Cached by the identity of the blocks: a plan compares every combination that the budget allows.
 
@@ -65,7 +74,8 @@ def designs(name: str, axes: Axes, sizes: tuple[int, ...], blocks: tuple[QueryBl
     [('identity',), ('hierarchy',), ('p-identity',)]
     """
     found: dict[tuple[str, ...], Design] = {}
-    for kinds in ((IDENTITY,), (IDENTITY, HIERARCHY), KINDS):
+    merged = any(isinstance(factor.matrix, Merged) for block in blocks for factor in block.factors)
+    for kinds in (KINDS[:1], *([KINDS[:2]] if merged else []), KINDS[:3], KINDS):
         design = _descended(name, axes, sizes, blocks, norm, kinds)
         found.setdefault(design.kinds, design)
     return list(found.values())
@@ -98,9 +108,19 @@ def _descended(
 def _best(queries: AxisQueries, norm: Norm, kinds: Sequence[str], precision: int) -> tuple[str, IntMatrix]:
     """The kind of least error at noise in proportion to its columns' norm; identity where only cells are asked for."""
     options: list[tuple[str, IntMatrix]] = [(IDENTITY, Identity(queries.size))]
-    if queries.size > 1 and not queries.plain:
-        options += [(kind, _MAKERS[kind](queries, norm, precision)) for kind in kinds if kind in _MAKERS]
+    options += [(kind, _MAKERS[kind](queries, norm, precision)) for kind in _suited(queries) if kind in kinds]
     return min(options, key=lambda option: _scaled_error(option[1], queries, norm))
+
+
+def _suited(queries: AxisQueries) -> tuple[str, ...]:
+    """The kinds beside the identity that may have less error: none where only cells are asked for, the declared levels
+    where nothing else is."""
+    if queries.size == 1 or queries.plain:
+        return ()
+    if not nested_levels(matrix for matrix, _ in queries.terms):
+        return HIERARCHY, P_IDENTITY
+    alone = all(groups_of(matrix) is not None for matrix, _ in queries.terms)
+    return (LEVELS,) if alone or queries.size > MOST_SEARCHED else (LEVELS, HIERARCHY, P_IDENTITY)
 
 
 def _scaled_error(matrix: IntMatrix, queries: AxisQueries, norm: Norm) -> float:

@@ -11,7 +11,9 @@ from dpqr.strategies.known import SCHEDULES
 from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.ways import direct_error
-from dpqr.workload.matrix import Dense, Identity
+from dpqr.strategies.schedules.strategy import TUNING as STRATEGY
+from dpqr.workload.matrix import Dense, Identity, Sparse
+from dpqr.workload.partition import Merged
 from dpqr.workload.workload import Workload, by_home
 
 
@@ -46,10 +48,12 @@ class Chosen:
 class Auto:
     """A function of workload and budget alone, so the choice is public and costs nothing.
 
-    Marginals, and nothing else, have a schedule of their own. Prefixes, ranges and trees on one or two columns, and
-    nothing else, are answered from a measured strategy over cells or buckets of them. Marginals of the asked columns
-    answer other queries too: they take the place of rounds, of blocks or of single queries, and of strategies for pairs
-    that share columns, which would pay for these several times (`keeps`). Rounds are left where marginals have no plan.
+    Marginals, and nothing else, have a schedule of their own. Levels of hierarchies, and marginals that share no column
+    with them, are answered from one strategy, so that the levels add up. Prefixes, ranges and trees on one or two
+    columns, and nothing else, are answered from a measured strategy over cells or buckets of them. Marginals of the
+    asked columns answer other queries too: they take the place of rounds, of blocks or of single queries, and of
+    strategies for pairs that share columns, which would pay for these several times (`keeps`). Rounds are left where
+    marginals have no plan.
 
     >>> from dpqr.workload.block import Factor, QueryBlock
     >>> Auto().choose(Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))).reason
@@ -68,6 +72,8 @@ class Auto:
     def choose(self, workload: Workload) -> Chosen:
         if all(block.is_marginal for block in workload.blocks):
             return Chosen("marginals", "--schedule auto: marginals, for the workload asks for nothing else")
+        if _of_levels(workload) and not _overlapping(workload):
+            return Chosen("strategy", "--schedule auto: strategy, for the workload asks for the levels of hierarchies")
         if _ordered(workload):
             reason = "--schedule auto: ordered, for every query is over one or two ordered columns"
             return Chosen("ordered", reason, rivalled=_overlapping(workload))
@@ -86,12 +92,23 @@ class Auto:
         return direct_error(chosen, fitted=chosen.schedule.name == "rounds") <= marginals.expected
 
 
+def _of_levels(workload: Workload) -> bool:
+    """Whether declared levels are asked for, and beside them cells, prefixes and ranges alone; each block joins few
+    enough cells for one strategy."""
+    factors = [factor for block in workload.blocks for factor in block.factors]
+    return (
+        any(isinstance(factor.matrix, Merged) for factor in factors)
+        and all(len(factor.axes) == 1 and not isinstance(factor.matrix, Dense | Sparse) for factor in factors)
+        and all(block.cells <= STRATEGY.group_cells for block in workload.blocks)
+    )
+
+
 def _ordered(workload: Workload) -> bool:
     """Whether every block has a factor of prefixes, ranges or a tree, each on one column, and joins few of them."""
     return all(
         len(block.axes) <= TUNING.most_joined
         and all(len(factor.axes) == 1 for factor in block.factors)
-        and any(not isinstance(factor.matrix, Dense | Identity) for factor in block.factors)
+        and any(not isinstance(factor.matrix, Dense | Identity | Merged) for factor in block.factors)
         for block in workload.blocks
     )
 

@@ -171,10 +171,10 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "workload/tree.py",
+        "workload/weighted_levels.py",
         (
-            "after = [np.full(self.size, float(self.weights[-1]) ** -2)]",
-            "after = [np.full(self.size, float(self.weights[-1]) ** -1)]",
+            "after = [np.full(self.cells, float(self.weights[-1]) ** -2)]",
+            "after = [np.full(self.cells, float(self.weights[-1]) ** -1)]",
             "an inverse forgets a square",
         ),
         (
@@ -197,6 +197,27 @@ FAULTS = (
             "total = total - square * (inside * inside).sum(axis=0)",
             "a variance is too small",
         ),
+    ),
+    *planted_in(
+        "workload/nested_tree.py",
+        (
+            "found.append(square * shrunk + above * shrunk**2)",
+            "found.append(square * shrunk + above * shrunk)",
+            "what the groups above take off does not shrink with the square",
+        ),
+        (
+            "return np.asarray(sums - self._corrections[level - 1][parent] * sums**2)",
+            "return np.asarray(sums - self._corrections[level - 1][parent] * sums)",
+            "a variance of several groups is too small",
+        ),
+        (
+            "if not np.array_equal(row[places], groups):",
+            "if len(row) < rows:",
+            "a level counts as nested wherever it has fewer groups",
+        ),
+    ),
+    *planted_in(
+        "workload/tree.py",
         (
             "narrow, wide = self.widths[level + 1], self.widths[level]",
             "narrow, wide = self.widths[level + 1], self.widths[level + 1]",

@@ -9,7 +9,8 @@ from dpqr.app.planning import plan_release
 from dpqr.app.requests import PlanRequest
 from dpqr.strategies.schedules.auto import Auto
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.matrix import Dense, Identity, Prefix
+from dpqr.workload.partition import Merged
 from dpqr.workload.workload import Workload
 
 
@@ -25,9 +26,18 @@ MARGINAL = block(Factor.identity(0, 2), Factor.identity(1, 3))
 PREDICATE = block(Factor(axes=(5,), sizes=(3,), matrix=Dense(np.array([[1, 0, 1]]))))
 
 
+LEVEL = Factor(axes=(2,), sizes=(4,), matrix=Merged(Identity(2), np.array([0, 1, 1, 0])))
+
+
 @pytest.mark.parametrize(
     ("blocks", "name"),
     [
+        ((block(LEVEL, Factor.identity(0, 2)), block(Factor.identity(0, 2), Factor.identity(2, 4))), "strategy"),
+        ((block(LEVEL), MARGINAL), "strategy"),
+        ((block(LEVEL, Factor.identity(0, 2)), MARGINAL), "rounds"),
+        ((block(LEVEL), block(prefix(1))), "strategy"),
+        ((block(LEVEL), PREDICATE), "rounds"),
+        ((block(LEVEL, Factor.identity(0, 2**21)),), "rounds"),
         ((block(prefix(0)),), "ordered"),
         ((block(prefix(0), prefix(1)), block(prefix(2))), "ordered"),
         ((block(prefix(0), prefix(1), prefix(2)),), "rounds"),

@@ -1,0 +1,145 @@
+"""Levels: the tree over the levels that a workload asks of one column, with the weights of least expected error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.fitting.descent import Descent
+from dpqr.strategies.designs.gram import AxisQueries
+from dpqr.workload.matrix import IntMatrix
+from dpqr.workload.nested_tree import NestedTree, Nesting
+from dpqr.workload.partition import Merged, groups_of
+from dpqr.workload.sensitivity import Norm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Limits of precision and of time. Figures: `python tests/benchmarks/hierarchies.py`."""
+
+    steps: int = 60  # descent steps, at most
+    tolerance: float = 1e-3  # of the logarithm's gradient: below what integer weights resolve
+    step: float = 1e-4  # in the logarithm of a weight, between the two values that give a derivative
+    scale: float = 1e9  # of the largest weight during the search, in whole numbers
+    smallest: float = 1e-6  # summed weight of a level that nobody asks for, where it begins
+
+
+TUNING = Tuning()
+
+
+def nested_levels(matrices: Iterable[IntMatrix]) -> tuple[IntArray, ...]:
+    """The levels among `matrices` that have fewer groups than cells, coarsest first, each one once.
+
+    Returns:
+        The group of every cell on each level, numbered from 0 without gaps; empty if the levels are not nested.
+    """
+    found: list[IntArray] = []
+    for matrix in matrices:
+        if isinstance(matrix, Merged) and (groups := groups_of(matrix)) is not None:
+            own = _numbered(groups)
+            if int(own.max()) + 1 < len(own) and not any(np.array_equal(own, other) for other in found):
+                found.append(own)
+    found.sort(key=lambda groups: int(groups.max()))
+    nested = all(_refines(below, above) for above, below in pairwise(found))
+    return tuple(found) if nested else ()
+
+
+def _numbered(groups: IntArray) -> IntArray:
+    """The same groups, numbered from 0 in the order of their first cells."""
+    _, first, numbers = np.unique(groups, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[numbers])
+
+
+def _refines(below: IntArray, above: IntArray) -> bool:
+    parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
+    parent[below] = above
+    return np.array_equal(parent[below], above)
+
+
+def levels_tree(queries: AxisQueries, norm: Norm, precision: int) -> NestedTree:
+    """The tree of the asked levels and the cells, its weights rounded to integers whose sum is about `precision`.
+
+    The expected squared error is (sum w)^2 sum over q of q T(w)^-1 q^T (for squared L2: sum w^2 in front), T = A^T A.
+    It follows from the sizes of the groups alone, and each value takes one pass up the tree and one down. Levels whose
+    weight rounds to 0 are not measured; the cells always are.
+
+    References:
+        Hay, Rastogi, Miklau and Suciu 2010 (consistent trees); Li, Miklau, Hay, McGregor and Rastogi 2015 (weights).
+
+    >>> from dpqr.workload.matrix import Identity
+    >>> levels = Merged(Identity(2), np.arange(200) // 100), Identity(200)
+    >>> queries = AxisQueries(size=200, terms=tuple((one, np.ones(one.rows)) for one in levels))
+    >>> levels_tree(queries, Norm.L1, 16).weights
+    (1, 7)
+    """
+    levels = nested_levels(matrix for matrix, _ in queries.terms)
+    shares = _best_shares(Nesting.of_levels(levels, queries.size), queries, norm)
+    weights = np.rint(shares * precision).astype(int)
+    weights[-1] = max(weights[-1], 1)
+    kept = [place for place, weight in enumerate(weights) if weight > 0]
+    divisor = int(np.gcd.reduce(weights[kept]))
+    measured = [levels[place] for place in kept[:-1]]
+    return NestedTree(Nesting.of_levels(measured, queries.size), tuple(int(w) // divisor for w in weights[kept]))
+
+
+def _best_shares(nesting: Nesting, queries: AxisQueries, norm: Norm) -> FloatArray:
+    """Level weights with sum 1: a descent in their logarithms, from the best ones if no level helped another.
+
+    Alone, a level has the error e / w^2, e the sum of its rows' weights, which is least at w in proportion to e^(1/3)
+    (squared L2: e^(1/4)).
+    """
+    asked = _by_level(nesting, queries)
+    totals = np.array([max(float(np.sum(rows)), TUNING.smallest) for rows in asked.levels])
+    start = np.log(totals / totals.max()) * (1 / 3 if norm is Norm.L1 else 1 / 4)
+
+    def objective(logs: FloatArray) -> tuple[float, FloatArray]:
+        value = _log_error(logs, nesting, asked, norm)
+        moved = logs + TUNING.step * np.eye(len(logs))
+        return value, np.array([_log_error(each, nesting, asked, norm) - value for each in moved]) / TUNING.step
+
+    best = np.exp(Descent(tolerance=TUNING.tolerance, steps=TUNING.steps).run(objective, start))
+    shares: FloatArray = best / best.sum()
+    return shares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Asked:
+    """levels: the weight of every group's squared error, level by level. others: the terms that are no levels."""
+
+    levels: tuple[FloatArray, ...]
+    others: tuple[tuple[IntMatrix, FloatArray], ...]
+
+
+def _by_level(nesting: Nesting, queries: AxisQueries) -> _Asked:
+    levels, others = [np.zeros(count) for count in nesting.counts], []
+    for matrix, weights in queries.terms:
+        groups = groups_of(matrix)
+        place = None if groups is None else _place(nesting, groups)
+        if groups is None or place is None:
+            others.append((matrix, weights))
+        else:
+            found = np.zeros(nesting.counts[place])
+            found[nesting.groups[place]] = weights[groups]
+            levels[place] += found
+    return _Asked(levels=tuple(levels), others=tuple(others))
+
+
+def _place(nesting: Nesting, groups: IntArray) -> int | None:
+    """The level with these groups, whatever their numbers."""
+    own = _numbered(groups)
+    return next((at for at, level in enumerate(nesting.groups) if np.array_equal(level, own)), None)
+
+
+def _log_error(logs: FloatArray, nesting: Nesting, asked: _Asked, norm: Norm) -> float:
+    """Logarithm of the expected squared error."""
+    weights = np.maximum(np.rint(np.exp(logs - logs.max()) * TUNING.scale), 1.0)
+    tree = NestedTree(nesting, tuple(int(weight) for weight in weights))
+    column = float(weights.sum()) ** 2 if norm is Norm.L1 else float(weights @ weights)
+    error = sum(float(rows @ tree.level_variances(level)) for level, rows in enumerate(asked.levels))
+    error += sum(float(rows @ tree.variances(matrix)) for matrix, rows in asked.others)
+    return math.log(column) + math.log(error)

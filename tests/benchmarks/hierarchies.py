@@ -1,0 +1,109 @@
+"""Counts at every level of a hierarchy, crossed with sex: a whole command-line release against its true counts.
+
+python tests/benchmarks/hierarchies.py [even uneven deep] [--leaves 100000] [--rows 1000000] [--eps 1] [--seed 1]
+
+even: three levels above the leaves, all of about the same branching, one node at the top. uneven: the same numbers of
+nodes, leaves and nodes to parents at random. deep: every node of eleven levels above has two or three children. Leaves'
+shares of the records are lognormal. error: mean absolute error of a level's answers, in records. independent: of every
+level measured by itself at an equal share of the budget, in closed form. whole: of the whole counts that add up.
+Last line: CPU seconds and peak memory of the run, files among them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from scale import timed
+
+from dpqr.construction.tree_rounding import whole_nodes
+from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.workload.nested_tree import Nesting
+
+DEPTHS = {"even": 3, "uneven": 3, "deep": 11}
+
+
+def tree(case: str, leaves: int, random: np.random.Generator) -> Nesting:
+    """From one node at the top down to the leaves."""
+    depth = DEPTHS[case]
+    counts = [round(leaves ** (level / depth)) for level in range(depth + 1)]
+    parents = []
+    for above, below in pairwise(counts):
+        if case == "uneven":
+            parents.append(np.concatenate([np.arange(above), random.integers(0, above, below - above)]))
+        else:
+            parents.append(np.arange(below) * above // below)
+    return Nesting(leaves, tuple(parents))
+
+
+def written(folder: Path, nesting: Nesting, rows: int, random: np.random.Generator) -> list[np.ndarray]:
+    """The three documents and the table; the true counts of every level, shape (nodes, 2)."""
+    names = [[f"n{level}.{node}" for node in range(count)] for level, count in enumerate(nesting.counts)]
+    children = [name for level in names[1:] for name in level]
+    above = [names[level][node] for level, parents in enumerate(nesting.parents) for node in parents.tolist()]
+    pq.write_table(pa.table({"child": children, "parent": above}), folder / "codes.parquet")
+    place = {"name": "place", "type": "string", "parent": {"file": "codes.parquet"}}
+    sexes = {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}
+    (folder / "d.json").write_text(json.dumps({"fields": [place, sexes]}))
+    (folder / "q.json").write_text(json.dumps({"domain": "d.json", "queries": [{"hierarchy": "place", "by": ["sex"]}]}))
+    shares = random.lognormal(0, 1.5, nesting.size)
+    places, sex = random.choice(nesting.size, rows, p=shares / shares.sum()), random.integers(0, 2, rows)
+    columns = (pa.DictionaryArray.from_arrays(places, names[-1]), pa.DictionaryArray.from_arrays(sex, ["f", "m"]))
+    pq.write_table(pa.table(columns, names=["place", "sex"]), folder / "t.parquet")
+    return [
+        np.stack([np.bincount(groups[places][sex == code], minlength=count) for code in (0, 1)], axis=1)
+        for groups, count in zip(nesting.groups, nesting.counts, strict=True)
+    ]
+
+
+def run(case: str, given: argparse.Namespace) -> None:
+    random = np.random.default_rng(given.seed)
+    nesting = tree(case, given.leaves, random)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        truth = written(folder, nesting, given.rows, random)
+        command = ["release", str(folder / "t.parquet"), "--queries", str(folder / "q.json"), "--eps", given.eps]
+        _, cpu, peak = timed([*command, "--out", str(folder / "out"), "--format", "parquet"])
+        estimates = pq.read_table(folder / "out" / "answers.parquet")["estimate"].to_numpy()
+    tables = np.split(estimates, np.cumsum([2 * count for count in nesting.counts])[:-1])
+    measured = [table.reshape(2, -1).T for table in tables]
+    report(case, truth, measured, whole_nodes(nesting, measured), Fraction(given.eps))
+    print(f"{case}: {cpu:.1f} CPU seconds, {peak:.0f} MB\n", flush=True)
+
+
+def report(case: str, truth: list, measured: list, whole: list, epsilon: Fraction) -> None:
+    apart = DiscreteLaplace(len(truth) / epsilon).mean_size
+    print(f"{'case':<7} {'nodes':>7} {'error':>8} {'independent':>12} {'ratio':>6} {'whole':>8} {'ratio':>6}")
+    errors = []
+    for exact, answers, rounded in zip(truth, measured, whole, strict=True):
+        errors.append([float(np.abs(each - exact).mean()) for each in (answers, rounded)])
+        line(case, f"{len(exact):,}", *errors[-1], apart)
+    line(case, "answers", *np.average(errors, axis=0, weights=[len(table) for table in truth]), apart)
+
+
+def line(case: str, nodes: str, error: float, whole: float, apart: float) -> None:
+    figures = f"{error:>8.3f} {apart:>12.3f} {error / apart:>6.2f} {whole:>8.3f} {whole / apart:>6.2f}"
+    print(f"{case:<7} {nodes:>7} {figures}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", default=list(DEPTHS), metavar="case")
+    parser.add_argument("--leaves", type=int, default=100_000)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--eps", default="1")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    for case in given.cases:
+        run(case, given)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Weights of declared levels: none alone can be bettered, and what is measured follows from what is asked."""
+
+import numpy as np
+import pytest
+
+from dpqr.strategies.designs.gram import AxisQueries
+from dpqr.strategies.designs.kronecker import designs
+from dpqr.strategies.designs.levels import levels_tree, nested_levels
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity, Prefix
+from dpqr.workload.nested_tree import NestedTree
+from dpqr.workload.partition import Merged
+from dpqr.workload.ranges import everything
+from dpqr.workload.sensitivity import Norm
+
+CELLS = 400
+REGION = np.random.default_rng(0).permutation(np.arange(CELLS) % 20)
+COUNTRY = (np.arange(20) % 3)[REGION]
+
+
+def level(groups) -> Merged:
+    return Merged(Identity(int(groups.max()) + 1), groups)
+
+
+def asked(*matrices, weights=None) -> AxisQueries:
+    given = weights or [1.0] * len(matrices)
+    terms = tuple((one, np.full(one.rows, weight)) for one, weight in zip(matrices, given, strict=True))
+    return AxisQueries(size=matrices[0].cells, terms=terms)
+
+
+def scaled_error(tree, queries: AxisQueries, norm: Norm) -> float:
+    error = sum(float(weights @ tree.variances(term)) for term, weights in queries.terms)
+    column = tree.column_norm(norm.value)
+    return error * (column**2 if norm is Norm.L1 else column)
+
+
+QUERIES = {
+    "all levels": asked(level(COUNTRY), level(REGION), Identity(CELLS)),
+    "weighted": asked(level(COUNTRY), level(REGION), Identity(CELLS), weights=[100.0, 1.0, 0.1]),
+    "no cells": asked(level(COUNTRY), level(REGION)),
+    "other rows": asked(level(COUNTRY), Identity(CELLS), everything(CELLS), Prefix(CELLS)),
+}
+
+
+@pytest.mark.parametrize("norm", [Norm.L1, Norm.L2_SQUARED])
+@pytest.mark.parametrize("name", QUERIES)
+def test_no_weight_alone_can_be_bettered(name, norm) -> None:
+    queries = QUERIES[name]
+    best = levels_tree(queries, norm, 4096)
+    error = scaled_error(best, queries, norm)
+    for place in range(len(best.weights)):
+        for factor in (0.8, 1.25):
+            weights = [1000 * weight for weight in best.weights]
+            weights[place] = int(weights[place] * factor)
+            assert scaled_error(NestedTree(best.nesting, tuple(weights)), queries, norm) > 0.998 * error
+
+
+def test_a_level_that_counts_more_gets_more() -> None:
+    plain, weighted = (levels_tree(QUERIES[name], Norm.L1, 1024) for name in ("all levels", "weighted"))
+    assert plain.counts == (20, CELLS)  # the sums of regions are as good as a measured country
+    assert weighted.counts == (3, 20, CELLS)
+    assert weighted.weights[0] > 0.4 * sum(weighted.weights)
+
+
+def test_levels_once_each_the_coarsest_first() -> None:
+    renamed = Merged(Identity(30), 29 - REGION)  # the same groups, and ten without a cell
+    found = nested_levels([Identity(CELLS), level(REGION), level(COUNTRY), renamed])
+    assert [int(groups.max()) + 1 for groups in found[:1]] == [3]
+    assert len({tuple(np.unique(groups, return_index=True)[1]) for groups in found}) == 2
+
+
+def test_levels_that_are_not_nested_make_no_tree() -> None:
+    assert nested_levels([level(np.arange(6) % 2), level(np.arange(6) // 2)]) == ()
+
+
+def test_the_levels_of_one_column_and_the_cells_of_another() -> None:
+    other = Factor.identity(1, 2)
+    factors = [Factor(axes=(0,), sizes=(CELLS,), matrix=matrix) for matrix, _ in QUERIES["all levels"].terms]
+    blocks = tuple(QueryBlock(name=str(at), factors=(other, each)) for at, each in enumerate(factors))
+    found = designs("s", (0, 1), (CELLS, 2), blocks, Norm.L1)
+    assert [design.kinds for design in found] == [("identity", "identity"), ("levels", "identity")]
+    assert isinstance(found[1].strategy.factors[0].matrix, NestedTree)
