@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dpqr.api.pages import write_report
     from dpqr.api.plan import Plan, plan
     from dpqr.api.predict import PredictionPlan, Predictions, predict
+    from dpqr.api.predict_sessions import PredictionSession, open_predictions
     from dpqr.api.queries import Queries, queries
     from dpqr.api.release import Release, read_release, release
     from dpqr.api.shown import Receipt
@@ -65,6 +66,7 @@ __all__ = [
     "Page",
     "Plan",
     "PredictionPlan",
+    "PredictionSession",
     "Predictions",
     "Queries",
     "Receipt",
@@ -82,6 +84,7 @@ __all__ = [
     "guide",
     "init",
     "list_strategies",
+    "open_predictions",
     "open_session",
     "plan",
     "predict",
@@ -106,6 +109,7 @@ _PLACES = {
     "Page": "dpqr.api.build",
     "Plan": "dpqr.api.plan",
     "PredictionPlan": "dpqr.api.predict",
+    "PredictionSession": "dpqr.api.predict_sessions",
     "Predictions": "dpqr.api.predict",
     "Queries": "dpqr.api.queries",
     "Receipt": "dpqr.api.shown",
@@ -121,6 +125,7 @@ _PLACES = {
     "guide": "dpqr.api.build",
     "init": "dpqr.api.documents",
     "list_strategies": "dpqr.api.build",
+    "open_predictions": "dpqr.api.predict_sessions",
     "open_session": "dpqr.api.interactive",
     "plan": "dpqr.api.plan",
     "predict": "dpqr.api.predict",

@@ -130,6 +130,7 @@ def stated(kind: str, budget: dict[str, str], read: Reading) -> dict[str, Any]:
         "paths": [os.path.abspath(path) for path in source.paths],
         "delimiter": source.delimiter,
         "encoding": source.encoding,
+        "count_column": source.count_column,
     }
     return {
         "dpqr": FORMAT,
