@@ -20,6 +20,7 @@ from dpqr.errors import UsageFault
 from dpqr.io.documents.domain import domain_text, read_domain
 from dpqr.io.ledger.entry_codec import canonical
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
+from dpqr.io.outputs.plan_document import sealed
 from dpqr.io.outputs.prediction_document import model_document, prediction_document, prediction_plan_document
 from dpqr.io.outputs.prediction_files import (
     predictions_table,
@@ -151,9 +152,7 @@ def released_table(release: PredictionRelease) -> Tidy:
 def write_session(released: PredictionRelease, points: Tidy, out: str) -> None:
     """The points of a session with their predictions, and the record beside them. Raises: AlreadyThere, UsageFault."""
     table = released_table(released)
-    files = _reserved(out, function=False)
-    write_predictions(files[0], Tidy(table.rows, {**points.columns, **table.columns}))
-    write_document(files[1], prediction_document(released, prediction_receipt(released)))
+    _write_with_record(released, _reserved(out, function=False), Tidy(table.rows, {**points.columns, **table.columns}))
 
 
 def wanted_run(request: PredictionRequest) -> tuple[PlannerInput, AnyArray | None]:
@@ -249,7 +248,14 @@ def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: s
     if not files:
         return
     if isinstance(released.plan.form, FunctionForm):
-        write_document(files[0], model_document(released, domain, prediction_receipt(released)))
+        write_document(files[0], sealed(model_document(released, domain, prediction_receipt(released))))
         return
-    write_predictions(files[0], released_table(released))
-    write_document(files[1], prediction_document(released, prediction_receipt(released)))
+    _write_with_record(released, files, released_table(released))
+
+
+def _write_with_record(released: PredictionRelease, files: tuple[SingleFile, ...], table: Tidy) -> None:
+    """The predictions, and then the record, which holds their hash."""
+    write_predictions(files[0], table)
+    document = prediction_document(released, prediction_receipt(released))
+    hashes = {files[0].path.name: hashlib.sha256(files[0].path.read_bytes()).hexdigest()}
+    write_document(files[1], sealed(document | {"hashes": hashes}))

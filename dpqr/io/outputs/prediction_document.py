@@ -101,9 +101,17 @@ def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str,
         "lambda": _exact(release.penalty),
         "sensitivity": _exact(release.bound),
         "noise_deviation": deviation(release.plan, release.records),
+        **({} if release.charged is None else {"draws": _draws(release)}),
         "receipt": [list(line) for line in receipt],
         "plan": prediction_plan_document(release.plan),
     }
+
+
+def _draws(release: PredictionRelease) -> dict[str, Any]:
+    """What a session has drawn, and what its predictions are made of it by: labels, or bounds of the target."""
+    target = release.plan.problem.target
+    meaning = {"bounds": list(target.bounds)} if target.numeric else {"labels": list(target.attribute.titles())}
+    return {"numbers": release.numbers.tolist(), "step": release.step, **meaning}
 
 
 def model_document(release: PredictionRelease, domain: str, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
