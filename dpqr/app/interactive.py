@@ -15,7 +15,8 @@ from dpqr.app.requests import LedgerRequest, OutputRequest
 from dpqr.app.session import Turn, begun, closing, stated, turn
 from dpqr.construction.online import BETA, Answer, Terms
 from dpqr.construction.release import Release
-from dpqr.io.outputs.atomic import reserve
+from dpqr.errors import AlreadyThere
+from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
@@ -132,10 +133,15 @@ def close(name: str, payer: LedgerRequest, output: OutputRequest) -> Release | N
             return None
         finished = closed_release(held, stated_session(held))
         if finished is not None and output.directory is not None:
-            target = reserve(output.directory, force=output.if_exists == "replace")
-            if target is not None:
-                write_release(finished, target, answers=output.format, receipt=receipt(finished))
+            write_release(finished, _target(output.directory), answers=output.format, receipt=receipt(finished))
         return finished
+
+
+def _target(directory: str) -> ReleaseDirectory:
+    try:
+        return reserve(directory)
+    except AlreadyThere:
+        raise AlreadyThere(f"--out {directory}: exists; choose another directory") from None
 
 
 def _bill(request: OpenRequest, made: Opening) -> Bill:

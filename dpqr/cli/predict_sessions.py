@@ -127,6 +127,7 @@ def status_command(name: str, *, ledger: str | None, anchor: str | None, as_json
 def close_command(name: str, *, out: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
     """End the session NAME: what was not drawn goes back to the budget."""
     from dpqr.api.predict_sessions import PredictionSession
+    from dpqr.report.wording import plain
 
     require_output()
     finished = PredictionSession(name=name, ledger=ledger, anchor=anchor).close(out)
@@ -138,7 +139,7 @@ def close_command(name: str, *, out: str | None, ledger: str | None, anchor: str
     else:
         product(str(finished.receipt).rstrip("\n"))
     if out is not None:
-        say(f"predictions written to {out}, and their record beside them")
+        say(f"predictions written to {plain(out)}, and their record beside them")
 
 
 def _show(found: PredictionStatus, *, as_json: bool) -> None:
