@@ -34,7 +34,9 @@ def trial(tmp_path, monkeypatch):
     return make
 
 
-@pytest.mark.parametrize("attempt", [pytest.param(each, id=each.name) for each in ATTEMPTS])
+@pytest.mark.parametrize(
+    "attempt", [pytest.param(each, id=each.name, marks=[pytest.mark.slow] * each.slow) for each in ATTEMPTS]
+)
 def test_nothing_is_learnt_for_free(trial, attempt):
     made = trial(attempt)
     assert made.leak is None
