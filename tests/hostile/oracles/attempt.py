@@ -53,7 +53,7 @@ class Attempt:
     monkeypatch, that make a small table do for a large one.
     codes: how the commands end on the first table; one for all. unopened: where there is no table, they must end alike.
     bit: words that announce the one bit by which runs may differ, in plan and receipt; none for a guard that the
-    program itself has fixed. None: nothing may differ. slow: the plain run leaves it out.
+    program itself has fixed. None: nothing may differ.
     """
 
     name: str
@@ -66,7 +66,6 @@ class Attempt:
     codes: tuple[int, ...] = (0,)
     unopened: bool = False
     bit: str | None = None
-    slow: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -179,7 +179,6 @@ OUTPUTS: list[Attempt] = [
         ("interactive", "close", *NAMED, *OUT),
         files=ASKED_ALONE,
         changes=REPEATABLE,
-        slow=True,
     ),
     attempt(
         "session-of-another-table",
@@ -193,7 +192,6 @@ OUTPUTS: list[Attempt] = [
         codes=(0, 5, 2),
         files=ASKED_ALONE,
         changes=REPEATABLE,
-        slow=True,
     ),
     *(
         attempt(
@@ -203,7 +201,6 @@ OUTPUTS: list[Attempt] = [
             (*PREDICTED, "--predictions", "5", *options),
             *POINTS_ASKED,
             ("predict", "close", *NAMED, "--out", "p.csv"),
-            slow=True,
         )
         for name, options in {"of-n": (), "votes": LEARNERS["aggregate"]}.items()
     ),
@@ -217,7 +214,6 @@ OUTPUTS: list[Attempt] = [
         ("predict", "close", *NAMED),
         forgotten,
         codes=(0, 5, 2),
-        slow=True,
     ),
     attempt("domain", "a value", (usual(), usual(ROWS, '"F,1'), usual(0)), ("domain", "DATA"), budget=None),
     attempt("domain-of-parquet", "a value", (*SIZES, packed(age=[2**40] * ROWS)), ("domain", "DATA"), budget=None),
