@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.api.checks import Path
 from dpqr.api.interactive_requests import session_payer
-from dpqr.api.options import ledger_paths, table_source
+from dpqr.api.options import table_source
+from dpqr.api.payer import ledger_paths
 from dpqr.api.predict import PredictionPlan, Predictions
 from dpqr.api.predict_options import PredictionRun, points_source, prediction_request
 from dpqr.api.requests import Unwatched
