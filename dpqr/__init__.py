@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dpqr.api.pages import write_report
     from dpqr.api.plan import Plan, plan
     from dpqr.api.predict import PredictionPlan, Predictions, predict
+    from dpqr.api.predict_sessions import PredictionSession, open_predictions
     from dpqr.api.queries import Queries, Sql, queries, sql
     from dpqr.api.release import Release, read_release, release
     from dpqr.api.shown import Receipt
@@ -68,6 +69,7 @@ __all__ = [
     "Page",
     "Plan",
     "PredictionPlan",
+    "PredictionSession",
     "Predictions",
     "Queries",
     "Receipt",
@@ -88,6 +90,7 @@ __all__ = [
     "guide",
     "init",
     "list_strategies",
+    "open_predictions",
     "open_session",
     "plan",
     "predict",
@@ -114,6 +117,7 @@ _PLACES = {
     "Page": "dpqr.api.build",
     "Plan": "dpqr.api.plan",
     "PredictionPlan": "dpqr.api.predict",
+    "PredictionSession": "dpqr.api.predict_sessions",
     "Predictions": "dpqr.api.predict",
     "Queries": "dpqr.api.queries",
     "Receipt": "dpqr.api.shown",
@@ -132,6 +136,7 @@ _PLACES = {
     "guide": "dpqr.api.build",
     "init": "dpqr.api.documents",
     "list_strategies": "dpqr.api.build",
+    "open_predictions": "dpqr.api.predict_sessions",
     "open_session": "dpqr.api.interactive",
     "plan": "dpqr.api.plan",
     "predict": "dpqr.api.predict",

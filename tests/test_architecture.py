@@ -27,6 +27,7 @@ UNMIRRORED = {
         "app/predict.py",
         "app/predict_draws.py",
         "app/predict_planning.py",
+        "app/predict_turn.py",
         "app/report.py",
         "app/requests.py",
         "app/roles.py",

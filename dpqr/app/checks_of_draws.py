@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 
 from dpqr import __version__
@@ -11,6 +13,7 @@ from dpqr.app.locked_plan import SPOKEN
 from dpqr.errors import DpqrError, GoalMissed
 from dpqr.io.outputs.document_parts import versions_part
 from dpqr.io.outputs.plan_document import plan_document, sealed
+from dpqr.io.outputs.read_answers import read_table
 from dpqr.io.outputs.release_files import FIGURES_FILE, SYNTHETIC, VIEWS_FILE
 from dpqr.io.outputs.sameness import Sameness, same_documents, same_rows
 
@@ -34,8 +37,26 @@ def plan(evidence: Evidence) -> str:
 def draws(evidence: Evidence) -> str:
     """The noisy draws are those that the plan makes, in their order, and lead to the choices that were made."""
     kept = evidence.document["transcript"]
+    if evidence.of_session:
+        return _draws_of_session(evidence)
     found = _same(evidence, lambda: same_documents(kept, evidence.made[1]["transcript"], "$.transcript"))
     return f"{len(kept)} rounds follow the plan; {found.words('values')}"
+
+
+def _draws_of_session(evidence: Evidence) -> str:
+    """Every answer that was measured is a recorded draw of its own; the model behind the free ones is not repeated."""
+    draws = [(each.law, found) for each in evidence.record.transcript for found in (each.measured or ())[:1]]
+    recorded = Counter(
+        (float(found.values[0] * Fraction(found.grid)), float(law.deviation * Fraction(found.grid)))
+        for law, found in draws
+        if law
+    )
+    table = read_table(evidence.path / evidence.record.files[0])
+    columns = (table[name].to_pylist() for name in ("estimate", "measured", "noise_deviation"))
+    paid = [row for row in zip(*columns, strict=True) if row[1] is not None]
+    if Counter(row[1:] for row in paid) - recorded or any(estimate != value for estimate, value, _ in paid):
+        raise GoalMissed("an answer that was measured is not one of the recorded draws")
+    return f"{len(paid):,} measured answers are recorded draws; {table.num_rows - len(paid):,} free ones: not repeated"
 
 
 def statements(evidence: Evidence) -> str:

@@ -26,7 +26,7 @@ def ledger(evidence: Evidence) -> str:
         raise (GoalMissed if asked else NotChecked)("none paid for this release")
     if given is None:
         raise NotChecked(f"entry {stated.entry} of dataset {stated.dataset!r} paid; give the ledger, or its export")
-    walked = _walked(given, evidence.request.anchor)
+    walked = whole_ledger(given, evidence.request.anchor)
     paid = _entry(walked, stated)
     planned = evidence.events(evidence.document["plan"]["events"])
     if paid.events != planned or paid.plan not in ("", evidence.record.plan.sha256):
@@ -36,7 +36,7 @@ def ledger(evidence: Evidence) -> str:
     return f"{len(walked.entries)} entries are chained and priced; entry {paid.number} paid; {_end(evidence, walked)}"
 
 
-def _walked(given: str, anchor: str | None) -> Record:
+def whole_ledger(given: str, anchor: str | None) -> Record:
     """The ledger, or its export, from the first entry on. LedgerError where it is damaged."""
     if not is_address(given) and is_export(Path(given)):
         return read_export(Path(given))

@@ -15,6 +15,7 @@ import numpy as np
 from dpqr.app.repeat import planned_again, repeated, replayed, write_again
 from dpqr.construction.loop import Outcome
 from dpqr.construction.release import Release
+from dpqr.construction.sentences import SESSION
 from dpqr.errors import DocumentError, GoalMissed, UsageFault
 from dpqr.io.outputs.document_parts import parsed_events
 from dpqr.io.outputs.plan_document import sealed
@@ -82,11 +83,16 @@ class Evidence:
             raise GoalMissed(f"{self.path / RECORD}: states events that dpqr does not know") from None
 
     @property
+    def of_session(self) -> bool:
+        """Whether people chose the questions one at a time."""
+        return bool(self.document["plan"]["schedule"]["name"] == SESSION)
+
+    @property
     def planned_from(self) -> Any:
         """The documents and options that the release was planned from. NotChecked where the record holds none."""
         stated = self.document["plan"]
         found = stated.get("request")
-        if found is None and stated["schedule"]["name"] == "interactive":
+        if found is None and self.of_session:
             raise NotChecked("people chose the questions one at a time, so there is no plan to repeat")
         if found is None:
             raise NotChecked("the record holds no documents to plan it from; dpqr 0.1 to 0.3 kept none")

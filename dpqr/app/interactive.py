@@ -8,14 +8,15 @@ from typing import Any
 from dpqr.app.bill import Bill
 from dpqr.app.interactive_planning import Opening, OpenRequest, planned_session
 from dpqr.app.interactive_release import closed_release
-from dpqr.app.interactive_state import absolute, questions_of, stated_session
+from dpqr.app.interactive_state import KIND, questions_of, stated_session
 from dpqr.app.interactive_turn import first_online, log_answers, restored
 from dpqr.app.release import Progress
 from dpqr.app.requests import LedgerRequest, OutputRequest
-from dpqr.app.session import Turn, begun, turn
+from dpqr.app.session import Turn, begun, closing, stated, turn
 from dpqr.construction.online import BETA, Answer, Terms
 from dpqr.construction.release import Release
-from dpqr.io.outputs.atomic import reserve
+from dpqr.errors import AlreadyThere
+from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
@@ -106,7 +107,7 @@ def ask(request: AskRequest, progress: Progress) -> tuple[Answered, ...]:
         session = stated_session(held)
         asked, document = questions_of(request.queries, session)
         online = restored(held, session)
-        with session.spoilt_by_errors():
+        with held.spoilt_by_errors():
             online.open_data(request.source, SystemNoise(), progress)
             found = log_answers(online, asked, document)
         return tuple(Answered(query=each.name, detail=each.detail, answer=each.answer) for each in found)
@@ -127,20 +128,20 @@ def close(name: str, payer: LedgerRequest, output: OutputRequest) -> Release | N
     Raises:
         DpqrError: nothing was settled; the session is as it was.
     """
-    with turn(name, payer) as held:
+    with closing(name, payer, NOTE) as held:
         if not held.folder.is_opened:
-            held.settle(f"{NOTE}: its opening did not end", whole=True)
-            held.folder.remove()
             return None
-        session = stated_session(held)
-        finished = closed_release(held, session)
+        finished = closed_release(held, stated_session(held))
         if finished is not None and output.directory is not None:
-            target = reserve(output.directory, force=output.if_exists == "replace")
-            if target is not None:
-                write_release(finished, target, answers=output.format, receipt=receipt(finished))
-        held.settle(f"{NOTE}: closed", whole=session.spoilt)
-        held.folder.remove()
+            write_release(finished, _target(output.directory), answers=output.format, receipt=receipt(finished))
         return finished
+
+
+def _target(directory: str) -> ReleaseDirectory:
+    try:
+        return reserve(directory)
+    except AlreadyThere:
+        raise AlreadyThere(f"--out {directory}: exists; choose another directory") from None
 
 
 def _bill(request: OpenRequest, made: Opening) -> Bill:
@@ -158,22 +159,14 @@ def _bill(request: OpenRequest, made: Opening) -> Bill:
 
 def _document(request: OpenRequest, made: Opening, draws: int) -> dict[str, Any]:
     """What later processes need. Public."""
-    source = made.held.source
+    budget = {"epsilon": request.plan.epsilon, "delta": request.plan.delta or "0", "accountant": made.accountant.name}
     return {
-        "dpqr": "session/1",
-        "kind": "interactive",
+        **stated(KIND, budget, made.held),
         "plan": asdict(made.request),
-        "budget": {
-            "epsilon": request.plan.epsilon,
-            "delta": request.plan.delta or "0",
-            "accountant": made.accountant.name,
-        },
         "rest": {made.rest.currency: str(made.rest.figure)},
         "surprises": made.terms.surprises,
         "questions": request.questions,
         "draws": draws,
-        "table": None if source.frame is not None else absolute(source),
-        "limits": asdict(made.held.limits),
     }
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpqr.app.planning import plan_release, read_documents
 from dpqr.app.reading import Reading, charging, reading
 from dpqr.app.requests import LedgerRequest, PlanRequest
-from dpqr.app.session import filter_of
+from dpqr.app.session import filter_of, require_repeatable
 from dpqr.construction.online import Terms
 from dpqr.errors import UsageFault
 from dpqr.io.documents.queries import QueriesDocument
@@ -61,7 +61,7 @@ class Opening:
 
 def planned_session(request: OpenRequest) -> Opening:
     """The session on paper; no data is opened. Raises: UsageFault, DocumentError, InfeasiblePlan."""
-    _require_repeatable(request.source)
+    require_repeatable(request.source)
     budget = PrivacyBudget.parse(request.plan.epsilon, request.plan.delta)
     name = charging(request.plan, request.payer) or ("basic" if budget.pure else "gdp")
     accountant = filter_of(name, budget)
@@ -87,16 +87,6 @@ def planned_session(request: OpenRequest) -> Opening:
     terms = Terms.within(rest, plan.problem.unit, surprises=_surprises(request), questions=request.questions)
     held = reading(request.source, request.limits, plan.problem.domain, request.payer)
     return Opening(request=asked, plan=plan, terms=terms, budget=budget, accountant=accountant, rest=rest, held=held)
-
-
-def _require_repeatable(source: TableSource) -> None:
-    """UsageFault: the next question could not read the table again, or not know it as the same."""
-    if not source.repeatable:
-        what = source.engine.name if source.engine else "standard input" if source.from_stdin else "a stream"
-        raise UsageFault(
-            f"{what}: every question reads the table again, and it must stay as it was\n"
-            "write it into a file, CSV or Parquet, and name that"
-        )
 
 
 def _surprises(request: OpenRequest) -> int:

@@ -14,6 +14,7 @@ from dpqr.app.interactive_turn import restored
 from dpqr.app.release import whole_prices
 from dpqr.app.session import Turn
 from dpqr.construction.block_answers import BlockAnswers
+from dpqr.construction.intervals import COMPARED
 from dpqr.construction.noisy import Noisy
 from dpqr.construction.release import Release
 from dpqr.io.outputs.plan_document import plan_hash
@@ -111,7 +112,8 @@ def _block_answers(asked: AskedRow, line: dict[str, Any], session: StatedSession
     if line["free"]:
         known = low is not None and high is not None
         bound = max(high - line["estimate"], line["estimate"] - low) if known else math.nan
-        return BlockAnswers(block=asked.block, estimate=estimate, error=none, noisy=Noisy.absent(1), bound=bound)
+        free = BlockAnswers(block=asked.block, estimate=estimate, error=none, noisy=Noisy.absent(1))
+        return replace(free, bound=bound, bounded_by=COMPARED)
     law = session.terms.check.law((asked.block,), session.terms.unit, session.terms.answer)
     scale = float(asked.block.scale)
     noisy = Noisy(

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from dpqr.app.planning import plan_release, read_documents
-from dpqr.app.reading import Reading
 from dpqr.app.requests import PlanRequest
-from dpqr.app.session import Turn
+from dpqr.app.session import Stated, Turn, statement
 from dpqr.construction.online import Answer, Terms
 from dpqr.construction.sentences import guarantee
 from dpqr.data.domain import Domain
-from dpqr.errors import InfeasiblePlan, LedgerError, UsageFault
+from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.io.documents.sources import public_documents
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
-from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.naming import row_names
+
+KIND = "interactive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +47,8 @@ class AnsweredRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatedSession:
-    """What a session's folder states, as it was opened."""
-
-    held: Turn
-    document: dict[str, Any]
+class StatedSession(Stated):
+    """What the folder of a session of questions states."""
 
     @cached_property
     def request(self) -> PlanRequest:
@@ -66,12 +60,6 @@ class StatedSession:
     def plan(self) -> Plan:
         """Of what was measured first."""
         return plan_release(self.request)
-
-    @property
-    def budget(self) -> PrivacyBudget:
-        """Of the whole session."""
-        stated = self.document["budget"]
-        return PrivacyBudget.parse(stated["epsilon"], stated["delta"])
 
     @property
     def rest(self) -> Price:
@@ -91,52 +79,14 @@ class StatedSession:
         )
 
     @property
-    def reading(self) -> Reading:
-        """Of the table that it was opened with. UsageFault: that was in memory."""
-        stated = self.document["table"]
-        if stated is None:
-            raise UsageFault(
-                f"session {self.held.folder.name!r}: was opened with a table in memory; give it again as table="
-            )
-        source = TableSource(**{**stated, "paths": tuple(stated["paths"])})
-        return Reading(source=source, limits=self.limits)
-
-    @property
     def guarantee(self) -> str:
         """In words."""
         return guarantee(replace(self.plan, budget=self.budget))
 
-    @property
-    def limits(self) -> Limits:
-        return Limits(**self.document["limits"])
-
-    @property
-    def spoilt(self) -> bool:
-        """Whether an error once ended a question after rows were looked at."""
-        return any("spoilt" in line for line in self.held.folder.log())
-
-    @contextmanager
-    def spoilt_by_errors(self) -> Iterator[None]:
-        """Whatever ends the block is an output that rows may have decided: nothing comes back any more."""
-        try:
-            yield
-        except BaseException:
-            self.held.folder.say({"spoilt": True}, durable=True)
-            raise
-
 
 def stated_session(held: Turn) -> StatedSession:
-    """LedgerError: its file is damaged, or of another version."""
-    document = held.folder.document()
-    if not isinstance(document, dict) or document.get("dpqr") != "session/1" or document.get("kind") != "interactive":
-        raise LedgerError(f"session {held.folder.name!r}: is no session of questions of this version of dpqr")
-    return StatedSession(held=held, document=document)
-
-
-def absolute(source: TableSource) -> dict[str, Any]:
-    """A table in files, wherever the next process starts."""
-    paths = [os.path.abspath(path) for path in source.paths]
-    return {"paths": paths, "delimiter": source.delimiter, "encoding": source.encoding}
+    """LedgerError: its file is damaged, of another version, or of another kind of session."""
+    return StatedSession(held=held, document=statement(held, KIND))
 
 
 def questions_of(queries: str | dict[str, Any], session: StatedSession) -> tuple[tuple[AskedRow, ...], dict[str, Any]]:

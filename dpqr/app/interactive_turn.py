@@ -75,8 +75,7 @@ class RestoredSession:
 
     def open_data(self, source: TableSource | None, noise: NoiseSource, progress: Progress) -> None:
         """Load the table, which must be the one that the session was opened with, and open what thresholds lack."""
-        held = Reading(source=source, limits=self.session.limits) if source else self.session.reading
-        counts = loaded(self.held, self.session.plan, held, noise, progress)
+        counts = loaded(self.held, self.session.plan, self.session.reading(source), noise, progress)
         rows = read_rows(self.held.folder)
         rule = RowWeights(start_rows=rows)
         problem = self.session.plan.problem

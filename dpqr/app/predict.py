@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Protocol
 
 from dpqr.app.bill import Bill, require_affordable
@@ -19,6 +20,7 @@ from dpqr.errors import UsageFault
 from dpqr.io.documents.domain import domain_text, read_domain
 from dpqr.io.ledger.entry_codec import canonical
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
+from dpqr.io.outputs.plan_document import sealed
 from dpqr.io.outputs.prediction_document import model_document, prediction_document, prediction_plan_document
 from dpqr.io.outputs.prediction_files import (
     predictions_table,
@@ -59,11 +61,11 @@ def planned_prediction(request: PredictionRequest) -> tuple[PredictionPlan, Outl
 
     The private table is not opened. Raises: DpqrError where the ledger or the output path would refuse the run.
     """
-    wanted, _ = _wanted(request)
-    plan, held = _held(settled_prediction(wanted), request)
+    wanted, _ = wanted_run(request)
+    plan, held = as_read(settled_prediction(wanted), request)
     if request.place is not None:
         _reserved(request.place, plan.problem.points is None)
-    require_affordable(request.payer, _bill(plan, held.policy, request.reason))
+    require_affordable(request.payer, prediction_bill(plan, held.policy, request.reason))
     return plan, outlook(plan, wanted)
 
 
@@ -86,25 +88,29 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     if payer and payer.resume:
         raise UsageFault("--resume: a prediction run keeps no transcript; what a killed one reserved stays spent")
-    wanted, codes = _wanted(request)
-    plan, held = _held(settled_prediction(wanted), request)
+    wanted, codes = wanted_run(request)
+    plan, held = as_read(settled_prediction(wanted), request)
     files, domain = _reserved(request.place, codes is None), domain_text(_named(request.plan))
     if isinstance(plan.recipe, Aggregate):
         plan.recipe.base.rehearse()
-    spent = {name: one.epsilon(plan.events, plan.budget.delta) for name, one in available(PREDICTING).items()}
-    bill, source = _bill(plan, held.policy, request.reason), noise or SystemNoise()
-    _check_input(request, plan, held, bill)
+    bill, source = prediction_bill(plan, held.policy, request.reason), noise or SystemNoise()
+    check_input(request, plan, held, bill)
     with paid_run(payer, bill, None) as run:
         if request.rehearse:
             table = rehearsed_examples(plan, held.limits)
         else:
-            table = _opened(plan, held, run, progress, source)
-        finished = drawn(plan, table.counts, codes, run.guard, source, spent)
+            table = opened_table(plan, held, run, progress, source)
+        finished = drawn(plan, table.counts, codes, run.guard, source, prices(plan))
         rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
         released = replace(finished, paid=run.paid, reason=request.reason, rehearsed=rehearsed)
         _write(released, files, domain)
         run.released()
     return released
+
+
+def prices(plan: PredictionPlan) -> dict[str, Fraction | None]:
+    """What each accountant proves for all draws of the plan."""
+    return {name: one.epsilon(plan.events, plan.budget.delta) for name, one in available(PREDICTING).items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +149,13 @@ def released_table(release: PredictionRelease) -> Tidy:
     return predictions_table(release.predictions, release.scores, release.plan.releases)
 
 
-def _wanted(request: PredictionRequest) -> tuple[PlannerInput, AnyArray | None]:
+def write_session(released: PredictionRelease, points: Tidy, out: str) -> None:
+    """The points of a session with their predictions, and the record beside them. Raises: AlreadyThere, UsageFault."""
+    table = released_table(released)
+    _write_with_record(released, _reserved(out, function=False), Tidy(table.rows, {**points.columns, **table.columns}))
+
+
+def wanted_run(request: PredictionRequest) -> tuple[PlannerInput, AnyArray | None]:
     """What the plan is made for, and the points' codes; None where there are none to read."""
     codes = _points(request)
     counts, accountant = count_column(request.table, request.payer), charging(request.plan, request.payer)
@@ -151,7 +163,7 @@ def _wanted(request: PredictionRequest) -> tuple[PlannerInput, AnyArray | None]:
     return wanted_prediction(asked, None if codes is None else len(codes)), codes
 
 
-def _held(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, Reading]:
+def as_read(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, Reading]:
     """The plan with the bits that the exit code reveals beside it, and how the table is read."""
     held = reading(request.table, request.limits, plan.problem.domain, request.payer)
     return replace(plan, notes=(*request.notes, *plan.notes, *held.bits)), held
@@ -170,7 +182,7 @@ def _points(request: PredictionRequest) -> AnyArray | None:
     return read_points(request.points, without(domain, target), request.limits)
 
 
-def _check_input(request: PredictionRequest, plan: PredictionPlan, held: Reading, bill: Bill) -> None:
+def check_input(request: PredictionRequest, plan: PredictionPlan, held: Reading, bill: Bill) -> None:
     """The table's structure. A rehearsal has no table: it is held off a budget that could not pay."""
     if request.rehearse:
         require_affordable(request.payer, bill)
@@ -192,20 +204,23 @@ def _reserved(out: str | None, function: bool) -> tuple[SingleFile, ...]:
     return reserve_file(out), reserve_file(record_path(out))
 
 
-def _bill(plan: PredictionPlan, policy: Policy, reason: Reason) -> Bill:
+def prediction_bill(plan: PredictionPlan, policy: Policy, reason: Reason, what: str = "predict") -> Bill:
+    """The bill of a run. what: it is, in the ledger's note."""
     digest = hashlib.sha256(canonical(prediction_plan_document(plan)).encode()).hexdigest()
     return Bill(
         events=plan.events,
         unit=plan.problem.unit,
         pricing=Pricing(accountant=plan.accountant.name, delta=plan.budget.delta),
         guard=lambda: plan.accountant.guard(plan.budget, plan.events),
-        note=f"predict, plan {digest}",
+        note=f"{what}, plan {digest}",
         policy=policy,
         reason=reason,
     )
 
 
-def _opened(plan: PredictionPlan, held: Reading, run: PaidRun, progress: Progress, noise: NoiseSource) -> LoadedTable:
+def opened_table(
+    plan: PredictionPlan, held: Reading, run: PaidRun, progress: Progress, noise: NoiseSource
+) -> LoadedTable:
     """The private table, sealed."""
     problem = plan.problem
     run.look(held.source)
@@ -233,7 +248,14 @@ def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: s
     if not files:
         return
     if isinstance(released.plan.form, FunctionForm):
-        write_document(files[0], model_document(released, domain, prediction_receipt(released)))
+        write_document(files[0], sealed(model_document(released, domain, prediction_receipt(released))))
         return
-    write_predictions(files[0], released_table(released))
-    write_document(files[1], prediction_document(released, prediction_receipt(released)))
+    _write_with_record(released, files, released_table(released))
+
+
+def _write_with_record(released: PredictionRelease, files: tuple[SingleFile, ...], table: Tidy) -> None:
+    """The predictions, and then the record, which holds their hash."""
+    write_predictions(files[0], table)
+    document = prediction_document(released, prediction_receipt(released))
+    hashes = {files[0].path.name: hashlib.sha256(files[0].path.read_bytes()).hexdigest()}
+    write_document(files[1], sealed(document | {"hashes": hashes}))

@@ -8,13 +8,15 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpqr.construction.journal import Journal, Unkept
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.data.histogram import Counts
-from dpqr.mechanisms.learned_functions import FINENESS, step
+from dpqr.mechanisms.learned_functions import FINENESS, Asked, step
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import DIRECT, AveragesForm, FunctionForm
-from dpqr.prediction.plan import PredictionPlan, usable
+from dpqr.prediction.plan import COUNT, PredictionPlan, usable
+from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.release import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
 from dpqr.privacy.accountant import PrivacyFilter
@@ -37,21 +39,15 @@ def drawn(
         return _aggregated(plan, counts, plan.recipe.features.of(_asked(codes)), guard, noise, spent)
     if plan.noise in DIRECT:
         return _direct(plan, counts, guard, noise, spent)
-    counted = None
-    if plan.counting is not None:
-        found = measure(counts, plan.counter, accountant=guard, noise=noise)
-        counted = int(found.value.values[0][0])
+    plan, counted = bought(plan, counts, guard, noise)
     records = plan.problem.records if counted is None else counted
     assert records is not None
-    if plan.tuning is not None:
-        chosen = measure_together(counts, plan.tuner(records), accountant=guard, noise=noise).value
-        plan = replace(plan, factor=FACTORS[int(chosen[0])])
     learner = plan.learner(records)
-    numbers, grid = _stable(plan, records, counts, codes, guard, noise)
+    numbers, steps = _stable(plan, records, counts, codes, guard, noise)
     return PredictionRelease(
         plan=plan,
         numbers=numbers,
-        step=grid,
+        step=steps,
         records=usable(records),
         counted=counted,
         penalty=learner.penalty,
@@ -59,6 +55,33 @@ def drawn(
         spent=spent,
         private=noise.private,
     )
+
+
+def bought(
+    plan: PredictionPlan,
+    counts: Private[Counts],
+    guard: PrivacyFilter,
+    noise: NoiseSource,
+    journal: Journal = Unkept(),  # noqa: B008 (frozen)
+) -> tuple[PredictionPlan, int | None]:
+    """What a plan buys before its predictions: the plan with the factor that was chosen, and the noisy count of
+    records; None: it is declared, or nothing needs it."""
+    counted = None
+    if plan.counting is not None:
+        journal.begin(plan.counter.event, (COUNT,))
+        found = measure(counts, plan.counter, accountant=guard, noise=noise)
+        counted = int(found.value.values[0][0])
+        journal.record(counted)
+    if plan.tuning is not None:
+        records = plan.problem.records if counted is None else counted
+        assert records is not None
+        tuner = plan.tuner(records)
+        ((event, _),) = tuner.events
+        journal.begin(event, ())
+        chosen = int(measure_together(counts, tuner, accountant=guard, noise=noise).value[0])
+        journal.record(chosen)
+        plan = replace(plan, factor=FACTORS[chosen])
+    return plan, counted
 
 
 def _direct(
@@ -86,8 +109,7 @@ def _aggregated(
 ) -> PredictionRelease:
     """Labels by votes, or averages."""
     numbers = measure_together(counts, plan.votes(points), accountant=guard, noise=noise).value
-    grid = 1 / (FINENESS * (plan.parts or 1)) if isinstance(plan.form, AveragesForm) else 1.0
-    return PredictionRelease(plan=plan, numbers=numbers, step=grid, spent=spent, private=noise.private)
+    return PredictionRelease(plan=plan, numbers=numbers, step=grid(plan, 1), spent=spent, private=noise.private)
 
 
 def _stable(
@@ -109,6 +131,13 @@ def _stable(
         numbers.append(measure_together(counts, batch, accountant=guard, noise=noise).value)
         grids.append(np.full(len(numbers[-1]), batch.asked.step))
     return np.concatenate(numbers), np.concatenate(grids)
+
+
+def grid(plan: PredictionPlan, records: int) -> float:
+    """Width of the grid of single predictions, on the scale of `Target`; 1 for labels."""
+    if isinstance(plan.recipe, StableRecipe):
+        return Asked(learner=plan.learner(records), points=None, limit=plan.recipe.limit).step
+    return 1 / (FINENESS * (plan.parts or 1)) if isinstance(plan.form, AveragesForm) else 1.0
 
 
 def _asked(codes: AnyArray | None) -> AnyArray:

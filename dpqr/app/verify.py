@@ -1,4 +1,4 @@
-"""Verify: a third party checks a release. CHECKS lists what is checked, in its order.
+"""Verify: a third party checks a release, or predictions. CHECKS and PREDICTIONS list what is checked, in its order.
 
 What it shows: record, files, figures, plan and ledger belong together, and the figures follow from the noisy draws.
 What it cannot show: that the noise was honestly drawn, or that the table was the one that is named.
@@ -7,20 +7,23 @@ What it cannot show: that the noise was honestly drawn, or that the table was th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+from dpqr.app import checks_of_predictions
 from dpqr.app.checks_of_draws import answers, draws, figures_and_views, plan, statements, synthetic
 from dpqr.app.checks_of_ledger import ledger, locked_plan
+from dpqr.app.checks_of_predictions import PredictionEvidence, formed
 from dpqr.app.checks_of_record import events, files, prices, record
 from dpqr.app.evidence import Evidence, NotChecked, VerifyRequest
 from dpqr.errors import DpqrError, GoalMissed, LedgerError, UsageFault
 from dpqr.io.ledger.addresses import is_address
 from dpqr.io.outputs.record import RECORD
 
+Held = TypeVar("Held")
 CHECKS: dict[str, Callable[[Evidence], str]] = {
     "record": record,
     "files": files,
@@ -36,6 +39,12 @@ CHECKS: dict[str, Callable[[Evidence], str]] = {
     "statements": statements,
 }
 """Every check by the name that its line bears. It returns what it found, or raises NotChecked or the mismatch."""
+
+PREDICTIONS: dict[str, Callable[[PredictionEvidence], str]] = {
+    name: formed(getattr(checks_of_predictions, name))
+    for name in ("record", "files", "ledger", "events", "prices", "draws")
+}
+"""The same of predictions, or of a released function."""
 
 LIMITS = (
     "not shown by any check: that the noise was honestly drawn, and that the table was the one that is named; a ledger "
@@ -85,13 +94,18 @@ class Verified:
 def verify(request: VerifyRequest) -> Verified:
     """Check a release, and the ledger and the plan where they are given. Raises: UsageFault where one is not there."""
     _require_there(request)
-    found: list[Check] = []
+    if os.path.isfile(request.release):
+        return _verified(PREDICTIONS, PredictionEvidence(request))
     with TemporaryDirectory(prefix="dpqr-verify-") as scratch:
-        evidence = Evidence(request, Path(scratch))
-        for name, check in CHECKS.items():
-            found.append(_checked(name, check, evidence))
-            if found[-1].code:
-                break
+        return _verified(CHECKS, Evidence(request, Path(scratch)))
+
+
+def _verified(checks: Mapping[str, Callable[[Held], str]], evidence: Held) -> Verified:
+    found: list[Check] = []
+    for name, check in checks.items():
+        found.append(_checked(name, check, evidence))
+        if found[-1].code:
+            break
     return Verified(checks=tuple(found))
 
 
@@ -104,14 +118,16 @@ def require_verified(found: Verified) -> None:
 
 
 def _require_there(request: VerifyRequest) -> None:
-    if not os.path.isfile(Path(request.release) / RECORD):
-        raise UsageFault(f"{request.release}: is no release directory; give one that dpqr release has made")
+    if not os.path.isfile(request.release) and not os.path.isfile(Path(request.release) / RECORD):
+        raise UsageFault(
+            f"{request.release}: is no release directory, and no file of predictions; give one that dpqr has made"
+        )
     for option, place in (("--ledger", request.ledger), ("--plan", request.plan)):
         if place is not None and not os.path.isfile(place) and not (option == "--ledger" and is_address(place)):
             raise UsageFault(f"{option} {place}: there is no such file; fix the path")
 
 
-def _checked(name: str, check: Callable[[Evidence], str], evidence: Evidence) -> Check:
+def _checked(name: str, check: Callable[[Held], str], evidence: Held) -> Check:
     try:
         return Check(name=name, state="ok", text=check(evidence))
     except NotChecked as reason:

@@ -157,15 +157,19 @@ def status_command(name: str, *, ledger: str | None, anchor: str | None, as_json
 def close_command(name: str, *, out: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
     """End the session NAME: its answers become a release, and what was not drawn goes back to the budget."""
     from dpqr.api.interactive import Session
+    from dpqr.report.wording import plain
 
     require_output()
     finished = Session(name=name, ledger=ledger, anchor=anchor).close(out)
     if finished is None:
         say(f"session {name!r} is closed; it had answered nothing")
-    elif as_json:
+        return
+    if as_json:
         product_json(finished.record)
     else:
         product(str(finished.receipt).rstrip("\n"))
+    if out is not None:
+        say(f"released to {plain(out)}")
 
 
 def _show(found: Status, *, as_json: bool) -> None:

@@ -40,7 +40,7 @@ def pages(main: click.Command) -> Iterator[click.Context]:
 
 def _below(context: click.Context) -> Iterator[click.Context]:
     yield context
-    group = context.command
+    group = getattr(context.command, "below", context.command)
     if isinstance(group, click.Group):
         for name in group.list_commands(context):
             found = group.get_command(context, name)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpqr.cli import groups, options, predict_options
 from dpqr.cli.completion import TABLES
+from dpqr.cli.predict_sessions import sessions
 from dpqr.cli.settings import is_typed, settings_notes
 
 if TYPE_CHECKING:
@@ -15,7 +16,23 @@ if TYPE_CHECKING:
     from dpqr.cli.screen import Screen
 
 
-@click.command("predict", cls=options.Sectioned)
+class WithSessions(options.Sectioned):
+    """`dpqr predict DATA ...`, and the commands of sessions where one of them is named in the place of DATA."""
+
+    below = sessions
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args and args[0] in sessions.commands:
+            stated = (parent.default_map or {}).get("predict", {}) if parent else {}
+            return sessions.make_context(
+                info_name, args, parent, default_map=dict.fromkeys(sessions.commands, stated), **extra
+            )
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command("predict", cls=WithSessions)
 @click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.named, shell_complete=TABLES)
 @predict_options.prediction
 @groups.guarantee
@@ -55,6 +72,8 @@ def command(
     dpqr predict train.csv --target income --release function --domain domain.json --eps 1 --delta 1e-6 --out model.json
     dpqr predict --model model.json --points new.csv --out p.csv
     dpqr predict --dry-run --target income --domain domain.json --eps 1 --n 30000 --predictions 100
+
+    For points that come one at a time: dpqr predict open, ask, status, close (each has --help).
     """
     from dpqr.api.predict_options import model_request, prediction_request
     from dpqr.cli.screen import Screen

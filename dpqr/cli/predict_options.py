@@ -126,6 +126,33 @@ def prediction(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOptions:
+    """What a session predicts, and for how many points."""
+
+    target: str | None
+    domain: str | None
+    predictions: int
+
+
+def session(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Target, domain and number of points of a session, as `asked`."""
+    option = options.under("Prediction")
+    return options.added(
+        options.gathered(SessionOptions, "asked")(command),
+        option("--target", metavar="COLUMN", help="The column to predict."),
+        option("--domain", metavar="FILE", callback=options.named, help="Domain file, with the target's column."),
+        option(
+            "--predictions",
+            metavar="COUNT",
+            type=_count,
+            default=100,
+            show_default=True,
+            help="Points that are paid for: each has an equal part of the budget.",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Learner:
     """The learner by name, and its parameters."""
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpqr.construction.block_answers import BlockAnswers
-from dpqr.construction.intervals import CERTIFIED, ESTIMATE, NO_BASIS, BasisArray
+from dpqr.construction.intervals import CERTIFIED, COMPARED, ESTIMATE, NO_BASIS, BasisArray
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.domain import Domain
 from dpqr.workload.naming import row_names
@@ -91,9 +91,10 @@ class AnsweredBlock:
 
     @property
     def spread(self) -> FloatArray:
-        """The size of each interval's error: of the estimate, or of the noise, or the bound of a certificate."""
-        bound = (self.upper - self.lower) / 2
-        return np.where(self.basis == CERTIFIED, bound, np.where(self.basis == ESTIMATE, self.error, self.deviation))
+        """The size of each interval's error: of the estimate, or of the noise, or the bound of a certificate or of a
+        comparison."""
+        bound, bounded = (self.upper - self.lower) / 2, np.isin(self.basis, (CERTIFIED, COMPARED))
+        return np.where(bounded, bound, np.where(self.basis == ESTIMATE, self.error, self.deviation))
 
     @property
     def precision(self) -> FloatArray:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dpqr.construction.distances import at_least_distance, known_error
-from dpqr.construction.intervals import FACTOR, Intervals
+from dpqr.construction.intervals import CERTIFIED, FACTOR, Intervals
 from dpqr.construction.noisy import Noisy
 from dpqr.construction.summed import narrower
 from dpqr.data.arrays import FloatArray
@@ -21,7 +21,7 @@ class BlockAnswers:
     estimate: the final hypothesis' answers. error: their estimated root mean square errors; NaN where none is known.
     noisy: the last unbiased noisy answers (the estimates themselves, where these are unbiased with a known spread),
     with their noise and intervals; NaN where nothing was measured. bound: the certificate's, on every estimate of the
-    release, where it holds at LEVEL at least; else NaN.
+    release, where it holds at LEVEL at least, or of a session's comparison (`bounded_by`); else NaN.
 
     >>> one = np.array([8.0])
     >>> BlockAnswers(block=QueryBlock(name="records"), estimate=one, error=one / 4, noisy=Noisy.nothing(1)).known_error
@@ -33,10 +33,11 @@ class BlockAnswers:
     error: FloatArray
     noisy: Noisy
     bound: float = math.nan
+    bounded_by: int = CERTIFIED
 
     @property
     def intervals(self) -> Intervals:
-        return Intervals.of(self.estimate, self.error, self.noisy, self.bound)
+        return Intervals.of(self.estimate, self.error, self.noisy, self.bound, self.bounded_by)
 
     @property
     def known_error(self) -> FloatArray:

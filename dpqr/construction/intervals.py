@@ -6,8 +6,9 @@
 |            | the sum of a measured table's cells, where that is no wider (`dpqr.construction.summed`)        |
 | estimate   | estimate +- 1.96 errors; estimated, from refits with new noise (`dpqr.construction.refits`)     |
 | certified  | estimate +- the certificate's bound, where there is neither; proved, over the noise             |
+| compared   | estimate +- what a comparison with a noisy threshold has bounded; proved (a session's answers)  |
 
-Each holds by itself. They do not hold jointly, but for the certified ones.
+Each holds by itself. They do not hold jointly, but for the certified ones, and the compared ones of one epoch.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from dpqr.data.arrays import FloatArray
 BasisArray = NDArray[np.int8]
 """Places in BASES, or NO_BASIS."""
 
-BASES = ("measured", "estimate", "certified")
-MEASURED, ESTIMATE, CERTIFIED, NO_BASIS = 0, 1, 2, -1
+BASES = ("measured", "estimate", "certified", "compared")
+MEASURED, ESTIMATE, CERTIFIED, COMPARED, NO_BASIS = 0, 1, 2, 3, -1
 FACTOR = 1.96
 """Errors in half an estimated interval: 95% of a normal distribution."""
 
@@ -44,7 +45,9 @@ class Intervals:
     basis: BasisArray
 
     @classmethod
-    def of(cls, estimate: FloatArray, error: FloatArray, noisy: Noisy, bound: float = math.nan) -> Intervals:
+    def of(
+        cls, estimate: FloatArray, error: FloatArray, noisy: Noisy, bound: float = math.nan, bounded_by: int = CERTIFIED
+    ) -> Intervals:
         """The proved interval where there is one, else the estimated one.
 
         Args:
@@ -52,11 +55,12 @@ class Intervals:
             error: their estimated root mean square errors, in records; NaN where none is known.
             noisy: the last unbiased draws of the same queries.
             bound: what no estimate is off by more than, at LEVEL at least, in records; NaN: none is known.
+            bounded_by: what that rests on, CERTIFIED or COMPARED.
         """
         measured, estimated = ~np.isnan(noisy.margin), ~np.isnan(error)
         if measured.all():
             return cls(lower=noisy.lower, upper=noisy.upper, basis=np.full(estimate.shape, MEASURED, dtype=np.int8))
-        other = NO_BASIS if math.isnan(bound) else CERTIFIED
+        other = NO_BASIS if math.isnan(bound) else bounded_by
         basis = np.where(measured, MEASURED, np.where(estimated, ESTIMATE, other)).astype(np.int8)
         margin = np.where(estimated, FACTOR * error, bound)
         lower, upper = estimate - margin, estimate + margin

@@ -38,55 +38,54 @@ from dpqr.workload.workload import Measurement
 class Release:
     """Answers, the hypothesis behind them, the public transcript, the plan, and what was spent.
 
-        spent: epsilon at the plan's delta under every accountant (None: the theorem does not cover the events); the
-        guarantee is the plan's budget, whichever of them is smaller. costs: the same for each phase by itself.
-        events: what was charged, draw by draw; empty: the plan's events, all of them.
-        dropped: the noisy count of the records that were left out, where it was bought.
-        errors: noisy L1 errors of the answers, of the blocks that were left unmeasured or of all, where they were bought.
-        figures: what is computed from the answers.
-        bounds: on these errors, where they were bought.
-        private: False if the noise came from a test source; such a release protects nobody.
-        paid: what a ledger had set aside for it; None: no ledger was used.
-        reason: why it was made, and who asked. date: the UTC day on which it was begun, and publisher: whose it is; empty:
-        not stated. planned: SHA-256 of the plan's document, by which ledger and record name it.
-        rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
+    spent: epsilon at the plan's delta under every accountant (None: the theorem does not cover the events); the
+    guarantee is the plan's budget, whichever of them is smaller. costs: the same for each phase by itself.
+    events: what was charged, draw by draw; empty: the plan's events, all of them.
+    dropped: the noisy count of the records that were left out, where it was bought.
+    errors: noisy L1 errors of the answers, of the blocks that were left unmeasured or of all, where they were bought.
+    figures: what is computed from the answers.
+    bounds: on these errors, where they were bought.
+    private: False if the noise came from a test source; such a release protects nobody.
+    paid: what a ledger had set aside for it; None: no ledger was used.
+    reason: why it was made, and who asked. date: the UTC day on which it was begun, and publisher: whose it is; empty:
+    not stated. planned: SHA-256 of the plan's document, by which ledger and record name it.
+    rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
 
-        >>> from dpqr.construction.draws import Draws
-        >>> from dpqr.construction.hidden import hidden
-    from dpqr.construction.loop import iterative_construction
-        >>> from dpqr.data.attribute import Attribute, Codes
-        >>> from dpqr.data.domain import Domain
-        >>> from dpqr.data.histogram import DenseHistogram
-        >>> from dpqr.data.unit import PrivacyUnit
-        >>> from dpqr.noise.source import SystemNoise
-        >>> from dpqr.privacy.accountants.basic import Basic
-        >>> from dpqr.privacy.budget import PrivacyBudget
-        >>> from dpqr.privacy.sealed import Private
-        >>> from dpqr.strategies.checks import Laplace
-        >>> from dpqr.strategies.choice import guarded
-        >>> from dpqr.strategies.distinguishers import PermuteAndFlip
-        >>> from dpqr.strategies.plan import Roles
-        >>> from dpqr.strategies.problem import Problem
-        >>> from dpqr.strategies.schedules.rounds import Rounds
-        >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-        >>> from dpqr.workload.block import Factor
-        >>> from dpqr.workload.workload import Workload
-        >>> domain = Domain((Attribute(name="sex", axis=Codes(2)),))
-        >>> workload = Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))
-        >>> problem = Problem(domain=domain, workload=workload, unit=PrivacyUnit())
-        >>> roles = Roles(
-        ...     distinguisher=PermuteAndFlip(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic()
-        ... )
-        >>> plan = Rounds().plan(problem, PrivacyBudget(epsilon=Fraction(1)), roles)
-        >>> counts = Private(DenseHistogram(np.array([40, 60])))
-        >>> class Quiet:
-        ...     def finished(self, rounds, planned):
-        ...         pass
-        >>> draws = Draws(data=counts, accountant=guarded(plan), noise=SystemNoise())
-        >>> outcome = iterative_construction(draws, plan, Quiet())
-        >>> release = assemble(plan, outcome, {"basic": plan.epsilon}, private=draws.noise.private)
-        >>> release.answers[0].estimate.shape
-        (2,)
+    >>> from dpqr.construction.draws import Draws
+    >>> from dpqr.construction.loop import iterative_construction
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.noise.source import SystemNoise
+    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> from dpqr.privacy.budget import PrivacyBudget
+    >>> from dpqr.privacy.sealed import Private
+    >>> from dpqr.strategies.checks import Laplace
+    >>> from dpqr.strategies.choice import guarded
+    >>> from dpqr.strategies.distinguishers import PermuteAndFlip
+    >>> from dpqr.strategies.plan import Roles
+    >>> from dpqr.strategies.problem import Problem
+    >>> from dpqr.strategies.schedules.rounds import Rounds
+    >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.workload.workload import Workload
+    >>> domain = Domain((Attribute(name="sex", axis=Codes(2)),))
+    >>> workload = Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))
+    >>> problem = Problem(domain=domain, workload=workload, unit=PrivacyUnit())
+    >>> roles = Roles(
+    ...     distinguisher=PermuteAndFlip(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic()
+    ... )
+    >>> plan = Rounds().plan(problem, PrivacyBudget(epsilon=Fraction(1)), roles)
+    >>> counts = Private(DenseHistogram(np.array([40, 60])))
+    >>> class Quiet:
+    ...     def finished(self, rounds, planned):
+    ...         pass
+    >>> draws = Draws(data=counts, accountant=guarded(plan), noise=SystemNoise())
+    >>> outcome = iterative_construction(draws, plan, Quiet())
+    >>> release = assemble(plan, outcome, {"basic": plan.epsilon}, private=draws.noise.private)
+    >>> release.answers[0].estimate.shape
+    (2,)
     """
 
     plan: Plan

@@ -28,6 +28,13 @@ CERTIFIED = (
     "jointly, with the certificate's probability."
 )
 
+SESSION = "interactive"
+"""The schedule of a session, whose questions people chose one at a time."""
+COMPARED = (
+    "Where basis is compared, lower and upper are the estimate and what a comparison with a noisy threshold has "
+    "bounded, to either side; those of one epoch hold jointly, with probability 0.95."
+)
+
 SOURCES = {
     "bought": "rest on noisy L1 errors that were bought too",
     "rule of thumb": "rest on a rule of thumb from the last selections too",
@@ -98,6 +105,8 @@ def dropped_warning(release: Release) -> str | None:
 
 def choice_words(plan: Plan) -> str:
     """Why this accountant charges the run; "asked for" where it is the user who says so."""
+    if plan.schedule.name == SESSION:
+        return "its sum holds however questions follow from answers"
     if "accountant" in plan.asked:
         return "asked for by --accountant" + (" or by the budget" if plan.roles.accountant.concentrated else "")
     if plan.budget.pure:
@@ -146,6 +155,8 @@ def certainty(release: Release) -> str:
     )
     if sentences := [sentence for sentence in known if sentence]:
         return " ".join(sentences)
+    if release.plan.schedule.name == SESSION:
+        return "No certificate: people chose the questions one at a time; each interval says what it rests on."
     if release.plan.stop is None:
         return (
             "No certificate: this schedule has no stop test, so no bound on the error of all answers was bought. "
@@ -159,6 +170,8 @@ def certainty(release: Release) -> str:
 
 def interval_words(release: Release) -> str:
     """What the intervals of a release promise."""
+    if release.plan.schedule.name == SESSION:
+        return f"{INTERVALS} {COMPARED}"
     return INTERVALS if release.certificate is None else f"{INTERVALS} {CERTIFIED}"
 
 

@@ -193,10 +193,11 @@ class PredictionPlan:
         """The mechanism of an ensemble."""
         assert isinstance(self.recipe, Aggregate)
         assert self.parts is not None
-        ensemble, event = (
-            self.recipe.ensemble(self.problem, points, self.parts),
-            self.form.event(self.price, self.noise),
-        )
+        return self.voted(self.recipe.ensemble(self.problem, points, self.parts))
+
+    def voted(self, ensemble: Ensemble) -> Batch[Counts, IntArray]:
+        """The same for any ensemble of so many parts."""
+        event = self.form.event(self.price, self.noise)
         if isinstance(event, DiscreteLaplaceEvent):
             noisy = RandomisedVotes if isinstance(self.form, RandomisedVotesForm) else LaplaceAverages
             return noisy(ensemble=ensemble, scale=event.scale)

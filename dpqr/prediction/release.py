@@ -16,6 +16,7 @@ from dpqr.prediction.forms import AveragesForm, FunctionForm, LabelsForm
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.problem import Target, without
 from dpqr.prediction.recipes import StableRecipe
+from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Reservation
 from dpqr.privacy.reason import UNSTATED, Reason
 
@@ -37,6 +38,7 @@ class PredictionRelease:
         paid: the ledger's reservation.
         reason: why it was made, and who asked.
         rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
+        charged: draws of a session, of those that it has paid for; None: all of the plan's.
 
     >>> from dpqr.data.attribute import Attribute, Labels
     >>> from dpqr.data.unit import PrivacyUnit
@@ -69,6 +71,7 @@ class PredictionRelease:
     paid: Reservation | None = None
     reason: Reason = UNSTATED
     rehearsed: int | None = None
+    charged: Composition | None = None
 
     @property
     def values(self) -> FloatArray:

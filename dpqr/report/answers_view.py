@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpqr.construction.answered import DETAIL, AnsweredBlock
-from dpqr.construction.intervals import BASES, CERTIFIED, ESTIMATE, MEASURED, NO_BASIS
+from dpqr.construction.intervals import BASES, CERTIFIED, COMPARED, ESTIMATE, MEASURED, NO_BASIS
 from dpqr.data.arrays import FloatArray
 from dpqr.report.digits import answer_texts, error_texts, lower_texts, upper_texts
 from dpqr.report.wording import counted, plain
@@ -28,6 +28,7 @@ UNKNOWN = "no error is known: these answers come from the model alone"
 LEGENDS = {
     MEASURED: "noise: deviation of what was measured; lower, upper: 95% interval, one by one",
     ESTIMATE: "lower, upper beside no noise: +-1.96 errors, an estimated 95% interval",
+    COMPARED: "compared: the estimate was found this close to the true answer by a noisy comparison",
     CERTIFIED: "certified: no estimate is off by more than the certificate's bound, all at once",
 }
 """By what intervals rest on."""

@@ -13,13 +13,19 @@ import pytest
 from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import Unwatched, payer
 
+from dpqr.app.evidence import VerifyRequest
 from dpqr.app.interactive import AskRequest, ask, close, open_session, status
 from dpqr.app.interactive_planning import OpenRequest, planned_session
 from dpqr.app.requests import OutputRequest, PlanRequest
+from dpqr.app.verify import verify
+from dpqr.construction.intervals import BASES
 from dpqr.errors import AlreadyThere, BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
+from dpqr.io.outputs.plan_document import sealed
+from dpqr.io.outputs.record import document_text
 from dpqr.io.sessions.session_folder import SessionFolder
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
+from dpqr.report.receipt import receipt
 
 DOMAIN = {"sex": 2, "age": 16, "job": 10, "town": 12}
 ROWS = [f"{n % 2},{n % 4},{(n * n) % 3},{n % 5}" for n in range(600)]
@@ -85,6 +91,36 @@ def test_a_session_from_its_opening_to_its_release(place):
     assert not folder(place).path.exists()
     assert 0 < spent(place) < 40
     ledger_in(place).verify()
+    assert checked(place)["draws"] == "ok"
+    record["transcript"][0]["measured"][0]["values"][0] += 1
+    (place / "out" / "release.json").write_text(document_text(sealed(record)))
+    assert list(checked(place).items())[-1] == ("draws", "FAILED")
+
+
+def checked(place):
+    """What `verify` finds of the release, by check."""
+    return {check.name: check.state for check in verify(VerifyRequest(release=str(place / "out"))).checks}
+
+
+def test_the_basis_of_an_answer_says_whether_it_was_compared_or_measured(place):
+    opened(place)
+    asked(place, {"queries": [*WHERE["queries"], *SURPRISE["queries"]]})
+    finished = close("desk", payer(place), OutputRequest())
+    bases = {BASES[each.intervals.basis[0]] for each in finished.answers}
+    assert bases == {"compared", "measured"}
+    receipt_text = " ".join(f"{name} {text}" for name, text in receipt(finished))
+    assert "asked for by --accountant" not in receipt_text
+    assert "stop test" not in receipt_text
+
+
+def test_a_place_that_is_taken_is_said_without_an_option_that_close_lacks(place):
+    opened(place)
+    asked(place, WHERE)
+    (place / "out").mkdir()
+    with pytest.raises(AlreadyThere) as refused:
+        close("desk", payer(place), OutputRequest(directory=str(place / "out")))
+    assert "--if-exists" not in str(refused.value)
+    assert status("desk", payer(place)).questions == 4
 
 
 def test_the_ledger_pays_before_the_table_is_opened(place):

@@ -1,13 +1,14 @@
 """The source's loop: what its variants certify, beside true errors, the fixed plans, and the default schedule.
 
-python tests/benchmarks/theory.py [--case cells sizes toy worst adult] [--runs 20] [--variant anytime] [--update ...]
+python tests/benchmarks/theory.py [--case cells sizes toy worst adult] [--runs 20] [--first 0] [--each] [--update ...]
 
 cells: 64 cells, 200 random predicates, n = 4 * 10^9, eps 1, delta 0, replace. Bars: certified alpha at most .0008 for
 multiplicative weights and .0001 for the perceptron. sizes: the same at n = 10^5, 10^6, 10^7, the fixed sharp plan's
 alpha, and the true largest error of the default schedule. toy: the median rule, 8 cells, 20 predicates, n = 10^5.
 worst: all records in one cell, 8 cells, n = 20,000 (median 5,000): in how many runs all certificates hold (1 - beta).
 adult: all marginals of 2 columns, of the first 4 and 6 coded columns (--data FILE), delta 1e-9.
---half set: other tables (seeds) than those that are reported.
+--half set: other tables (seeds) than those that are reported. --each: a line a run, so that the runs may be made in
+pieces: --first says the number of the first.
 All tables are public or made up. Noise is seeded.
 """
 
@@ -62,6 +63,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--case", nargs="+", default=["cells", "sizes", "toy", "worst"])
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--each", action="store_true")
     parser.add_argument("--worst-runs", type=int, default=500)
     parser.add_argument("--update", nargs="+", default=list(RULES[:2]))
     parser.add_argument("--variant", default="anytime")
@@ -78,7 +81,7 @@ def main() -> None:
 def cells(given: argparse.Namespace, folder: Path, n: int = 4 * 10**9) -> ReleaseRequest:
     asked = predicates(folder, 64, 200, n, SEEDS[given.half])
     for update in given.update:
-        show("cells", theory(asked, given, update), given.runs)
+        show("cells", theory(asked, given, update), given.runs, given)
     return asked
 
 
@@ -87,19 +90,21 @@ def sizes(given: argparse.Namespace, folder: Path) -> None:
         asked = cells(given, folder, n)
         for update in given.update:
             print(f"{'':<9} fixed sharp plan, {update}: alpha {fixed(theory(asked, given, update))}", flush=True)
-        show("default", asked, given.runs, name="default schedule")
+        show("default", asked, given.runs, given, name="default schedule")
 
 
 def toy(given: argparse.Namespace, folder: Path) -> None:
     asked = predicates(folder, 8, 20, 10**5, SEEDS[given.half])
-    show("toy", theory(asked, given, "median"), given.runs)
+    show("toy", theory(asked, given, "median"), given.runs, given)
 
 
 def worst(given: argparse.Namespace, folder: Path) -> None:
-    """The largest potential that a table can have."""
+    """The largest potential that a table can have; the rules of --update, and the median rule."""
     for update, n in zip(RULES, (20_000, 20_000, 5_000), strict=True):  # a small net for the median rule
+        if update not in (*given.update, "median"):
+            continue
         asked = predicates(folder, 8, 20, n, SEEDS[given.half], point=True)
-        show("worst", theory(asked, given, update), given.worst_runs)
+        show("worst", theory(asked, given, update), given.worst_runs, given)
 
 
 def adult(given: argparse.Namespace, folder: Path) -> None:
@@ -115,7 +120,7 @@ def adult(given: argparse.Namespace, folder: Path) -> None:
         plan = replace(plan, delta="1e-9", schedule="theory", variant=given.variant, n=48_842)
         asked = ReleaseRequest(source=TableSource(paths=(str(given.data),)), plan=plan)
         for update in given.update:
-            show(f"adult {columns}", replace(asked, plan=replace(plan, update=update)), given.runs)
+            show(f"adult {columns}", replace(asked, plan=replace(plan, update=update)), given.runs, given)
 
 
 def predicates(folder: Path, size: int, queries: int, n: int, seed: int, *, point: bool = False) -> ReleaseRequest:
@@ -152,7 +157,7 @@ def fixed(asked: ReleaseRequest) -> str:
     return f"{float(alpha or 1):.4g}"
 
 
-def show(case: str, asked: ReleaseRequest, runs: int, name: str | None = None) -> None:
+def show(case: str, asked: ReleaseRequest, runs: int, given: argparse.Namespace, name: str | None = None) -> None:
     """One line: medians, and the largest certificate; `hold` counts runs in which all certificates of all stages do.
 
     The loop alone, on a table that was read once.
@@ -162,7 +167,7 @@ def show(case: str, asked: ReleaseRequest, runs: int, name: str | None = None) -
     truth = [block.answer(counts) * float(block.scale) for block in blocks]
     n, bounds, errors, rounds, hold = asked.plan.n or 1, [], [], [], 0
     began = time.process_time()
-    for seed in range(runs):
+    for seed in range(given.first, given.first + runs):
         draws = Draws(data=Private(counts), accountant=guarded(plan), noise=SeededNoise(seed))
         with Watched(truth) as seen:
             outcome = loop.iterative_construction(draws, plan, Quiet())
@@ -171,6 +176,8 @@ def show(case: str, asked: ReleaseRequest, runs: int, name: str | None = None) -
         bounds.append(min(outcome.transcript.bounds, default=np.nan) / n)
         rounds.append(len(outcome.transcript.rounds))
         hold += all(error <= bound for bound, error in seen)
+        if given.each:
+            print(f"  run {seed}: certified {bounds[-1]:.3g}, true {errors[-1]:.3g}, rounds {rounds[-1]}", flush=True)
     print(
         f"{case:<9} {name or asked.plan.update:<23} {n:>11,} {statistics.median(bounds):>10.3g} {max(bounds):>10.3g} "
         f"{statistics.median(errors):>10.3g} {statistics.median(rounds):>7g} {hold:>4}/{runs} "

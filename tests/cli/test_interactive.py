@@ -49,6 +49,7 @@ def test_from_open_to_close(counter):
     closed = counter.run("interactive", "close", "desk", "--out", "out", *LEDGER)
     assert closed.code == 0, closed.err
     assert "4 questions" in closed.out
+    assert "released to out" in closed.err
     assert counter.run("verify", "out", *LEDGER).code == 0
     assert counter.run("interactive", "status", "desk", *LEDGER).code == 2
     words = (

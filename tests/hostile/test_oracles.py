@@ -36,7 +36,9 @@ def trial(tmp_path, monkeypatch):
 
 
 def case(each):
-    return pytest.param(each, id=each.name, marks=pytest.mark.slow if each.name in SLOW else ())
+    return pytest.param(
+        each, id=each.name, marks=pytest.mark.slow if each.name in SLOW or "session" in each.name else ()
+    )
 
 
 @pytest.mark.parametrize("attempt", [case(each) for each in ATTEMPTS])

@@ -33,6 +33,7 @@ from dpqr.prediction.ensemble import PartsEnsemble
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.losses import Hinge, Logistic
+from dpqr.prediction.one_by_one import OnePoint, Shared
 from dpqr.prediction.perturbed import PerturbedLearner
 from dpqr.prediction.stable import LipschitzLearner
 from dpqr.privacy.accountants.analytic import Analytic
@@ -103,12 +104,37 @@ class Function:
         return self.weights.sample(value, noise)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OneByOne:
+    """Two labels at one place, as a session draws them: each is charged and drawn by itself, the votes are counted once
+    for both."""
+
+    epsilon: Fraction
+
+    @property
+    def claim(self) -> Claim:
+        return Claim.pure(tuple(event for batch in self._batches() for event in batch.events))
+
+    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+        guard = SumFilter(limit=2 * self.epsilon, cost=require_pure, unit="epsilon")
+        drawn = (measure_together(database, each, accountant=guard, noise=noise).value for each in self._batches())
+        return (), tuple(int(label[0]) for label in drawn), ()
+
+    def _batches(self) -> Iterator[ExponentialVotes]:
+        ensemble, shared = voters(2), Shared()
+        for place in range(2):
+            yield ExponentialVotes(
+                ensemble=OnePoint(ensemble=ensemble, shared=shared, place=place), epsilon=self.epsilon
+            )
+
+
 def predict_cases() -> Iterator[Case]:
     """Both neighbour relations; the learner is the hinge's, whose bound is attained."""
     for relation, unit in UNITS.items():
         yield votes_case(relation)
         yield flips_case(relation)
         yield randomised_case(relation)
+        yield session_case(relation)
         yield prediction_case(relation, unit)
         yield function_case(relation, unit)
         yield pure_function_case(relation, unit)
@@ -147,7 +173,18 @@ def randomised_case(relation: str) -> Case:
     return Case(name=f"predict-randomised-{relation}", what=what, pair=pair, trial=trial, brief=BRIEF, laws=laws)
 
 
-def voters() -> PartsEnsemble:
+def session_case(relation: str) -> Case:
+    """The votes of `votes_case` for two points of a session, at half of its epsilon each."""
+    epsilon = VOTES_EPSILON / 2
+    one, two = (
+        Selection(scores=np.array(votes), rate=float(epsilon) / 2) for votes in ((VOTERS, 0.0), (VOTERS - 1, 1.0))
+    )
+    laws, trial = ((one, one), (two, two)), OneByOne(epsilon=epsilon)
+    what, pair = "labels by votes, one point after the other", voters_pair(relation)
+    return Case(name=f"predict-session-{relation}", what=what, pair=pair, trial=trial, laws=laws)
+
+
+def voters(points: int = 1) -> PartsEnsemble:
     """At one place."""
     return PartsEnsemble(
         features=CellFeatures(domain=PLACES),
@@ -155,7 +192,7 @@ def voters() -> PartsEnsemble:
         axis=1,
         labels=2,
         values=None,
-        points=CellFeatures(domain=PLACES).of(np.zeros((1, 1), dtype=np.int64)),
+        points=CellFeatures(domain=PLACES).of(np.zeros((points, 1), dtype=np.int64)),
         parts=VOTERS,
     )
 

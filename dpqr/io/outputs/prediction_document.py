@@ -94,16 +94,24 @@ def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str,
         "guarantee": release_words(release),
         "ledger": None if paid is None else {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt},
         **reason_part(release.reason),
-        "events": events_part(release.plan.events),
+        "events": events_part(release.plan.events if release.charged is None else release.charged),
         "spent": {name: None if cost is None else rational(cost) for name, cost in release.spent.items()},
         "records": release.records,
         "counted": release.counted,
         "lambda": _exact(release.penalty),
         "sensitivity": _exact(release.bound),
         "noise_deviation": deviation(release.plan, release.records),
+        **({} if release.charged is None else {"draws": _draws(release)}),
         "receipt": [list(line) for line in receipt],
         "plan": prediction_plan_document(release.plan),
     }
+
+
+def _draws(release: PredictionRelease) -> dict[str, Any]:
+    """What a session has drawn, and what its predictions are made of it by: labels, or bounds of the target."""
+    target = release.plan.problem.target
+    meaning = {"bounds": list(target.bounds)} if target.numeric else {"labels": list(target.attribute.titles())}
+    return {"numbers": release.numbers.tolist(), "step": release.step, **meaning}
 
 
 def model_document(release: PredictionRelease, domain: str, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
-from hostile.oracles.attempt import LEDGER, Attempt, Table
+from hostile.oracles.attempt import LEDGER, PAYER, Attempt, Table
 from hostile.oracles.tables import (
     DROPPING,
     OF_PERSONS,
@@ -25,6 +26,7 @@ from hostile.oracles.tables import (
 from support.command_desk import Desk
 
 from dpqr.errors import UsageFault
+from dpqr.noise.source import SeededNoise
 
 PROGRESS = ("--progress", "json")
 GROWN = (usual(), usual(ROWS + 1), usual(0), usual(4000))
@@ -70,6 +72,20 @@ LEARNERS = {
 }
 
 
+NAMED = ("desk", *LEDGER)
+QUESTIONS = (
+    ("interactive", "open", "desk", "DATA", "--domain", "session.json", "--eps", "20", "--surprises", "2", *PAYER),
+    ("interactive", "ask", *NAMED, "--where", "sex = 'F' and age >= 50"),
+    ("interactive", "ask", *NAMED, "--queries", "session-queries.json", "--json"),
+    ("interactive", "status", *NAMED),
+)
+ASKED_ALONE = {"session.json": SHOP, "session-queries.json": {"queries": [{"marginal": ["sex", "buys"]}]}}
+PREDICTED = ("predict", "open", "desk", "DATA", "--target", "buys", "--domain", "d.json", "--eps", "20", *PAYER)
+POINTS_ASKED = (("predict", "ask", *NAMED, "--points", "points.csv"), ("predict", "status", *NAMED))
+REPEATABLE = (("dpqr.app.interactive.SystemNoise", lambda: SeededNoise(seed=1)),)
+"""The noise of thresholds: comparisons are paid for, and what passes one is drawn with it."""
+
+
 def killed(desk: Desk) -> None:
     """The release to `out` ends between its last draw and its files."""
 
@@ -80,6 +96,11 @@ def killed(desk: Desk) -> None:
     with pytest.MonkeyPatch.context() as broken:
         broken.setattr("dpqr.app.release.write_release", full)
         assert desk.run(*(table if word == "DATA" else word for word in release(*OUT))).code == 2
+
+
+def forgotten(desk: Desk) -> None:
+    """The folder of a session that is settled: it states where its table lies."""
+    shutil.rmtree(desk.path / "l.sqlite.sessions")
 
 
 def changed(desk: Desk) -> None:
@@ -150,6 +171,50 @@ OUTPUTS: list[Attempt] = [
     attempt("resume-on-the-same-table", "n", GROWN[:2], killed, release(*OUT, "--resume")),
     attempt("resume-on-another-table", "n", GROWN[1:], killed, changed, release(*OUT, "--resume"), codes=(5,)),
     attempt("killed-and-left", "n", GROWN, killed, release(*OUT), codes=(2,)),
+    attempt(
+        "session-of-questions",
+        "n",
+        GROWN,
+        *QUESTIONS,
+        ("interactive", "close", *NAMED, *OUT),
+        files=ASKED_ALONE,
+        changes=REPEATABLE,
+    ),
+    attempt(
+        "session-of-another-table",
+        "n",
+        GROWN[1:],
+        QUESTIONS[0],
+        changed,
+        QUESTIONS[1],
+        ("interactive", "close", *NAMED),
+        forgotten,
+        codes=(0, 5, 2),
+        files=ASKED_ALONE,
+        changes=REPEATABLE,
+    ),
+    *(
+        attempt(
+            f"session-of-predictions-{name}",
+            "n",
+            GROWN,
+            (*PREDICTED, "--predictions", "5", *options),
+            *POINTS_ASKED,
+            ("predict", "close", *NAMED, "--out", "p.csv"),
+        )
+        for name, options in {"of-n": (), "votes": LEARNERS["aggregate"]}.items()
+    ),
+    attempt(
+        "session-of-predictions-on-another-table",
+        "n",
+        GROWN[1:],
+        PREDICTED,
+        changed,
+        POINTS_ASKED[0],
+        ("predict", "close", *NAMED),
+        forgotten,
+        codes=(0, 5, 2),
+    ),
     attempt("domain", "a value", (usual(), usual(ROWS, '"F,1'), usual(0)), ("domain", "DATA"), budget=None),
     attempt("domain-of-parquet", "a value", (*SIZES, packed(age=[2**40] * ROWS)), ("domain", "DATA"), budget=None),
 ]

@@ -1,0 +1,151 @@
+"""`dpqr predict open`, `ask`, `status` and `close`: predictions for points that come one at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from dpqr.cli import groups, options, predict_options
+from dpqr.cli.completion import TABLES
+from dpqr.cli.settings import settings_notes
+from dpqr.cli.streams import product, product_json, require_output, say
+
+if TYPE_CHECKING:
+    from dpqr.app.predict_session import PredictionStatus
+
+_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
+_files = (
+    click.option("--ledger", metavar="FILE", help="The ledger. [DPQR_LEDGER, else this user's own]"),
+    click.option("--anchor", metavar="FILE", help="What finds rollbacks of the ledger. [DPQR_ANCHOR]"),
+)
+
+
+@click.group("predict")
+def sessions() -> None:
+    """Predict for points that come one at a time, under one budget.
+
+    \b
+    dpqr predict open desk train.csv --target income --learner quantile --domain domain.json --eps 1 --n 20000 \\
+        --predictions 200 --dataset survey
+    dpqr predict ask desk --points one.csv
+    dpqr predict status desk
+    dpqr predict close desk --out predictions.csv
+    """
+
+
+@sessions.command("open", cls=options.Sectioned)
+@click.argument("name")
+@click.argument("data", nargs=-1, required=True, callback=options.named, shell_complete=TABLES)
+@predict_options.session
+@groups.guarantee
+@predict_options.learner
+@groups.table
+@groups.payer
+@groups.asker
+@options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the private table is not opened.")
+@groups.display
+def open_command(
+    name: str,
+    data: tuple[str, ...],
+    *,
+    asked: predict_options.SessionOptions,
+    eps: str | None,
+    guarantee: groups.Guarantee,
+    learner: predict_options.Learner,
+    table: groups.Table,
+    payer: groups.Payer,
+    asker: groups.Asker,
+    dry_run: bool,
+    display: groups.Display,
+) -> None:
+    """Pay for the session NAME over the private table DATA.
+
+    Its plan (--dry-run) says how a point will be answered, at what price, with how much noise, and how many are paid.
+    """
+    from dpqr.api.predict_sessions import open_predictions_request
+    from dpqr.app.predict_session import open_predictions, planned_predictions
+    from dpqr.cli.progress import progress
+    from dpqr.cli.screen import Screen
+
+    screen = Screen.of(display)
+    given = groups.keywords(asked, guarantee, learner, table, payer, asker) | {"eps": eps}
+    request = open_predictions_request(data, name, given, settings_notes())
+    if dry_run:
+        made = planned_predictions(request)
+        screen.prediction_plan(made.plan, made.outlook)
+        return
+    require_output()
+    with progress(display.progress, color=screen.color) as observer:
+        found = open_predictions(request, observer)
+    _show(found, as_json=display.as_json)
+
+
+@sessions.command("ask")
+@click.argument("name")
+@click.option("--points", metavar="FILE", callback=options.named, help="Public rows to predict for; - is stdin.")
+@_files[0]
+@_files[1]
+@_json
+def ask_command(name: str, *, points: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
+    """Predict for every row of --points, one a line. A point that was asked about before is free."""
+    from dpqr.api.interactive_requests import session_payer
+    from dpqr.api.predict_sessions import ask_predictions_request
+    from dpqr.api.requests import Unwatched
+    from dpqr.app.predict import released_table
+    from dpqr.app.predict_session import ask_predictions
+    from dpqr.cli.screen import Screen
+
+    require_output()
+    request = ask_predictions_request(name, session_payer(ledger, anchor), points)
+    found = ask_predictions(request, Unwatched())
+    if as_json:
+        product_json(released_table(found).records())
+    else:
+        Screen().predictions(found.predictions, None)
+
+
+@sessions.command("status")
+@click.argument("name")
+@_files[0]
+@_files[1]
+@_json
+def status_command(name: str, *, ledger: str | None, anchor: str | None, as_json: bool) -> None:
+    """Say how the session NAME stands; the table is not opened."""
+    from dpqr.api.predict_sessions import PredictionSession
+
+    require_output()
+    _show(PredictionSession(name=name, ledger=ledger, anchor=anchor).status(), as_json=as_json)
+
+
+@sessions.command("close")
+@click.argument("name")
+@click.option("--out", metavar="FILE", callback=options.named, help="Write the points with their predictions there.")
+@_files[0]
+@_files[1]
+@_json
+def close_command(name: str, *, out: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
+    """End the session NAME: what was not drawn goes back to the budget."""
+    from dpqr.api.predict_sessions import PredictionSession
+    from dpqr.report.wording import plain
+
+    require_output()
+    finished = PredictionSession(name=name, ledger=ledger, anchor=anchor).close(out)
+    if finished is None:
+        say(f"session {name!r} is closed; it had predicted nothing")
+        return
+    if as_json:
+        product_json(finished.record)
+    else:
+        product(str(finished.receipt).rstrip("\n"))
+    if out is not None:
+        say(f"predictions written to {plain(out)}, and their record beside them")
+
+
+def _show(found: PredictionStatus, *, as_json: bool) -> None:
+    from dpqr.report.prediction_view import prediction_status_lines
+
+    if as_json:
+        product_json(found.document())
+    else:
+        product("\n".join(prediction_status_lines(found)))

@@ -1,0 +1,40 @@
+"""Sessions of predictions from Python, over a table in memory."""
+
+import pandas as pd
+import pytest
+
+import dpqr
+
+ROWS = pd.DataFrame({"day": ["Mon", "Sun"] * 200, "open": ["yes", "no"] * 200})
+
+
+@pytest.fixture
+def shops(tmp_path):
+    ledger = dpqr.Ledger(tmp_path / "l.sqlite")
+    ledger.init("shops", eps=50)
+    domain = dpqr.domain_from({"day": ["Mon", "Sun"], "open": ["no", "yes"]})
+    return {"name": "desk", "target": "open", "domain": domain, "eps": 40, "dataset": "shops", "ledger": ledger}
+
+
+def test_a_session_over_a_frame(tmp_path, shops):
+    planned = dpqr.open_predictions(ROWS, **shops, n=400, dry_run=True)
+    assert planned.record["form"]["draws"] == 100
+    session = dpqr.open_predictions(ROWS, **shops, n=400, predictions=3)
+    found = session.ask(pd.DataFrame({"day": ["Sun", "Mon"]}))
+    assert (list(found.columns), found["prediction"].tolist()) == (["prediction", "score"], ["no", "yes"])
+    assert session.status().left == 1
+    again = dpqr.PredictionSession(name="desk", ledger=str(tmp_path / "l.sqlite"))
+    with pytest.raises(dpqr.UsageFault, match="in memory"):
+        again.ask(pd.DataFrame({"day": ["Sun"]}))
+    closed = session.close(tmp_path / "p.csv")
+    assert closed.table["prediction"].tolist() == ["no", "yes"]
+    assert (tmp_path / "p.csv").is_file()
+
+
+def test_points_that_are_the_private_table_and_options_of_other_commands_are_refused(shops):
+    with pytest.raises(dpqr.UsageFault, match="before its points are known"):
+        dpqr.open_predictions(ROWS, **shops, points=ROWS[["day"]])
+    session = dpqr.open_predictions(ROWS, **shops, n=400)
+    with pytest.raises(dpqr.UsageFault, match="private table"):
+        session.ask(ROWS)
+    assert session.close() is None
