@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import (
     DIRECT,
+    OBJECTIVES,
     AveragesForm,
     Form,
     FunctionForm,
@@ -82,7 +84,7 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
             reasons.append(refusal or unequal)
             continue
         for noise in form.noises:
-            if noise not in ("gaussian", "moments") or accountant.concentrated or isinstance(accountant, Analytic):
+            if _covers(accountant, noise):
                 plans.append(_planned(wanted, form, accountant, noise))
     if not plans:
         raise UsageFault("; ".join(dict.fromkeys(reasons)))
@@ -92,14 +94,24 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
     return min(covered, key=lambda plan: plan.spread)
 
 
+def _covers(accountant: Accountant, noise: Noise) -> bool:
+    """Whether the accountant's theorem is one to plan this law by. In rho a normal pull's curvature costs too much."""
+    if isinstance(accountant, Analytic):
+        return True
+    return noise not in ("gaussian", "moments", "gaussian-objective") or (
+        accountant.concentrated and noise != "gaussian-objective"
+    )
+
+
 def _planned(wanted: PlannerInput, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
     """None where the accountant's theorem does not cover the draws: that is no price of 0."""
     problem, budget = wanted.problem, wanted.budget
     recipe, shares = wanted.recipe, {} if noise in DIRECT else _extra_shares(wanted)
-    if noise == "objective" and math.isinf(form.spread(_alone(accountant, budget), noise)):
+    if noise in OBJECTIVES and math.isinf(form.spread(_alone(accountant, budget), noise)):
         return None
     share = (1 - sum(shares.values(), Fraction(0))) / form.count
-    portions = [Portion(share=share, count=form.count, event=lambda price: form.event(price, noise))]
+    stated = None if noise in OBJECTIVES else partial(form.event, noise=noise)
+    portions = [Portion(share=share, count=form.count, event=stated)]
     prices = accountant.cut(budget, [*portions, *(Portion(share=each, count=1) for each in shares.values())])
     extra = dict(zip(shares, prices[1:], strict=True))
     counting, tuning = extra.get("counting"), extra.get("tuning")
@@ -163,7 +175,7 @@ def _form(wanted: PlannerInput) -> Form:
     if problem.points is None:
         return FunctionForm(
             width=recipe.features.width,
-            objective=recipe.perturbation(problem),
+            objective=recipe.perturbation(problem, wanted.budget.delta),
             moments=recipe.moments(problem),
             only=recipe.only_noise,
         )

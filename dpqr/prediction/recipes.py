@@ -13,7 +13,7 @@ from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.prediction.exact_kernel import ExactKernel
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import FeatureMap
-from dpqr.prediction.forms import Noise
+from dpqr.prediction.forms import OBJECTIVES, Noise
 from dpqr.prediction.kernels import LINEAR, Kernel
 from dpqr.prediction.losses import Cornered, ExactHinge, ExactPinball, Hinge, Logistic, Loss, Pinball, Square
 from dpqr.prediction.moments import MomentsFigures, MomentsLearner
@@ -123,9 +123,9 @@ class StableRecipe:
             UsageFault: several releases of a function.
         """
         self._values(problem)
-        if self.only_noise is not None and problem.points is not None:
+        if self.only_noise and problem.points is not None:
             raise UsageFault(f"--method {self.method} goes with --release function")
-        if self.only_noise is not None and self._chooses:
+        if self.only_noise and self._chooses:
             raise UsageFault(
                 f"--method {self.method} chooses its own lambda; leave out --lambda, --smoothness, --tune, --radius "
                 "and --parts"
@@ -179,13 +179,13 @@ class StableRecipe:
         )
 
     @property
-    def only_noise(self) -> Noise | None:
-        """The one that the method allows, of a function; None: any."""
-        only: dict[Method | None, Noise] = {"objective": "objective", "moments": "moments"}
-        return only.get(self.method)
+    def only_noise(self) -> tuple[Noise, ...]:
+        """Those that the method allows, of a function; empty: any."""
+        only: dict[Method | None, tuple[Noise, ...]] = {"objective": OBJECTIVES, "moments": ("moments",)}
+        return only.get(self.method, ())
 
-    def perturbation(self, problem: PredictionProblem) -> Perturbation | None:
-        """Of objective perturbation; None where it is not offered.
+    def perturbation(self, problem: PredictionProblem, delta: Fraction) -> Perturbation | None:
+        """Of objective perturbation, in a run of this delta; None where it is not offered.
 
         It chooses its own strength, so it goes with no option that chooses lambda.
         """
@@ -197,10 +197,12 @@ class StableRecipe:
             width=self.features.width,
             gradient=learner.gradient,
             units=learner.units,
+            changes=learner.changes,
             lipschitz=loss.lipschitz,
             smoothness=loss.smoothness,
             moments=uniform_moments(self.features, problem.features.shape),
             records=problem.records,
+            delta=delta,
         )
 
     def perturbed(self, problem: PredictionProblem, strength: Fraction) -> PerturbedLearner:
