@@ -25,7 +25,7 @@ from dpqr.privacy.events import GaussianObjectiveEvent, PerturbedObjectiveEvent
 
 CLOSING = Fraction(1, 64)
 """Share of epsilon for the closing noise."""
-EXACTNESS = Fraction(1, 2**10)
+EXACTNESS = Fraction(1, 2**15)
 """The solver's tolerance in gradients of one row."""
 REACH = 10
 """Public guess at the norm of a good function: the strength balances it against the noise."""
