@@ -11,7 +11,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.data.histogram import Counts, occupied
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.data.unit import PrivacyUnit
 from dpqr.mechanisms.learned_functions import FINENESS, weights_sensitivity
 from dpqr.mechanisms.perturbed_functions import LARGEST_PULL, SENSITIVITY
 from dpqr.noise.public import public_generator
@@ -135,7 +135,7 @@ class PerturbedLearner:
 
     @property
     def changes(self) -> int:
-        return self.unit.rows * (2 if self.unit.neighbours is Neighbours.REPLACE else 1)
+        return self.unit.changes
 
     @property
     def gradient(self) -> Fraction:
@@ -189,6 +189,23 @@ class Perturbation:
     moments: tuple[float, ...] = ()
     records: int | None = None
     delta: Fraction = Fraction(0)
+
+    @classmethod
+    def of(
+        cls, learner: PerturbedLearner, shape: tuple[int, ...], records: int | None, delta: Fraction
+    ) -> Perturbation:
+        """Of a learner of any strength; shape: of the domain of its features."""
+        return cls(
+            width=learner.width,
+            gradient=learner.gradient,
+            units=learner.units,
+            changes=learner.changes,
+            lipschitz=learner.loss.lipschitz,
+            smoothness=learner.loss.smoothness,
+            moments=uniform_moments(learner.examples.features, shape),
+            records=records,
+            delta=delta,
+        )
 
     @property
     def normal(self) -> bool:

@@ -152,7 +152,9 @@ def test_pure_noise_at_half_its_sensitivity_is_refuted():
     assert breach(case, replace(case.trial, batch=Half()), 5 * RUNS)
 
 
-@pytest.mark.parametrize(("relation", "reached"), [pytest.param("add-remove", 0.85, marks=pytest.mark.slow), ("replace", 0.45)])
+@pytest.mark.parametrize(
+    ("relation", "reached"), [pytest.param("add-remove", 0.85, marks=pytest.mark.slow), ("replace", 0.45)]
+)
 def test_the_noisy_moments_come_near_their_claim_by_their_exact_law(relation, reached):
     """Two thirds of the stated variance would be a breach where a record comes; so would a half be where one is
     replaced by one of the other class."""
