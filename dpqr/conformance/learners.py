@@ -60,8 +60,8 @@ def _value(given: Any) -> Iterator[str]:
         yield "name: it is no text"
     if not isinstance(given.classifies, bool):
         yield "classifies: it is neither True nor False"
-    kind: Any = type(given)
-    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:
+    kind = type(given)
+    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         yield "value: it is no frozen dataclass"
 
 

@@ -35,6 +35,7 @@ from dpqr.prediction.forms import (
     noise_deviation,
     selection_epsilon,
 )
+from dpqr.prediction.kernel_process import KernelProcess, ProcessForm
 from dpqr.prediction.perturbed import Perturbation, PullEvent
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
@@ -197,6 +198,14 @@ class PredictionPlan:
         assert isinstance(event, DiscreteLaplaceEvent)
         return LaplacePredictions(asked=asked, scale=event.scale)
 
+    def process(self, learner: StableLearner, codes: AnyArray) -> tuple[KernelProcess, GaussianWeights]:
+        """The coordinates of a kernel's function at points of these codes, and the mechanism of their noisy form."""
+        assert isinstance(learner, ExactKernel)
+        event = self.form.event(self.price, self.noise)
+        assert isinstance(event, RoundedGaussianEvent)
+        process = KernelProcess(values=learner.at(codes))
+        return process, GaussianWeights(learner=process, width=len(codes), variance=event.variance)
+
     def votes(self, points: FloatArray) -> Batch[Counts, IntArray]:
         """The mechanism of an ensemble."""
         assert isinstance(self.recipe, Aggregate)
@@ -250,7 +259,7 @@ def deviation(plan: PredictionPlan, records: int | None) -> float | None:
     if records is None:
         return None
     learner = plan.learner(records)
-    if isinstance(plan.form, FunctionForm):
+    if isinstance(plan.form, FunctionForm | ProcessForm):
         return drawn * step(learner.bound)
     assert isinstance(plan.recipe, StableRecipe)
     limit = plan.recipe.limit

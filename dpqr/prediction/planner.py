@@ -23,6 +23,7 @@ from dpqr.prediction.forms import (
     better_selection,
     selection_epsilon,
 )
+from dpqr.prediction.kernel_process import MOST_POINTS, ProcessForm
 from dpqr.prediction.plan import COUNT, PredictionPlan, Recipe, count_check
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
@@ -75,7 +76,7 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
     >>> plan.noise, plan.epsilon
     ('spherical', Fraction(1, 1))
     """
-    form = _form(wanted)
+    forms = _forms(wanted)
     plans, reasons = [], []
     for accountant in wanted.accountants:
         refusal = accountant.refusal(wanted.budget)
@@ -83,9 +84,8 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
             unequal = f"the {accountant.name} accountant covers equal draws only; declare --n, and leave --tune out"
             reasons.append(refusal or unequal)
             continue
-        for noise in form.noises:
-            if _covers(accountant, noise):
-                plans.append(_planned(wanted, form, accountant, noise))
+        laws = ((form, noise) for form in forms for noise in form.noises if _covers(accountant, noise))
+        plans += [_planned(wanted, form, accountant, noise) for form, noise in laws]
     if not plans:
         raise UsageFault("; ".join(dict.fromkeys(reasons)))
     covered = [plan for plan in plans if plan is not None and plan.epsilon <= wanted.budget.epsilon]
@@ -158,6 +158,15 @@ def _parts(wanted: PlannerInput, price: Price, noise: Noise, tuning: Price | Non
     if isinstance(wanted.recipe, Aggregate):
         return wanted.recipe.chosen_parts(wanted.problem, selection_epsilon(price, noise), noise)
     return wanted.recipe.stability.parts if tuning is None else tuning_parts(tuning.bounded_range)
+
+
+def _forms(wanted: PlannerInput) -> tuple[Form, ...]:
+    """The ways to release that go with the recipe."""
+    form, problem, recipe = _form(wanted), wanted.problem, wanted.recipe
+    points = problem.points
+    if points is None or points > MOST_POINTS or isinstance(recipe, Aggregate) or not recipe.exact(problem):
+        return (form,)
+    return form, ProcessForm(points=points)
 
 
 def _form(wanted: PlannerInput) -> Form:

@@ -22,6 +22,7 @@ from dpqr.prediction.forms import (
     selection_epsilon,
     tail_share,
 )
+from dpqr.prediction.kernel_process import ProcessForm
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
 from dpqr.prediction.online import OnlineLearner
 from dpqr.prediction.outlook import MOST, Outlook, Theory
@@ -83,6 +84,9 @@ def _means(plan: PredictionPlan) -> Iterator[Fact]:
         yield "Tuning", f"one of {len(FACTORS)} lambdas by votes of {parts}, {price_words(plan.tuning)}"
     if isinstance(plan.form, FunctionForm):
         yield "Release", f"the whole function, {plan.form.width:,} weights with {plan.noise} noise: {_price(plan)}"
+    elif isinstance(plan.form, ProcessForm):
+        at = counted(plan.form.points, "point")
+        yield "Release", f"the function at {at} at once, by one path of its Gaussian process: {_price(plan)}"
     else:
         each = "" if plan.form.count == 1 else ", each"
         yield "Release", f"{counted(plan.form.count, 'prediction')} by {plan.noise} noise{each} {_price(plan)}"
