@@ -33,8 +33,8 @@ FAULTS = (
             "0.8 of the stated scale is drawn",
         ),
         (
-            "sensitivity = weights_sensitivity(self.width)",
-            "sensitivity = weights_sensitivity(1)",
+            "sensitivity = weights_sensitivity(self.width)\n        return RoundedGaussianEvent",
+            "sensitivity = weights_sensitivity(1)\n        return RoundedGaussianEvent",
             "an event forgets the width",
         ),
     ),
