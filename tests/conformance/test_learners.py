@@ -56,7 +56,11 @@ BROKEN_LOSSES = {
     "too curved": (loss(smoothness=Fraction(9, 10)), "constants: the loss states a smoothness of 9/10"),
     "start": (loss(start=Fraction(1, 9)), "constants: the loss states a start of 1/9"),
     "not convex": (
-        loss(slope=lambda self, p, t: np.sin(p - t), value=lambda self, p, t: 1 - np.cos(p - t)),
+        loss(
+            smoothness=Fraction(2),
+            value=lambda self, p, t: (p - t) ** 2 / (1 + (p - t) ** 2),
+            slope=lambda self, p, t: 2 * (p - t) / (1 + (p - t) ** 2) ** 2,
+        ),
         "constants: the loss states a convex loss, and breaks it at prediction",
     ),
     "below 0": (

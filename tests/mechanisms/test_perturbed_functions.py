@@ -197,6 +197,8 @@ def test_the_event_of_a_normal_pull_is_what_is_drawn(relation, rows):
     found = Analytic().epsilon(((weights.event, 1),), Fraction(1, 1000))
     assert float(found) == pytest.approx(float(stated) + (2**20 + 3) / (2**20 * 100), rel=1e-9)
     assert weights.grid == pytest.approx(2 * float(weights.wrong) / FINENESS)
+    one = Fraction(1, 18) + weights.event.curvature
+    assert concentrated_rho(weights.event) == changes**2 * one + weights.event.closing**2 / 2
 
 
 def test_the_normal_pull_has_its_variance():

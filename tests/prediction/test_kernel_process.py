@@ -49,6 +49,8 @@ def test_a_replaced_label_comes_near_the_bound_and_so_it_would_without_the_point
     given = process(unit_vectors(np.random.default_rng(1)), penalty="1", points=POINTS[:3])
     moved = np.linalg.norm(given.fit(counts(rows)) - given.fit(counts([*rows[:-1], (0, 0)])))
     assert 0.95 * given.bound <= moved <= given.bound
+    learner = given.values.learner
+    assert given.bound > learner.distance + 2 * learner.solver.tolerance
 
 
 def test_more_points_leave_the_bound_as_it_is():

@@ -35,7 +35,12 @@ FAULTS = (
         (
             "sensitivity = weights_sensitivity(self.width)\n        return RoundedGaussianEvent",
             "sensitivity = weights_sensitivity(1)\n        return RoundedGaussianEvent",
-            "an event forgets the width",
+            "a Gaussian event forgets the width",
+        ),
+        (
+            "sensitivity = weights_sensitivity(self.width)\n        return SphericalLaplaceEvent",
+            "sensitivity = weights_sensitivity(1)\n        return SphericalLaplaceEvent",
+            "a spherical event forgets the width",
         ),
     ),
     *planted_in(

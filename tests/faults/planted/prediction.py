@@ -9,9 +9,14 @@ FAULTS = (
     *planted_in(
         "prediction/losses.py",
         (
-            "max(self.tau, 1 - self.tau)\n\n" + _CORNER,
-            "self.tau\n\n" + _CORNER,
+            "max(self.tau, 1 - self.tau)\n\n    @property\n    def smoothness",
+            "self.tau\n\n    @property\n    def smoothness",
             "low quantiles have too small a slope",
+        ),
+        (
+            "max(self.tau, 1 - self.tau)\n\n    @property\n    def start",
+            "self.tau\n\n    @property\n    def start",
+            "low quantiles with a corner have too small a slope",
         ),
         (
             f"{_SMOOTH}Fraction(1, 4)",
