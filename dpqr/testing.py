@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dpqr.conformance.engines import engine_faults
+from dpqr.conformance.learners import learner_faults, loss_faults
 from dpqr.conformance.mechanisms import check_faults, distinguisher_faults
 from dpqr.conformance.schedules import schedule_faults
 from dpqr.conformance.update_rules import update_rule_faults
@@ -70,6 +71,38 @@ def check_schedule(schedule: Any) -> None:
         AssertionError: one line for each fault, with the first universe that shows it.
     """
     _require_none(schedule_faults(schedule))
+
+
+def check_loss(loss: Any) -> None:
+    """Try a loss of predictions on a grid of predictions and targets.
+
+    It has every member of the protocol and is a frozen value; its functions are functions; it is never below 0, convex,
+    and keeps the Lipschitz constant, the smoothness and the start that it states. A plan that names it makes the same
+    trial. A trial can refute a constant, not prove it.
+
+    Args:
+        loss: an instance.
+
+    Raises:
+        AssertionError: one line for each fault.
+    """
+    _require_none(loss_faults(loss))
+
+
+def check_learner(learner: Any) -> None:
+    """Try a stable learner on tiny neighbouring tables, under add-remove, replace, and for persons of two rows.
+
+    It has every member of the protocol and is a frozen value; a fit is a function of its table, one finite weight for
+    each feature; and no neighbours' weights are further apart than the bound that it states. A search can refute a
+    bound, not prove it.
+
+    Args:
+        learner: an instance.
+
+    Raises:
+        AssertionError: one line for each fault, with the unit that shows it.
+    """
+    _require_none(learner_faults(learner))
 
 
 def check_engine(made: Callable[[Any], Any], *, rows: int = 1000) -> None:

@@ -68,6 +68,7 @@ UNMIRRORED = {
         "audit/cases/answers.py",
         "audit/cases/choices.py",
         "audit/cases/left_out.py",
+        "audit/cases/once.py",
     ),
     "run by the tests of documents, of ledgers and of tables": (
         "io/documents/coefficient_arrays.py",

@@ -15,6 +15,7 @@ from dpqr.mechanisms.learned_functions import FINENESS, Asked, step
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import DIRECT, AveragesForm, FunctionForm
+from dpqr.prediction.kernel_process import ProcessForm
 from dpqr.prediction.plan import COUNT, PredictionPlan, usable
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.release import PredictionRelease
@@ -124,6 +125,10 @@ def _stable(
     if isinstance(plan.form, FunctionForm):
         learner = plan.learner(records)
         return measure(counts, plan.weights(learner), accountant=guard, noise=noise).value, step(learner.bound)
+    if isinstance(plan.form, ProcessForm):
+        process, mechanism = plan.process(plan.learner(records), _asked(codes))
+        noisy = measure(counts, mechanism, accountant=guard, noise=noise).value
+        return process.predictions(noisy), step(process.bound)
     numbers, grids = [], []
     for release in range(plan.releases):
         learner = plan.learner(records, release)

@@ -27,6 +27,7 @@ from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target, read_target
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.stability import Stability
+from dpqr.prediction.third_party import ThirdParty, read_third_party
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.known import ACCOUNTANTS, PREDICTING
 from dpqr.privacy.budget import PrivacyBudget, decimal
@@ -103,6 +104,8 @@ def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
             "code meets the rows of each part, in a process of its own: the guarantee holds only if it leaves nothing "
             "of them in files, on the network or with other processes"
         )
+    if isinstance(plan.recipe, StableRecipe) and plan.recipe.own is not None:
+        yield plan.recipe.own.note
     yield from delta_warnings(plan.budget, plan.problem.records)
     yield from failing_notes(domain)
     yield from unit_notes(plan.problem.unit, domain.names)
@@ -127,7 +130,8 @@ def _records(request: PredictionPlanRequest, unit: PrivacyUnit) -> int | None:
 
 def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: int | None) -> Recipe:
     for option, (field, owners) in OWN_OPTIONS.items():
-        if getattr(request, field) is not None and request.learner not in owners:
+        foreign = request.learner not in (*STABLE, "aggregate") and set(owners) >= set(REGULARISED)
+        if getattr(request, field) is not None and request.learner not in owners and not foreign:
             raise UsageFault(f"{option} goes with --learner {', '.join(owners)}, not with {request.learner}")
     if len(problem.domain.attributes) < 2:
         raise InfeasiblePlan("the domain has no column but the target; add the columns to predict it from")
@@ -139,10 +143,11 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: i
             error=_positive(request.target_error, "--target-error") or TARGET_ERROR,
             vote=read_vote(request.vote),
         )
-    refuse_idle_trust(request.trust)
-    name, kernel = _stable(request.learner), _kernel(request)
+    own, kernel = _third_party(request), _kernel(request)
+    refuse_idle_trust(request.trust, () if own is None else (own.name,))
     return StableRecipe(
-        name=name,
+        name=request.learner,
+        own=own,
         features=kernel.of(problem.features),
         kernel=kernel,
         penalty=_positive(request.penalty, "--lambda"),
@@ -205,12 +210,15 @@ def _method(name: str | None) -> Method | None:
     raise UsageFault(f"--method {name}: there is {', '.join(get_args(Method))}")
 
 
-def _stable(name: str) -> StableName:
-    for known in STABLE:
-        if known == name:
-            found: StableName = known
-            return found
-    raise UsageFault(f"--learner {name}: there is {', '.join((*STABLE, 'aggregate'))}")
+def _third_party(request: PredictionPlanRequest) -> ThirdParty | None:
+    """The loss or learner of another package; None: the name is one of STABLE."""
+    name = request.learner
+    if name in STABLE:
+        return None
+    found = read_third_party(name, request.trust)
+    if found is None:
+        raise UsageFault(f"--learner {name}: there is {', '.join((*STABLE, 'aggregate'))}")
+    return found
 
 
 def _accountants(request: PredictionPlanRequest) -> tuple[Accountant, ...]:

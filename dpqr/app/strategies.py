@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpqr.plugins import HOUSE, Entry, Registry
+from dpqr.prediction.names import LEARNERS, LOSSES
 from dpqr.strategies.known import ROLES
 
 SUMMARIES = {
@@ -68,7 +69,7 @@ def list_strategies() -> list[dict[str, str]]:
 
     Foreign code is not imported for a listing: its entry says where it is instead.
     """
-    return [_listed(registry, entry) for registry in ROLES for entry in registry.entries()]
+    return [_listed(registry, entry) for registry in (*ROLES, LOSSES, LEARNERS) for entry in registry.entries()]
 
 
 def _listed(registry: Registry, entry: Entry) -> dict[str, str]:

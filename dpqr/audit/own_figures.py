@@ -20,6 +20,7 @@ from dpqr.privacy.events import (
     DiscreteLaplaceEvent,
     Draw,
     ExponentialEvent,
+    GaussianObjectiveEvent,
     LeftOutEvent,
     MuSumEvent,
     PermuteAndFlipEvent,
@@ -146,6 +147,9 @@ def rho_of(event: Draw) -> float:
     match event:
         case DiscreteGaussianEvent() | RoundedGaussianEvent():
             return float(Fraction(event.squared_sensitivity) / (2 * event.variance))
+        case GaussianObjectiveEvent():
+            pull = float(Fraction(event.squared_sensitivity) / (2 * event.variance))
+            return event.changes**2 * (pull + float(event.curvature)) + float(event.closing) ** 2 / 2
         case ExponentialEvent():
             return float(event.epsilon**2 / 8)
         case AboveThresholdEvent() if event.directions == 1:

@@ -27,6 +27,7 @@ from dpqr.audit.cases.releases import release_cases
 from dpqr.audit.cases.schedules import partition_cases, schedule_cases
 from dpqr.audit.cases.searches import search_cases
 from dpqr.audit.cases.sparse_vector import sparse_vector_cases
+from dpqr.audit.cases.votes import vote_cases
 from dpqr.audit.claim import Claim
 from dpqr.errors import GoalMissed, UsageFault
 from dpqr.noise.source import NoiseSource, SystemNoise
@@ -119,7 +120,7 @@ def known_cases() -> dict[str, Attacked]:
         *filter_cases(),
         *sparse_vector_cases(),
     ]
-    found: list[Attacked] = [*drawn, *releases, *predict_cases(), *file_cases()]
+    found: list[Attacked] = [*drawn, *releases, *vote_cases(), *predict_cases(), *file_cases()]
     return {case.name: case for case in found}
 
 

@@ -75,6 +75,11 @@ class PrivacyUnit:
         return self.neighbours is Neighbours.REPLACE and self.column is None and not self.drops
 
     @property
+    def changes(self) -> int:
+        """Records that come or go between neighbours, one after the other, where none is merely replaced."""
+        return self.rows * (2 if self.neighbours is Neighbours.REPLACE else 1)
+
+    @property
     def apart(self) -> bool:
         """Whether neighbours differ either in kept records or in left-out records, and never in both: then a count of
         the latter composes in parallel with everything else (`in_parallel`).

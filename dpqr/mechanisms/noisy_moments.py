@@ -86,9 +86,12 @@ class NoisyMoments:
         return Fraction(ridge(float(self.variance), self.learner.width))
 
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
+        return self.function(self.noisy(value, noise))
+
+    def noisy(self, value: Counts, noise: NoiseSource) -> IntArray:
+        """The noisy sums."""
         sums = self.learner.sums(value)
-        noisy = sums + RoundedGaussian(self.variance).sample(len(sums), noise)
-        return self.function(noisy)
+        return sums + RoundedGaussian(self.variance).sample(len(sums), noise)
 
     def function(self, noisy: IntArray) -> IntArray:
         """The weights on their grid, from noisy sums. Post-processing."""

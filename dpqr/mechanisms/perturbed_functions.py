@@ -1,12 +1,15 @@
 """Objective perturbation: a learned function whose objective, not its minimiser, gets the noise.
 
 >>> class Fixed:
-...     width, units, gradient, strength = 1, 1, Fraction(1), Fraction(8)
+...     width, units, gradient, strength, changes = 1, 1, Fraction(1), Fraction(8), 1
 ...     curvature, tolerance = Fraction(1, 32), Fraction(1, 2**13)
 ...     def fit(self, counts, pull):
 ...         return -pull / 8
 >>> weights = PerturbedWeights(learner=Fixed(), scale=Fraction(SENSITIVITY), closing=Fraction(2**26))
 >>> weights.event.units, weights.penalty
+(1, Fraction(4, 1))
+>>> normal = GaussianPerturbedWeights(learner=Fixed(), variance=Fraction(SENSITIVITY**2), closing=Fraction(2**26))
+>>> normal.event.changes, normal.penalty
 (1, Fraction(4, 1))
 """
 
@@ -23,14 +26,16 @@ from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.histogram import Counts
 from dpqr.mechanisms.learned_functions import FINENESS, rounded, step, weights_sensitivity
 from dpqr.mechanisms.noisy_answers import refuse_noise
+from dpqr.noise.rounded_gaussian import SMALLEST_VARIANCE, RoundedGaussian
 from dpqr.noise.source import NoiseSource
 from dpqr.noise.spherical_laplace import LARGEST_SCALE, SphericalLaplace
-from dpqr.privacy.events import PerturbedObjectiveEvent
+from dpqr.privacy.events import GaussianObjectiveEvent, PerturbedObjectiveEvent
 
 SENSITIVITY = FINENESS + 1
 """Of a gradient, in grid steps; one more covers rows of norm 1 + 2^-40."""
 LARGEST_PULL = 1 << 36
-"""Largest scale of a pull: a norm beyond 2^51 steps has a probability below exp(-10,000) (`SphericalLaplace`)."""
+"""Largest scale of a pull, or deviation of a coordinate: a norm beyond 2^51 steps has a probability below exp(-10,000)
+(`SphericalLaplace`; 2^15 deviations of at most 2^12 normal coordinates)."""
 
 
 class Perturbed(Protocol):
@@ -52,6 +57,11 @@ class Perturbed(Protocol):
         ...
 
     @property
+    def changes(self) -> int:
+        """Records that come or go between neighbours, one after the other; each has its share of `gradient`."""
+        ...
+
+    @property
     def curvature(self) -> Fraction:
         """Largest second derivative of a loss on a row, over the strength."""
         ...
@@ -67,55 +77,38 @@ class Perturbed(Protocol):
     def fit(self, counts: Counts, pull: FloatArray) -> FloatArray: ...
 
 
-@final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PerturbedWeights:
-    """The weights of a perturbed objective, on a grid, plus closing noise that covers solver and rounding.
+class _Closed:
+    """A learner of a pulled objective, and the closing noise that covers solver and rounding.
 
-    scale: of the pull, in grid steps of gradient / FINENESS. closing: of the closing noise, in steps of its own grid.
+    closing: scale of the closing noise, in steps of its own grid.
 
     Privacy:
-        Let b be the pull before it is rounded to its grid, of density proportional to exp(-||b||_2 / s), and w(b) the
-        exact minimiser. b = -strength w - sum_i grad L_i(w), so b and w determine each other, and the density of w is
-        that of b there times det(strength + sum_i L_i'' x_i x_i^T) (the change of variables; L'' exists and is
-        bounded). Add-remove of a row: b moves by a gradient at most, a factor of exp(gradient / s); the determinant
-        gains a factor between 1 and 1 + curvature (the matrix determinant lemma). Replace: two gradients, and a factor
-        within 1 + curvature either way, as one comes and one goes. k rows: k times each. So w(b) is
-        (gradient / s + units log(1 + curvature))-DP. (Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9; Kifer, Smith
-        and Thakurta 2012, for sums over a private number of rows.)
-
-        What is released is not w(b): b is rounded, by half a step a coordinate, which moves the minimiser by at most
-        `shift` (strong convexity), and the solver ends within its tolerance. Given w(b), the computed weights are a
-        function of the table within r = `wrong` of w(b), for each of two neighbours, hence within 2 r of each other:
-        closing noise for that distance makes them (`closing`)-DP given w(b), and both draws compose (Dwork and Roth
-        2014, Theorem 3.16). This is how approximate minima perturbation ends (Iyengar and others 2019).
+        What is released is not the exact minimiser w(b) for the drawn pull b: b is rounded, by half a step a
+        coordinate, which moves the minimiser by at most `shift` (strong convexity), and the solver ends within its
+        tolerance. Given w(b), the computed weights are a function of the table within r = `wrong` of w(b), for each of
+        two neighbours, hence within 2 r of each other: closing noise for that distance makes them (`closing`)-DP given
+        w(b), and both draws compose (Dwork and Roth 2014, Theorem 3.16). This is how approximate minima perturbation
+        ends (Iyengar and others 2019).
     """
 
     learner: Perturbed
-    scale: Fraction
     closing: Fraction
 
-    def __post_init__(self) -> None:
-        refuse_noise(self.scale, LARGEST_PULL, "a scale of")
-        refuse_noise(self.closing, LARGEST_SCALE, "a scale of")
+    @property
+    def closing_epsilon(self) -> Fraction:
+        return Fraction(weights_sensitivity(self.learner.width)) / self.closing
 
     @property
-    def event(self) -> PerturbedObjectiveEvent:
-        width = self.learner.width
-        return PerturbedObjectiveEvent(
-            sensitivity=SENSITIVITY,
-            scale=self.scale,
-            coordinates=width,
-            units=self.learner.units,
-            curvature=self.learner.curvature,
-            closing=Fraction(weights_sensitivity(width)) / self.closing,
-        )
+    def unit(self) -> Fraction:
+        """The step of the pull's grid, times FINENESS."""
+        return self.learner.gradient
 
     @property
     def shift(self) -> Fraction:
         """How far the rounding of the pull moves the minimiser: half a step a coordinate, and half a step for its
         floating-point form, which is off by 2^-52 of its norm at most."""
-        return self.learner.gradient * (isqrt(self.learner.width) + 2) / (2 * FINENESS * self.learner.strength)
+        return self.unit * (isqrt(self.learner.width) + 2) / (2 * FINENESS * self.learner.strength)
 
     @property
     def wrong(self) -> Fraction:
@@ -132,8 +125,108 @@ class PerturbedWeights:
         """lambda, of the sum of losses."""
         return self.learner.strength / 2
 
+    def _released(self, value: Counts, drawn: IntArray, noise: NoiseSource) -> IntArray:
+        """The weights for a drawn pull, on their grid, with closing noise."""
+        pull = np.asarray(drawn * (float(self.unit) / FINENESS), dtype=np.float64)
+        weights = rounded(self.learner.fit(value, pull), self.grid)
+        return weights + SphericalLaplace(self.closing, self.learner.width).sample(noise)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PerturbedWeights(_Closed):
+    """The weights of a perturbed objective, on a grid, plus closing noise that covers solver and rounding.
+
+    scale: of the pull, in grid steps of gradient / FINENESS.
+
+    Privacy:
+        Let b be the pull before it is rounded to its grid, of density proportional to exp(-||b||_2 / s), and w(b) the
+        exact minimiser. b = -strength w - sum_i grad L_i(w), so b and w determine each other, and the density of w is
+        that of b there times det(strength + sum_i L_i'' x_i x_i^T) (the change of variables; L'' exists and is
+        bounded). Add-remove of a row: b moves by a gradient at most, a factor of exp(gradient / s); the determinant
+        gains a factor between 1 and 1 + curvature (the matrix determinant lemma). Replace: two gradients, and a factor
+        within 1 + curvature either way, as one comes and one goes. k rows: k times each. So w(b) is
+        (gradient / s + units log(1 + curvature))-DP. (Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9; Kifer, Smith
+        and Thakurta 2012, for sums over a private number of rows.) The closing noise: `_Closed`.
+    """
+
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        refuse_noise(self.scale, LARGEST_PULL, "a scale of")
+        refuse_noise(self.closing, LARGEST_SCALE, "a scale of")
+
+    @property
+    def event(self) -> PerturbedObjectiveEvent:
+        return PerturbedObjectiveEvent(
+            sensitivity=SENSITIVITY,
+            scale=self.scale,
+            coordinates=self.learner.width,
+            units=self.learner.units,
+            curvature=self.learner.curvature,
+            closing=self.closing_epsilon,
+        )
+
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
-        width = self.learner.width
-        pull = SphericalLaplace(self.scale, width).sample(noise) * (float(self.learner.gradient) / FINENESS)
-        weights = rounded(self.learner.fit(value, np.asarray(pull, dtype=np.float64)), self.grid)
-        return weights + SphericalLaplace(self.closing, width).sample(noise)
+        return self._released(value, SphericalLaplace(self.scale, self.learner.width).sample(noise), noise)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GaussianPerturbedWeights(_Closed):
+    """The same with a pull of independent normal coordinates, for losses whose slope has one sign for each target.
+
+    variance: of a coordinate of the pull, in squared grid steps of one record's largest gradient, G / FINENESS.
+
+    Privacy:
+        Let P and Q be the laws of w(b) on neighbours of which the second has a records that the first lacks, and lacks
+        d of it, a + d = k = `changes`. Under Q the second table's pull v at w is normal of variance s^2 a coordinate,
+        and the first one's is v + D, D the sum of the gradients of the arrivals less those of the departures. So
+            log(Q / P) = log(det ratio) + (2 <v, D> + ||D||^2) / (2 s^2),
+        and the determinant grows by at most (1 + curvature)^a. Each record's part of D lies on a segment from 0 to a
+        vector of norm G, which does not depend on w: x times the slope, of one sign. The second term is convex in D,
+        so it is largest where each part is 0 or full: at the sum e_S of a set S of full parts, ||e_S|| <= |S| G, where
+        it has the law of the loss of the Gaussian mechanism at mu_S = ||e_S|| / s, and at the empty set it is 0. With
+        epsilon' = epsilon - k log(1 + curvature) >= 0 (1 - e^(epsilon' - max))_+ is at most the sum over S of its
+        values, and the empty set adds nothing:
+            delta(epsilon) <= sum over S of curve(mu_S, epsilon') <= sum_(j = 1)^k C(k, j) curve(j G / s, epsilon'),
+        the curve of Balle and Wang 2018, Theorem 8. For one record that is the Gaussian mechanism's own curve. The
+        (pure) closing noise adds its epsilon (`_Closed`). Published bounds (Kifer, Smith and Thakurta 2012;
+        Redberg, Koskela and Wang 2023) count both tails, as for slopes of either sign.
+
+        In rho, one record, mu = G / s, c = curvature, H the hockey-stick divergence, at every order a > 1. (i) More
+        records against fewer: given the part of v across x, the slope falls in the part u along x (w moves against a
+        pull, and L is convex), so D = g(u) decreases from G to 0 (or from 0 to
+        -G: the same mirrored), and is a mixture of functions that are G below a threshold and 0 above. exp is convex,
+        so E exp((a - 1)(2 u g + g^2) / (2 s^2)) is at most its largest value for one of these. Below -G / 2 the
+        exponent of a full part is negative: such a threshold gives at most 1, and any other at most what no threshold
+        gives, exp(a (a - 1) mu^2 / 2). With the determinant D_a <= a mu^2 / 2 + log(1 + c). (ii) Fewer
+        against more: E_Q (P / Q)^a = 1 + a (a - 1) integral_1^inf (y^(a-2) H_y(P, Q) + y^(-a-1) H_y(Q, P)) dy. By the
+        curves above H_y(P, Q) <= K(y) and H_y(Q, P) <= K(max(1, y / (1 + c))), K the Gaussian mechanism's, for which
+        it is exp(a (a - 1) mu^2 / 2); the second integral exceeds K's by at most c K(1) <= c. As e^p + q <= e^(p + q)
+        for p, q >= 0, D_a <= a (mu^2 / 2 + c). Both: (mu^2 / 2 + c)-zCDP.
+    """
+
+    variance: Fraction
+
+    def __post_init__(self) -> None:
+        refuse_noise(self.variance, LARGEST_PULL**2, "a variance of", SMALLEST_VARIANCE)
+        refuse_noise(self.closing, LARGEST_SCALE, "a scale of")
+
+    @property
+    def unit(self) -> Fraction:
+        """G."""
+        return self.learner.gradient / self.learner.changes
+
+    @property
+    def event(self) -> GaussianObjectiveEvent:
+        return GaussianObjectiveEvent(
+            squared_sensitivity=SENSITIVITY**2,
+            variance=self.variance,
+            changes=self.learner.changes,
+            curvature=self.learner.curvature,
+            closing=self.closing_epsilon,
+        )
+
+    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
+        return self._released(value, RoundedGaussian(self.variance).sample(self.learner.width, noise), noise)

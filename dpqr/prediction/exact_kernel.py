@@ -110,7 +110,7 @@ class ExactKernel:
     bound: Fraction = field(init=False)
 
     def __post_init__(self) -> None:
-        modulus, wrong = 2 * self.penalty, self._wrong
+        modulus, wrong = 2 * self.penalty, self.wrong
         gradient = self.loss.smoothness * wrong + ULP * 80 * self.loss.lipschitz
         solver = Solver(
             modulus=modulus,
@@ -132,10 +132,14 @@ class ExactKernel:
         return self.scale.distance(self.loss.lipschitz, 2 * self.penalty)
 
     @property
-    def _wrong(self) -> Fraction:
+    def wrong(self) -> Fraction:
         """Rounding of a value."""
-        entry = (self.features.width + 8) * (1 + 2 / self.kernel.bandwidth**2) * self.kernel.degree
-        return ULP * (self.scale.records + entry) * self.loss.lipschitz / self.penalty
+        return (ULP * self.scale.records + self.entry) * self.loss.lipschitz / self.penalty
+
+    @property
+    def entry(self) -> Fraction:
+        """Rounding of an entry of the kernel's matrix."""
+        return ULP * (self.features.width + 8) * (1 + 2 / self.kernel.bandwidth**2) * self.kernel.degree
 
     def fit(self, counts: Counts) -> FloatArray:
         raise InfeasiblePlan("an exact kernel has no weights to release; state --features")

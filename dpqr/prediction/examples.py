@@ -11,7 +11,7 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.data.histogram import Counts, occupied
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.prediction.features import FeatureMap
 from dpqr.privacy.budget import root_below
@@ -123,6 +123,7 @@ class Scale:
         eta / m0 a record, so 1 - eta ((m+1) / m0 - 1) + m eta / m0 <= 1 + eta while u(m+1) > 0; and where u(m+1) = 0,
         u(m) <= eta / m0 and m <= m0 (1 + 1 / eta), so m u(m) <= 1 + eta.
 
+    >>> from dpqr.data.unit import Neighbours
     >>> scale = Scale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=100)
     >>> scale.distance(Fraction(1), Fraction(1, 10))
     Fraction(1, 5)
@@ -139,7 +140,7 @@ class Scale:
     @property
     def steps(self) -> int:
         """Records that come or go between neighbours, one after the other, where none is merely replaced."""
-        return self.unit.rows * (2 if self.unit.neighbours is Neighbours.REPLACE else 1)
+        return self.unit.changes
 
     @property
     def replaced(self) -> bool:

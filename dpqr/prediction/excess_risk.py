@@ -10,7 +10,6 @@ from dpqr.prediction.descent import GradientDescent
 from dpqr.prediction.forms import added_loss, mean_share
 from dpqr.prediction.online import OnlineLearner
 from dpqr.prediction.online_error import OnlineError
-from dpqr.prediction.penalties import REACH
 from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.stable import LeastSquares
@@ -61,7 +60,7 @@ def excess_risk(plan: PredictionPlan, records: int) -> ExcessRisk | None:
     if not isinstance(recipe, StableRecipe):
         return None
     assumed = recipe.stability.radius is None
-    radius = Fraction(REACH[recipe.name]) if recipe.stability.radius is None else recipe.stability.radius
+    radius = Fraction(recipe.reach) if recipe.stability.radius is None else recipe.stability.radius
     learner = plan.learner(records)
     if isinstance(learner, OnlineLearner) and learner.column is None and spread is not None:
         learned = OnlineError(steps=learner.steps, radius=float(radius)).after(learner.slots)

@@ -15,19 +15,27 @@ from dpqr.noise.rounded_gaussian import RoundedGaussian
 from dpqr.noise.spherical_laplace import SphericalLaplace
 from dpqr.prediction.losses import Cornered, Loss
 from dpqr.prediction.moments import MomentsFigures
-from dpqr.prediction.perturbed import Perturbation
+from dpqr.prediction.perturbed import Perturbation, PullEvent
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import (
     DiscreteLaplaceEvent,
     ExponentialEvent,
     PermuteAndFlipEvent,
-    PerturbedObjectiveEvent,
     PrivacyEvent,
     RoundedGaussianEvent,
     SphericalLaplaceEvent,
 )
 
-Noise = Literal["laplace", "spherical", "objective", "moments", "gaussian", "exponential", "permute-and-flip"]
+Noise = Literal[
+    "laplace",
+    "spherical",
+    "objective",
+    "gaussian-objective",
+    "moments",
+    "gaussian",
+    "exponential",
+    "permute-and-flip",
+]
 
 
 class Form(Protocol):
@@ -62,7 +70,7 @@ class FunctionForm:
         width: number of weights.
         objective: of objective perturbation, where the learner allows it.
         moments: of noisy moments, where the learner allows them.
-        only: the one law to use; None: that of least noise.
+        only: the laws to use; empty: that of least noise.
 
     >>> FunctionForm(width=3).count
     1
@@ -71,7 +79,7 @@ class FunctionForm:
     width: int
     objective: Perturbation | None = None
     moments: MomentsFigures | None = None
-    only: Noise | None = None
+    only: tuple[Noise, ...] = ()
 
     @property
     def count(self) -> int:
@@ -79,23 +87,20 @@ class FunctionForm:
 
     @property
     def noises(self) -> tuple[Noise, ...]:
-        if self.only is not None:
-            return (self.only,)
         objective: tuple[Noise, ...] = () if self.objective is None else ("objective",)
+        normal: tuple[Noise, ...] = ("gaussian-objective",) if self.objective and self.objective.normal else ()
         moments: tuple[Noise, ...] = () if self.moments is None else ("moments",)
-        return ("spherical", "gaussian", *objective, *moments)
+        known: tuple[Noise, ...] = ("spherical", "gaussian", *objective, *normal, *moments)
+        return tuple(noise for noise in known if noise in (self.only or known))
 
-    def event(
-        self, price: Price, noise: Noise
-    ) -> SphericalLaplaceEvent | RoundedGaussianEvent | PerturbedObjectiveEvent:
+    def event(self, price: Price, noise: Noise) -> SphericalLaplaceEvent | RoundedGaussianEvent | PullEvent:
         """The event of one draw at `price`.
 
         Raises:
             InfeasiblePlan: epsilon is too small for objective perturbation.
         """
-        if noise == "objective":
-            assert self.objective is not None
-            bought = self.objective.event(price.pure)
+        if noise in OBJECTIVES:
+            bought = self._pulled(price, noise)
             if bought is None:
                 raise InfeasiblePlan("--method objective: epsilon is too small for its determinant; use output")
             return bought
@@ -110,15 +115,23 @@ class FunctionForm:
         return SphericalLaplaceEvent(sensitivity=moved, scale=moved / price.pure, coordinates=self.width)
 
     def spread(self, price: Price, noise: Noise) -> float:
-        if noise == "objective":
+        if noise in OBJECTIVES:
             assert self.objective is not None
-            return self.objective.spread(price.pure)
+            return self.objective.spread(self._pulled(price, noise))
         if noise == "moments":
             assert self.moments is not None
             event = self.event(price, noise)
             assert isinstance(event, RoundedGaussianEvent)
             return self.moments.spread(event.variance)
-        return noise_deviation(self.event(price, noise)) / FINENESS
+        event = self.event(price, noise)
+        assert isinstance(event, NoiseEvent)
+        return noise_deviation(event) / FINENESS
+
+    def _pulled(self, price: Price, noise: Noise) -> PullEvent | None:
+        """None: the price buys no perturbed objective."""
+        assert self.objective is not None
+        buys = self.objective.event if noise == "objective" else self.objective.gaussian_event
+        return buys(price.pure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +261,7 @@ def mean_share(noise: Noise) -> float:
     spherical law, which is a mixture of normal ones; others: 1 (Jensen).
     """
     shares: dict[Noise, float] = {"laplace": math.sqrt(1 / 2)}
-    return shares.get(noise, 1.0 if noise == "objective" else math.sqrt(2 / math.pi))
+    return shares.get(noise, 1.0 if noise in OBJECTIVES else math.sqrt(2 / math.pi))
 
 
 def tail_share(noise: Noise) -> float:
@@ -267,18 +280,17 @@ def added_loss(loss: Loss | Cornered, slope: float, spread: float, share: float)
     return by_slope if isinstance(loss, Cornered) else min(by_slope, float(loss.smoothness) * spread**2 / 2)
 
 
-DIRECT: tuple[Noise, ...] = ("objective", "moments")
+OBJECTIVES: tuple[Noise, ...] = ("objective", "gaussian-objective")
+DIRECT: tuple[Noise, ...] = (*OBJECTIVES, "moments")
 """Laws of functions that need no number of records, and no bound of a learner."""
 LabelsForm = VotesForm | RandomisedVotesForm
 EnsembleForm = LabelsForm | AveragesForm
-
-
-NoiseEvent = DiscreteLaplaceEvent | SphericalLaplaceEvent | RoundedGaussianEvent | PerturbedObjectiveEvent
+NoiseEvent = DiscreteLaplaceEvent | SphericalLaplaceEvent | RoundedGaussianEvent
 
 
 def noise_deviation(event: NoiseEvent) -> float:
-    """Standard deviation of one released number, or of one coordinate of a pull, in grid steps."""
-    if isinstance(event, SphericalLaplaceEvent | PerturbedObjectiveEvent):
+    """Standard deviation of one released number, in grid steps."""
+    if isinstance(event, SphericalLaplaceEvent):
         return SphericalLaplace(event.scale, event.coordinates).deviation
     if isinstance(event, RoundedGaussianEvent):
         return RoundedGaussian(event.variance).deviation

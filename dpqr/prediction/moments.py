@@ -10,7 +10,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.histogram import Counts, occupied
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.data.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_moments import STEPS, integers, ridge
 from dpqr.prediction.examples import Examples
 from dpqr.prediction.solver import FEATURE_NORM
@@ -55,8 +55,7 @@ class MomentsLearner:
 
     @property
     def squared_sensitivity(self) -> int:
-        steps = self.unit.rows * (2 if self.unit.neighbours is Neighbours.REPLACE else 1)
-        return math.ceil(2 * steps**2 * STEPS**4 * FEATURE_NORM**4)
+        return math.ceil(2 * self.unit.changes**2 * STEPS**4 * FEATURE_NORM**4)
 
     def sums(self, counts: Counts) -> IntArray:
         codes, records = occupied(counts)
@@ -97,6 +96,16 @@ class MomentsFigures:
     steps: int
     records: int | None
     reach: float
+
+    @classmethod
+    def of(cls, learner: MomentsLearner, records: int | None, reach: float) -> MomentsFigures:
+        return cls(
+            width=learner.width,
+            squared_sensitivity=learner.squared_sensitivity,
+            steps=learner.unit.changes,
+            records=records,
+            reach=reach,
+        )
 
     def spread(self, variance: Fraction) -> float:
         """The spread at which output perturbation would cost as much (`StableRecipe.chosen_penalty`).

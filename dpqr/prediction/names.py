@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dpqr.errors import UsageFault
+from dpqr.plugins import Registry
 
 StableName = Literal["logistic", "svm", "least-squares", "quantile", "online"]
 CLASSIFIERS = ("logistic", "svm")
@@ -19,15 +20,26 @@ METHODS: dict[str, tuple[Method, ...]] = {
 }
 """By learner, `descent` without a lambda; the first is the default, but for logistic and least-squares, whose default
 is the one of least noise by forecast."""
+OF_LOSSES: tuple[Method, ...] = ("output", "descent")
+"""Of a third party's loss."""
+
+LOSSES = Registry(role="learner", group="dpqr.losses", protocol="dpqr.prediction.third_party:NamedLoss", builtins={})
+LEARNERS = Registry(
+    role="learner", group="dpqr.learners", protocol="dpqr.prediction.third_party:NamedLearner", builtins={}
+)
 
 
-def require_method(learner: StableName, method: Method | None) -> None:
+def require_method(learner: str, method: Method | None, *, loss: bool = False) -> None:
     """Check that the learner has the method.
+
+    Args:
+        loss: whether it minimises a third party's loss.
 
     Raises:
         UsageFault: it has not.
     """
-    if method is not None and method not in METHODS.get(learner, ()):
-        known = " or ".join(METHODS.get(learner, ()))
+    methods = OF_LOSSES if loss else METHODS.get(learner, ())
+    if method is not None and method not in methods:
+        known = " or ".join(methods)
         hint = f"has {known}" if known else "has one method only; leave it out"
         raise UsageFault(f"--method {method}: --learner {learner} {hint}")

@@ -12,6 +12,7 @@ from dpqr.errors import DpqrError
 from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION
 from dpqr.prediction.excess_risk import ExcessRisk, excess_risk
 from dpqr.prediction.forms import DIRECT, EnsembleForm
+from dpqr.prediction.kernel_process import ProcessForm
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.recipes import StableRecipe
@@ -103,7 +104,7 @@ class Outlook:
 
     Attributes:
         bought: predictions with the plan's noise (votes: at its epsilon and parts) that each accountant can prove, at
-            most MOST; none for a function by one of the laws in DIRECT.
+            most MOST; none for a function by one of the laws in DIRECT, or at points.
         function_from: the number of predictions from which on `--release function` has less noise on each; None: never,
             or there is no function.
         theory: the sources' rates; None for ensembles, and where no number of records is declared.
@@ -140,7 +141,7 @@ def outlook(plan: PredictionPlan, wanted: PlannerInput) -> Outlook:
     """
     recipe, records = plan.recipe, plan.problem.records
     rates = theory(recipe, records) if isinstance(recipe, StableRecipe) and records else None
-    accountants = () if plan.noise in DIRECT else wanted.accountants
+    accountants = () if plan.noise in DIRECT or isinstance(plan.form, ProcessForm) else wanted.accountants
     return Outlook(
         bought={one.name: count for one in accountants if (count := _bought(plan, one)) is not None},
         function_from=_function_from(wanted)

@@ -24,14 +24,15 @@ def on_grid(value: float) -> Fraction:
     return min(max(Fraction(f"{value:.1e}"), SMALLEST_PENALTY), LARGEST_PENALTY)
 
 
-def balanced_penalty(name: str, loss: Loss | Cornered | None, scale: Scale, spread: float) -> float:
-    """What balances lambda REACH^2 against the noise.
+def balanced_penalty(reach: float, loss: Loss | Cornered | None, scale: Scale, spread: float) -> float:
+    """What balances lambda reach^2 against the noise.
 
     Args:
+        reach: guess at the norm of a good function.
         loss: None for squares.
         spread: the noise, in units of the learner's bound.
     """
-    reach, steps = REACH[name], 2 if scale.replaced else scale.steps
+    steps = 2 if scale.replaced else scale.steps
     noise = max(spread, 1e-9) * steps / scale.records
     if loss is None:
         return float((2 * (2 * noise / reach) ** 2) ** (1 / 3))

@@ -18,12 +18,13 @@ from dpqr.mechanisms.learned_functions import (
     step,
 )
 from dpqr.mechanisms.noisy_moments import NoisyMoments
-from dpqr.mechanisms.perturbed_functions import PerturbedWeights
+from dpqr.mechanisms.perturbed_functions import GaussianPerturbedWeights, PerturbedWeights
 from dpqr.mechanisms.votes import Ensemble, ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.exact_kernel import ExactKernel
 from dpqr.prediction.examples import MOST_RECORDS, Scale
 from dpqr.prediction.forms import (
+    OBJECTIVES,
     AveragesForm,
     Form,
     FunctionForm,
@@ -34,6 +35,8 @@ from dpqr.prediction.forms import (
     noise_deviation,
     selection_epsilon,
 )
+from dpqr.prediction.kernel_process import KernelProcess, ProcessForm
+from dpqr.prediction.perturbed import Perturbation, PullEvent
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.stable import BatchLearner, StableLearner
@@ -151,25 +154,31 @@ class PredictionPlan:
         assert isinstance(event, SphericalLaplaceEvent)
         return SphericalWeights(learner=learner, width=width, scale=event.scale)
 
-    def perturbed(self) -> PerturbedWeights:
-        """The mechanism of a function release by objective perturbation."""
+    def direct(self) -> PerturbedWeights | GaussianPerturbedWeights | NoisyMoments:
+        """The mechanism of a function release by one of the laws in DIRECT."""
         event = self.form.event(self.price, self.noise)
-        assert isinstance(event, PerturbedObjectiveEvent)
         assert isinstance(self.recipe, StableRecipe)
+        if isinstance(event, PullEvent):
+            figures = self._objective
+            learner = self.recipe.perturbed(self.problem, figures.strength(event))
+            closing = figures.scale_of_closing(event)
+            if isinstance(event, PerturbedObjectiveEvent):
+                return PerturbedWeights(learner=learner, scale=event.scale, closing=closing)
+            return GaussianPerturbedWeights(learner=learner, variance=event.variance, closing=closing)
+        assert isinstance(event, RoundedGaussianEvent)
+        return NoisyMoments(learner=self.recipe.moments_learner(self.problem), variance=event.variance)
+
+    @property
+    def _objective(self) -> Perturbation:
         assert isinstance(self.form, FunctionForm)
         assert self.form.objective is not None
-        figures = self.form.objective
-        learner = self.recipe.perturbed(self.problem, figures.strength(self.price.pure))
-        return PerturbedWeights(learner=learner, scale=event.scale, closing=figures.scale_of_closing(event))
+        return self.form.objective
 
-    def direct(self) -> PerturbedWeights | NoisyMoments:
-        """The mechanism of a function release by one of the laws in DIRECT."""
-        if self.noise == "objective":
-            return self.perturbed()
-        event = self.form.event(self.price, self.noise)
-        assert isinstance(event, RoundedGaussianEvent)
-        assert isinstance(self.recipe, StableRecipe)
-        return NoisyMoments(learner=self.recipe.moments_learner(self.problem), variance=event.variance)
+    def pull(self) -> float:
+        """Deviation of a coordinate of a pull, over the regularisation's strength."""
+        event, figures = self.form.event(self.price, self.noise), self._objective
+        assert isinstance(event, PullEvent)
+        return figures.deviation(event) * float(figures.gradient / figures.strength(event))
 
     def predictions(self, learner: StableLearner, codes: AnyArray) -> LaplacePredictions | GaussianPredictions:
         """The mechanism of noisy predictions of a stable learner.
@@ -188,6 +197,14 @@ class PredictionPlan:
             return GaussianPredictions(asked=asked, variance=event.variance)
         assert isinstance(event, DiscreteLaplaceEvent)
         return LaplacePredictions(asked=asked, scale=event.scale)
+
+    def process(self, learner: StableLearner, codes: AnyArray) -> tuple[KernelProcess, GaussianWeights]:
+        """The coordinates of a kernel's function at points of these codes, and the mechanism of their noisy form."""
+        assert isinstance(learner, ExactKernel)
+        event = self.form.event(self.price, self.noise)
+        assert isinstance(event, RoundedGaussianEvent)
+        process = KernelProcess(values=learner.at(codes))
+        return process, GaussianWeights(learner=process, width=len(codes), variance=event.variance)
 
     def votes(self, points: FloatArray) -> Batch[Counts, IntArray]:
         """The mechanism of an ensemble."""
@@ -228,6 +245,8 @@ def deviation(plan: PredictionPlan, records: int | None) -> float | None:
     Returns:
         None for other votes, for noisy moments, and where the number of records is not known yet.
     """
+    if plan.noise in OBJECTIVES:
+        return plan.pull()
     event = plan.form.event(plan.price, plan.noise)
     if not isinstance(event, NoiseEvent):
         return None
@@ -238,13 +257,10 @@ def deviation(plan: PredictionPlan, records: int | None) -> float | None:
         return drawn / (FINENESS * (plan.parts or 1))
     if plan.noise == "moments":
         return None
-    if plan.noise == "objective":
-        mechanism = plan.perturbed()
-        return drawn * float(mechanism.learner.gradient / mechanism.learner.strength) / FINENESS
     if records is None:
         return None
     learner = plan.learner(records)
-    if isinstance(plan.form, FunctionForm):
+    if isinstance(plan.form, FunctionForm | ProcessForm):
         return drawn * step(learner.bound)
     assert isinstance(plan.recipe, StableRecipe)
     limit = plan.recipe.limit

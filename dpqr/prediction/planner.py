@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import (
     DIRECT,
+    OBJECTIVES,
     AveragesForm,
     Form,
     FunctionForm,
@@ -21,6 +23,7 @@ from dpqr.prediction.forms import (
     better_selection,
     selection_epsilon,
 )
+from dpqr.prediction.kernel_process import MOST_POINTS, ProcessForm
 from dpqr.prediction.plan import COUNT, PredictionPlan, Recipe, count_check
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
@@ -73,7 +76,7 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
     >>> plan.noise, plan.epsilon
     ('spherical', Fraction(1, 1))
     """
-    form = _form(wanted)
+    forms = _forms(wanted)
     plans, reasons = [], []
     for accountant in wanted.accountants:
         refusal = accountant.refusal(wanted.budget)
@@ -81,9 +84,8 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
             unequal = f"the {accountant.name} accountant covers equal draws only; declare --n, and leave --tune out"
             reasons.append(refusal or unequal)
             continue
-        for noise in form.noises:
-            if noise not in ("gaussian", "moments") or accountant.concentrated or isinstance(accountant, Analytic):
-                plans.append(_planned(wanted, form, accountant, noise))
+        laws = ((form, noise) for form in forms for noise in form.noises if _covers(accountant, noise))
+        plans += [_planned(wanted, form, accountant, noise) for form, noise in laws]
     if not plans:
         raise UsageFault("; ".join(dict.fromkeys(reasons)))
     covered = [plan for plan in plans if plan is not None and plan.epsilon <= wanted.budget.epsilon]
@@ -92,14 +94,24 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
     return min(covered, key=lambda plan: plan.spread)
 
 
+def _covers(accountant: Accountant, noise: Noise) -> bool:
+    """Whether the accountant's theorem is one to plan this law by. In rho a normal pull's curvature costs too much."""
+    if isinstance(accountant, Analytic):
+        return True
+    return noise not in ("gaussian", "moments", "gaussian-objective") or (
+        accountant.concentrated and noise != "gaussian-objective"
+    )
+
+
 def _planned(wanted: PlannerInput, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
     """None where the accountant's theorem does not cover the draws: that is no price of 0."""
     problem, budget = wanted.problem, wanted.budget
     recipe, shares = wanted.recipe, {} if noise in DIRECT else _extra_shares(wanted)
-    if noise == "objective" and math.isinf(form.spread(_alone(accountant, budget), noise)):
+    if noise in OBJECTIVES and math.isinf(form.spread(_alone(accountant, budget), noise)):
         return None
     share = (1 - sum(shares.values(), Fraction(0))) / form.count
-    portions = [Portion(share=share, count=form.count, event=lambda price: form.event(price, noise))]
+    stated = None if noise in OBJECTIVES else partial(form.event, noise=noise)
+    portions = [Portion(share=share, count=form.count, event=stated)]
     prices = accountant.cut(budget, [*portions, *(Portion(share=each, count=1) for each in shares.values())])
     extra = dict(zip(shares, prices[1:], strict=True))
     counting, tuning = extra.get("counting"), extra.get("tuning")
@@ -148,6 +160,15 @@ def _parts(wanted: PlannerInput, price: Price, noise: Noise, tuning: Price | Non
     return wanted.recipe.stability.parts if tuning is None else tuning_parts(tuning.bounded_range)
 
 
+def _forms(wanted: PlannerInput) -> tuple[Form, ...]:
+    """The ways to release that go with the recipe."""
+    form, problem, recipe = _form(wanted), wanted.problem, wanted.recipe
+    points = problem.points
+    if points is None or points > MOST_POINTS or isinstance(recipe, Aggregate) or not recipe.exact(problem):
+        return (form,)
+    return form, ProcessForm(points=points)
+
+
 def _form(wanted: PlannerInput) -> Form:
     problem, recipe = wanted.problem, wanted.recipe
     if isinstance(recipe, Aggregate):
@@ -163,7 +184,7 @@ def _form(wanted: PlannerInput) -> Form:
     if problem.points is None:
         return FunctionForm(
             width=recipe.features.width,
-            objective=recipe.perturbation(problem),
+            objective=recipe.perturbation(problem, wanted.budget.delta),
             moments=recipe.moments(problem),
             only=recipe.only_noise,
         )

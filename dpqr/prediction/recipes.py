@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import numpy as np
-
 from dpqr.data.arrays import FloatArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.prediction.exact_kernel import ExactKernel
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import FeatureMap
-from dpqr.prediction.forms import Noise
+from dpqr.prediction.forms import OBJECTIVES, Noise
 from dpqr.prediction.kernels import LINEAR, Kernel
-from dpqr.prediction.losses import Cornered, ExactHinge, ExactPinball, Hinge, Logistic, Loss, Pinball, Square
+from dpqr.prediction.known_losses import cornered_loss, errors, smooth_loss
+from dpqr.prediction.losses import Cornered, Logistic, Loss, Square
 from dpqr.prediction.moments import MomentsFigures, MomentsLearner
-from dpqr.prediction.names import CLASSIFIERS, Method, StableName, require_method
+from dpqr.prediction.names import CLASSIFIERS, Method, require_method
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.penalties import REACH, balanced_penalty, on_grid, require_penalty, theory_exponent
-from dpqr.prediction.perturbed import MOST_FORECAST, Perturbation, PerturbedLearner, uniform_moments
+from dpqr.prediction.perturbed import MOST_FORECAST, Perturbation, PerturbedLearner
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.stability import USUAL_STABILITY, Stability
 from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
+from dpqr.prediction.third_party import ThirdParty
 
 MOST_RELEASES = 1000
 
@@ -42,6 +42,7 @@ class StableRecipe:
         method: of METHODS; None: the default.
         tuning: share of the budget that chooses lambda; None: nothing is paid for it.
         stability: a radius that lambda follows from, and parts whose functions are averaged.
+        own: a third party's loss or learner of that name.
         slots: of online, axis of the domain whose cell is a row's slot; None: rows have slots in their order.
 
     Raises:
@@ -55,7 +56,7 @@ class StableRecipe:
     True
     """
 
-    name: StableName
+    name: str
     features: FeatureMap
     penalty: Fraction | None = None
     smoothness: Fraction | None = None
@@ -67,12 +68,17 @@ class StableRecipe:
     method: Method | None = None
     stability: Stability = USUAL_STABILITY
     slots: int | None = None
+    own: ThirdParty | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.releases <= MOST_RELEASES:
             raise UsageFault(f"--releases must lie between 1 and {MOST_RELEASES:,}")
         require_penalty(self.penalty, self.smoothness, self.tuning, squares=self.loss is None)
-        require_method(self.name, self.method)
+        require_method(self.name, self.method, loss=self.own is not None and not self._foreign)
+        if self._foreign and self._chooses:
+            raise UsageFault(
+                f"--learner {self.name} has no lambda; leave out --lambda, --smoothness, --tune, --radius and --parts"
+            )
         penalised = (self.penalty is not None or self.smoothness is not None) and not self.ordered
         self.stability.require(
             descends=self.descends,
@@ -85,7 +91,12 @@ class StableRecipe:
 
     @property
     def classifies(self) -> bool:
-        return self.name in CLASSIFIERS
+        return self.name in CLASSIFIERS if self.own is None else self.own.classifies
+
+    @property
+    def reach(self) -> float:
+        """Public guess at the norm of a good function."""
+        return REACH.get(self.name, REACH["svm" if self.classifies else "quantile"])
 
     @property
     def descends(self) -> bool:
@@ -106,14 +117,17 @@ class StableRecipe:
     @property
     def loss(self) -> Loss | Cornered | None:
         """None for the square, whose learner is `LeastSquares`."""
+        if self.own is not None:
+            return self.own.loss
         if self.method == "exact":
-            return ExactHinge() if self.classifies else ExactPinball(tau=self.tau)
+            return cornered_loss(self.tau, classifies=self.classifies)
         return self._smooth_loss
 
     @property
     def _smooth_loss(self) -> Loss | None:
-        losses: dict[StableName, Loss] = {"logistic": Logistic(), "svm": Hinge(), "quantile": Pinball(tau=self.tau)}
-        return losses.get(self.name)
+        if self.own is not None:
+            return None if isinstance(self.own.loss, Cornered) else self.own.loss
+        return smooth_loss(self.name, self.tau)
 
     def require(self, problem: PredictionProblem) -> None:
         """Check that the learner goes with the problem.
@@ -123,9 +137,9 @@ class StableRecipe:
             UsageFault: several releases of a function.
         """
         self._values(problem)
-        if self.only_noise is not None and problem.points is not None:
+        if self.only_noise and problem.points is not None:
             raise UsageFault(f"--method {self.method} goes with --release function")
-        if self.only_noise is not None and self._chooses:
+        if self.only_noise and self._chooses:
             raise UsageFault(
                 f"--method {self.method} chooses its own lambda; leave out --lambda, --smoothness, --tune, --radius "
                 "and --parts"
@@ -153,8 +167,10 @@ class StableRecipe:
         if self.ordered:
             return self._online(problem, records, release)
         scale = Scale(unit=problem.unit, records=records)
+        if self.own is not None and self.own.learner is not None:
+            return self.own.made(self._examples(problem), scale)
         if self.descends:
-            reach, loss = Fraction(REACH[self.name]), self._smooth_loss or Square()
+            reach, loss = Fraction(self.reach), self._smooth_loss or Square()
             return self.stability.descent(self._examples(problem), loss, reach, scale, spread)
         penalty = self.chosen_penalty(scale, spread, factor)
         if self.stability.parts is not None:
@@ -179,33 +195,30 @@ class StableRecipe:
         )
 
     @property
-    def only_noise(self) -> Noise | None:
-        """The one that the method allows, of a function; None: any."""
-        only: dict[Method | None, Noise] = {"objective": "objective", "moments": "moments"}
-        return only.get(self.method)
+    def only_noise(self) -> tuple[Noise, ...]:
+        """Those that the method allows, of a function; empty: any."""
+        only: dict[Method | None, tuple[Noise, ...]] = {"objective": OBJECTIVES, "moments": ("moments",)}
+        return only.get(self.method, ())
 
-    def perturbation(self, problem: PredictionProblem) -> Perturbation | None:
-        """Of objective perturbation; None where it is not offered.
+    def perturbation(self, problem: PredictionProblem, delta: Fraction) -> Perturbation | None:
+        """Of objective perturbation, in a run of this delta; None where it is not offered.
 
         It chooses its own strength, so it goes with no option that chooses lambda.
         """
         loss = self._smooth_loss
         if not isinstance(loss, Logistic) or self.method in ("output", "descent") or self._chooses:
             return None
-        learner = self.perturbed(problem, Fraction(1))
-        return Perturbation(
-            width=self.features.width,
-            gradient=learner.gradient,
-            units=learner.units,
-            lipschitz=loss.lipschitz,
-            smoothness=loss.smoothness,
-            moments=uniform_moments(self.features, problem.features.shape),
-            records=problem.records,
-        )
+        learner, shape = self.perturbed(problem, Fraction(1)), problem.features.shape
+        return Perturbation.of(learner, shape, problem.records, delta)
 
     def perturbed(self, problem: PredictionProblem, strength: Fraction) -> PerturbedLearner:
         """The learner of a perturbed objective."""
         return PerturbedLearner(examples=self._examples(problem), loss=Logistic(), strength=strength, unit=problem.unit)
+
+    @property
+    def _foreign(self) -> bool:
+        """Whether a third party states the bound."""
+        return self.own is not None and self.own.learner is not None
 
     @property
     def _chooses(self) -> bool:
@@ -219,14 +232,7 @@ class StableRecipe:
             return None
         if self.features.width > MOST_FORECAST:
             return None
-        learner = self.moments_learner(problem)
-        return MomentsFigures(
-            width=learner.width,
-            squared_sensitivity=learner.squared_sensitivity,
-            steps=Scale(unit=problem.unit, records=1).steps,
-            records=problem.records,
-            reach=REACH[self.name],
-        )
+        return MomentsFigures.of(self.moments_learner(problem), problem.records, self.reach)
 
     def moments_learner(self, problem: PredictionProblem) -> MomentsLearner:
         """Integer moments of the rows."""
@@ -236,7 +242,14 @@ class StableRecipe:
         """Whether the kernel itself is used, without features; a loss with a corner is minimised on features only."""
         points, records = problem.points, problem.records
         plain = self.method != "exact" and not self.descends and self.stability.parts is None
-        if not plain or self.ordered or points is None or records is None or not problem.unit.rows_public:
+        if (
+            not plain
+            or self._foreign
+            or self.ordered
+            or points is None
+            or records is None
+            or not problem.unit.rows_public
+        ):
             return False
         return self.kernel.exact_for(self.features, records, points)
 
@@ -248,11 +261,8 @@ class StableRecipe:
         return LipschitzLearner(examples=examples, loss=self.loss, penalty=penalty, scale=scale)
 
     def wrong(self, predicted: FloatArray, targets: FloatArray) -> FloatArray:
-        """Error of each prediction: 0 or 1 for classes, the loss of clipped predictions for numbers."""
-        if self.classifies:
-            return np.asarray(predicted * targets <= 0, dtype=np.float64)
-        clipped = np.clip(predicted, -1.0, 1.0)
-        return np.square(clipped - targets) if self.loss is None else self.loss.value(clipped, targets)
+        """Error of each prediction (`errors`)."""
+        return errors(self.loss, predicted, targets, classifies=self.classifies)
 
     def _examples(self, problem: PredictionProblem) -> Examples:
         values, columns = self._values(problem), len(problem.domain.attributes)
@@ -268,7 +278,7 @@ class StableRecipe:
         for_radius = self.stability.penalty(self.loss, scale, spread)
         if for_radius is not None:
             return on_grid(for_radius)
-        return on_grid(float(factor) * balanced_penalty(self.name, self.loss, scale, spread))
+        return on_grid(float(factor) * balanced_penalty(self.reach, self.loss, scale, spread))
 
     def exponent(self, smoothness: Fraction) -> float:
         """a in lambda = m^-a (`theory_exponent`)."""

@@ -121,6 +121,31 @@ class PerturbedObjectiveEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianObjectiveEvent:
+    """The same with a pull of independent normal coordinates of `variance`, for losses that slope one way only.
+
+    squared_sensitivity: of the gradient to one record. changes: records that come or go, one after the other.
+
+    >>> rest = {"curvature": Fraction(1, 9), "closing": Fraction(1, 64)}
+    >>> GaussianObjectiveEvent(squared_sensitivity=1, variance=Fraction(2), changes=1, **rest).changes
+    1
+    """
+
+    squared_sensitivity: int
+    variance: Fraction
+    changes: int
+    curvature: Fraction
+    closing: Fraction
+
+    def __post_init__(self) -> None:
+        _require(self.changes, int, positive=True, name="the changes of an objective event")
+        _require(self.squared_sensitivity, int, positive=False, name="the sensitivity of an objective event")
+        _require(self.variance, Fraction, positive=True, name="the variance of an objective event")
+        _require(self.curvature, Fraction, positive=False, name="the curvature of an objective event")
+        _require(self.closing, Fraction, positive=True, name="the closing epsilon of an objective event")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialEvent:
     """A draw with Pr[i] proportional to exp(epsilon score_i / (2 sensitivity)): eps-DP and eps-bounded range.
 
@@ -225,6 +250,7 @@ Draw = (
     | RoundedGaussianEvent
     | SphericalLaplaceEvent
     | PerturbedObjectiveEvent
+    | GaussianObjectiveEvent
     | ExponentialEvent
     | PermuteAndFlipEvent
     | AboveThresholdEvent

@@ -12,6 +12,7 @@ from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.excess_risk import ExcessRisk
 from dpqr.prediction.forms import (
     DIRECT,
+    OBJECTIVES,
     AveragesForm,
     FunctionForm,
     RandomisedVotesForm,
@@ -21,6 +22,7 @@ from dpqr.prediction.forms import (
     selection_epsilon,
     tail_share,
 )
+from dpqr.prediction.kernel_process import ProcessForm
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
 from dpqr.prediction.online import OnlineLearner
 from dpqr.prediction.outlook import MOST, Outlook, Theory
@@ -92,6 +94,9 @@ def _means(plan: PredictionPlan) -> Iterator[Fact]:
         yield "Tuning", f"one of {len(FACTORS)} lambdas by votes of {parts}, {price_words(plan.tuning)}"
     if isinstance(plan.form, FunctionForm):
         yield "Release", f"the whole function, {plan.form.width:,} weights with {plan.noise} noise: {_price(plan)}"
+    elif isinstance(plan.form, ProcessForm):
+        at = counted(plan.form.points, "point")
+        yield "Release", f"the function at {at} at once, by one path of its Gaussian process: {_price(plan)}"
     else:
         each = "" if plan.form.count == 1 else ", each"
         yield "Release", f"{counted(plan.form.count, 'prediction')} by {plan.noise} noise{each} {_price(plan)}"
@@ -150,7 +155,7 @@ def _voted(plan: PredictionPlan, recipe: Aggregate) -> Iterator[Fact]:
 def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     spread = deviation(plan, records)
     if plan.noise in DIRECT:
-        where = "objective" if plan.noise == "objective" else "moments of the features and the target"
+        where = "objective" if plan.noise in OBJECTIVES else "moments of the features and the target"
         yield "Lambda", f"{float(plan.direct().penalty):.3g} for the sum of all losses; the noise is in the {where}"
     elif isinstance(plan.recipe, StableRecipe) and records is not None:
         yield from _stability(plan.learner(records))
@@ -158,7 +163,7 @@ def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
         return
     tail = tail_share(plan.noise) * spread
     if _classifies(plan):
-        most = "at most " if plan.noise == "objective" else ""
+        most = "at most " if plan.noise in OBJECTIVES else ""
         yield "Noise", f"{most}{spread:.3g} on a score, whose sign is the prediction (standard deviation)"
         if plan.noise not in DIRECT:
             yield "", f"19 of 20 within {tail:.3g}; it adds at most {_added(plan, spread, 1.0):.3g} to the mean loss"

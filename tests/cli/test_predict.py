@@ -347,6 +347,10 @@ def test_a_public_number_of_few_rows_is_learned_from_by_the_kernel_itself(shop):
     assert (done.code, done.out.split()) == (0, ["yes", "no"]), done.err
     assert "bandwidth 1, exact" in done.err
     assert "random features" in predict(shop, *more, "--n", "5000", "--dry-run", target="mine").out
+    shop.write(new__csv=f"{header}\n" + "0,0,0,0,0,0\n3,3,3,3,3,3\n" * 20)
+    at_once = predict(shop, *more, "--n", "100", "--delta", "1e-6", target="mine", eps="100")
+    assert (at_once.code, at_once.out.split()) == (0, ["yes", "no"] * 20), at_once.err
+    assert "the function at 40 points at once, by one path of its Gaussian process" in " ".join(at_once.err.split())
 
 
 STREAM = ("--learner", "online", "--neighbours", "replace")

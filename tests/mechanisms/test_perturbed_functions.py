@@ -5,14 +5,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.prediction_tables import UNITS, examples
+from scipy.special import expit
+from scipy.stats import norm
+from support.prediction_tables import UNITS, counts, examples
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.learned_functions import FINENESS
-from dpqr.mechanisms.perturbed_functions import SENSITIVITY, PerturbedWeights
+from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
+from dpqr.noise.source import SeededNoise
 from dpqr.prediction.losses import Logistic
 from dpqr.prediction.perturbed import PerturbedLearner
-from dpqr.privacy.accountants.losses import log_above, pure_epsilon
+from dpqr.privacy.accountants.analytic import Analytic, smallest
+from dpqr.privacy.accountants.losses import concentrated_rho, log_above, pure_epsilon
+from dpqr.privacy.events import GaussianObjectiveEvent
 
 SIGNS = [-1.0, 1.0]
 VECTORS = [[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]]
@@ -84,3 +89,123 @@ def test_the_event_is_what_is_drawn(relation, rows):
     half_a_step = gradients / FINENESS / 2 * math.sqrt(2) / 2
     assert float(weights.wrong) >= float(given.tolerance) + half_a_step
     assert weights.grid == pytest.approx(2 * float(weights.wrong) / FINENESS)
+
+
+def pulls(signs, strength, points):
+    """The pull whose minimiser is each point, for rows of one feature, 1, and these targets, and -its derivative."""
+    targets, times = np.unique(signs, return_counts=True) if signs else ((), ())
+    slopes, curved = float(strength) * points, np.full(len(points), float(strength))
+    for sign, count in zip(targets, times, strict=True):
+        share = expit(-sign * points)
+        slopes, curved = slopes - count * sign * share, curved + count * share * (1 - share)
+    return -slopes, curved
+
+
+def laws(one, two, strength, deviation):
+    """Log masses of the exact minimisers of two tables, on cells of which each has a two-hundredth of a deviation
+    of one of their pulls at most."""
+    far = (14 * deviation + max(len(one), len(two))) / float(strength)
+    coarse = np.linspace(-far, far, 40_001)
+    wanted = np.linspace(-12, 12, 4_801) * deviation
+    ends = np.sort(
+        np.concatenate([np.interp(-wanted, -pulls(table, strength, coarse)[0], coarse) for table in (one, two)])
+    )
+    points, widths = (ends[1:] + ends[:-1]) / 2, np.diff(ends)
+    points, widths = points[widths > 0], widths[widths > 0]
+    for table in (one, two):
+        pull, curved = pulls(table, strength, points)
+        yield norm.logpdf(pull, scale=deviation) + np.log(curved) + np.log(widths)
+
+
+def event_of(strength, deviation, changes):
+    return GaussianObjectiveEvent(
+        squared_sensitivity=1,
+        variance=Fraction(deviation) ** 2,
+        changes=changes,
+        curvature=Fraction(1, 4) / Fraction(strength),
+        closing=Fraction(1, 10**9),
+    )
+
+
+def delta_at(one, two, epsilon):
+    return float(np.maximum(np.exp(one) - np.exp(epsilon + two), 0).sum())
+
+
+def exact_delta(one, two, strength, deviation, epsilon):
+    """The larger of both directions, for the exact minimisers."""
+    here, there = laws(one, two, strength, deviation)
+    return max(delta_at(here, there, epsilon), delta_at(there, here, epsilon))
+
+
+PAIRS = [
+    (1, [], [1]),
+    (1, [1, -1, 1], [1, -1, 1, -1]),
+    (1, [1] * 12, [1] * 13),
+    (2, [1], [-1]),
+    (2, [-1, 1], [-1, -1]),
+    (3, [], [1, 1, 1]),
+]
+
+
+@pytest.mark.parametrize(("changes", "one", "two"), PAIRS)
+@pytest.mark.parametrize(("strength", "deviation"), [(0.25, 1), (8, 2)])
+def test_no_exact_delta_of_a_normal_pull_exceeds_the_curve(changes, one, two, strength, deviation):
+    """At the epsilon that is stated for each delta the exact one, by quadrature, is at most that."""
+    for delta in (Fraction(1, 10), Fraction(1, 10**6)):
+        epsilon = Analytic().epsilon(((event_of(strength, deviation, changes), 1),), delta)
+        assert exact_delta(one, two, strength, deviation, float(epsilon)) <= float(delta) * (1 + 1e-5)
+
+
+def test_the_curve_of_one_record_is_nearly_reached_and_faults_are_refuted():
+    """Many rows make the new one's slope full. A pull of half the deviation, and one whose curvature is forgotten, have
+    more than the stated delta."""
+
+    def share(one, two, strength, drawn, stated, spared=0):
+        epsilon = Analytic().epsilon(((event_of(strength, stated, 1), 1),), Fraction(1, 1000))
+        return 1000 * exact_delta(one, two, strength, drawn, float(epsilon - spared))
+
+    crowd = [1] * 40_000
+    assert 0.9 < share(crowd, [*crowd, -1], 16, 1, 1) <= 1
+    assert share(crowd, [*crowd, -1], 16, 0.5, 1) > 9
+    few = Fraction(3, 100)
+    assert share([], [1], few, 3, 3) <= 1
+    assert share([], [1], few, 3, 3, spared=log_above(event_of(few, 3, 1).curvature)) > 9
+
+
+@pytest.mark.parametrize(("changes", "one", "two"), PAIRS)
+@pytest.mark.parametrize(("strength", "deviation"), [(0.25, 1), (8, 2)])
+def test_no_exact_divergence_of_a_normal_pull_exceeds_its_rho(changes, one, two, strength, deviation):
+    rho = float(concentrated_rho(event_of(strength, deviation, changes)))
+    one, two = laws(one, two, strength, deviation)
+    for here, there in ((one, two), (two, one)):
+        for order in (1.001, 1.5, 2, 5):
+            found = np.logaddexp.reduce(order * here + (1 - order) * there) / (order - 1)
+            assert found <= order * rho + 1e-6
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("relation", Neighbours)
+def test_the_event_of_a_normal_pull_is_what_is_drawn(relation, rows):
+    unit = PrivacyUnit(neighbours=relation, **({"column": "p", "rows": rows} if rows > 1 else {}))
+    given, variance = learner(2, unit=unit), Fraction(SENSITIVITY**2) * 9
+    weights = GaussianPerturbedWeights(learner=given, variance=variance, closing=Fraction(2**20 * 100))
+    changes = rows * (2 if relation is Neighbours.REPLACE else 1)
+    assert (weights.event.changes, weights.event.variance, weights.unit) == (changes, variance, 1)
+    assert weights.event.squared_sensitivity == SENSITIVITY**2
+    assert float(weights.event.curvature) == pytest.approx(1 / 8)
+    stated = smallest(Fraction(1, 18), Fraction(1, 1000), changes) + changes * log_above(weights.event.curvature)
+    found = Analytic().epsilon(((weights.event, 1),), Fraction(1, 1000))
+    assert float(found) == pytest.approx(float(stated) + (2**20 + 3) / (2**20 * 100), rel=1e-9)
+    assert weights.grid == pytest.approx(2 * float(weights.wrong) / FINENESS)
+    one = Fraction(1, 18) + weights.event.curvature
+    assert concentrated_rho(weights.event) == changes**2 * one + weights.event.closing**2 / 2
+
+
+def test_the_normal_pull_has_its_variance():
+    """Without rows the function is -pull / strength: 200 seeded weights."""
+    weights = GaussianPerturbedWeights(
+        learner=learner(2), variance=Fraction(SENSITIVITY**2) * 9, closing=Fraction(2**26)
+    )
+    source = SeededNoise(1)
+    drawn = [weights.sample(counts([]), source) * weights.grid for _ in range(100)]
+    assert np.std(drawn) == pytest.approx(3 / 2, rel=0.2)

@@ -9,7 +9,7 @@ from support.prediction_tables import domain
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.errors import BudgetRefused, InfeasiblePlan, UsageFault
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
@@ -65,9 +65,13 @@ def test_a_perturbed_objective_is_taken_where_its_noise_is_forecast_to_be_least(
     """At delta 0 always; it buys no count of records and costs the whole budget."""
     plan = least_spread(wanted(records=records, budget=PrivacyBudget.parse("1"), method=None))
     assert (plan.noise, plan.epsilon, plan.counting) == ("objective", 1, None)
-    assert plan.perturbed().event == plan.events[0][0]
+    assert plan.direct().event == plan.events[0][0]
     forced = least_spread(wanted(records=records, budget=BUDGET, method="objective"))
-    assert forced.noise == "objective"
+    assert (forced.noise, forced.accountant.name) == ("gaussian-objective", "analytic")
+    assert forced.direct().event == forced.events[0][0]
+    forced.accountant.guard(BUDGET, forced.events).charge(forced.events[0][0])
+    with pytest.raises(BudgetRefused, match="asks rho"):
+        forced.accountant.guard(BUDGET, forced.events).charge(replace(forced.events[0][0], changes=2))
     assert least_spread(wanted(points=3, budget=BUDGET, method=None)).noise == "laplace"
     tuned = least_spread(wanted(tuning=Fraction(1, 5), budget=PrivacyBudget.parse("1"), method=None))
     assert tuned.noise == "spherical"

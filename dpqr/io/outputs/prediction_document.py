@@ -141,9 +141,15 @@ def _learner(recipe: Recipe) -> dict[str, Any]:
     assert isinstance(recipe, StableRecipe)
     smoothness = None if recipe.smoothness is None else str(recipe.smoothness)
     tau = str(recipe.tau) if recipe.name == "quantile" else None
-    stated = {"name": recipe.name, "lambda": _exact(recipe.penalty), "smoothness": smoothness, "tau": tau}
+    stated: dict[str, Any] = {
+        "name": recipe.name,
+        "lambda": _exact(recipe.penalty),
+        "smoothness": smoothness,
+        "tau": tau,
+    }
     steps = {"theta": str(recipe.steps.theta), "t0": recipe.steps.start, "releases": recipe.releases}
     steps |= {} if recipe.slots is None else {"slots": recipe.slots}
+    stated |= {} if recipe.own is None else {"origin": recipe.own.origin, "classifies": recipe.classifies}
     stated |= {} if recipe.method is None else {"method": recipe.method}
     stated |= {} if recipe.stability.radius is None else {"radius": str(recipe.stability.radius)}
     return stated | {"kernel": _kernel(recipe.kernel)} | (steps if recipe.ordered else {})

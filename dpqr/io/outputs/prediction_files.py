@@ -97,7 +97,7 @@ def _model(document: dict[str, Any]) -> Model:
     domain = decode_domain(parse_json(document["domain_file"].encode(), "domain"), Location("domain_file"))
     plan = document["plan"]
     target = read_target(domain, plan["target"]["name"], plan["target"]["positive"])
-    classifies = plan["learner"]["name"] in CLASSIFIERS
+    classifies = bool(plan["learner"].get("classifies", plan["learner"]["name"] in CLASSIFIERS))
     features = _kernel(plan["learner"]["kernel"]).of(without(domain, target))
     with np.errstate(all="ignore"):
         weights = np.array([int(each) for each in document["weights"]], dtype=np.float64) * float(document["step"])

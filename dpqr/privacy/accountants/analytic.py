@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from math import comb
 from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.basic import total
 from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
+from dpqr.privacy.accountants.losses import log_above
 from dpqr.privacy.accountants.numerics import ROOM, decimal, largest, lowest, sixty_digits, upper_tail
 from dpqr.privacy.accountants.zcdp import converted, largest_rho, total_rho
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition, RoundedGaussianEvent
+from dpqr.privacy.events import Composition, GaussianObjectiveEvent, RoundedGaussianEvent
 from dpqr.privacy.parallel import larger, pure_losses
 
 MARGIN = Decimal("1e-35")
@@ -34,6 +36,9 @@ class Analytic:
     on, before they are rounded, which only takes away. Many draws, adaptive ones too, are one of that mu (Dong, Roth
     and Su 2019, Corollary 3.3). Pure draws beside them (a count, a choice) add their epsilons and no delta (Dwork and
     Roth 2014, Theorem 3.16). Discrete Gaussian noise is another law, whose curve this is not: it has no price here.
+
+    One perturbed objective with a normal pull has a curve of its own (`GaussianPerturbedWeights`), beside pure draws
+    only.
 
     Shares of a cut are shares of epsilon. Gaussian portions together buy one mu and divide mu^2 by their shares (as
     rho = mu^2 / 2, the currency of Gaussian noise). No claim is made for adaptive prices.
@@ -71,13 +76,25 @@ class Analytic:
 
 
 def _together(events: Composition, delta: Fraction) -> Fraction | None:
-    losses = pure_losses(tuple(each for each in events if not isinstance(each[0], RoundedGaussianEvent)))
+    normal = tuple(each for each in events if isinstance(each[0], RoundedGaussianEvent | GaussianObjectiveEvent))
+    losses = pure_losses(tuple(each for each in events if each not in normal))
     if losses is None:
         return None
-    rho = total_rho(tuple(each for each in events if isinstance(each[0], RoundedGaussianEvent)))
+    objectives = [(event, count) for event, count in normal if isinstance(event, GaussianObjectiveEvent) and count]
+    if objectives:
+        alone = len(normal) == 1 and objectives[0][1] == 1 and delta
+        return total(losses) + _of_objective(objectives[0][0], delta) if alone else None
+    rho = total_rho(normal)
     if not rho:
         return total(losses)
     return total(losses) + smallest(rho, delta) if delta else None
+
+
+def _of_objective(event: GaussianObjectiveEvent, delta: Fraction) -> Fraction:
+    """What the normal pull proves, the determinant's share and the closing noise."""
+    rho = Fraction(event.squared_sensitivity) / (2 * event.variance)
+    pull = smallest(rho, delta, event.changes) if rho else Fraction(0)
+    return pull + event.changes * log_above(event.curvature) + event.closing
 
 
 def _gaussian(portion: Portion) -> bool:
@@ -85,19 +102,31 @@ def _gaussian(portion: Portion) -> bool:
 
 
 @lru_cache(maxsize=64)
-def most_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the largest mu^2 / 2, but for a relative 2^-26, whose curve is at most `delta` just below `epsilon`."""
+def most_rho(epsilon: Fraction, delta: Fraction, changes: int = 1) -> Fraction:
+    """Return the largest mu^2 / 2, but for a relative 2^-26, whose curve is at most `delta` just below `epsilon`.
+
+    changes: see `united`.
+    """
     start = largest_rho(PrivacyBudget(epsilon, delta))
-    return largest(lambda rho: curve(rho, epsilon * ROOM) <= delta, start)
+    return largest(lambda rho: united(rho, epsilon * ROOM, changes) <= delta, start)
 
 
 @lru_cache(maxsize=256)
-def smallest(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return an epsilon with curve(epsilon) <= delta, above the smallest one by a relative 2^-36 or less.
+def smallest(rho: Fraction, delta: Fraction, changes: int = 1) -> Fraction:
+    """Return an epsilon with united(epsilon) <= delta, above the smallest one by a relative 2^-36 or less.
 
-    Beyond FARTHEST it is the epsilon that rho-zCDP proves.
+    Beyond FARTHEST it is the epsilon that rho-zCDP proves for the largest of all sets.
     """
-    return lowest(lambda epsilon: curve(rho, epsilon) <= delta, converted(rho, delta))
+    proved = converted(changes**2 * rho, delta / (2**changes - 1))
+    return lowest(lambda epsilon: united(rho, epsilon, changes) <= delta, proved)
+
+
+def united(rho: Fraction, epsilon: Fraction, changes: int) -> Fraction:
+    """Return the sum of the curves of all sets of `changes` records but the empty one, rounded up.
+
+    A set of j records has j times the mu of one, sqrt(2 rho).
+    """
+    return sum((comb(changes, size) * curve(size**2 * rho, epsilon) for size in range(1, changes + 1)), Fraction(0))
 
 
 def curve(rho: Fraction, epsilon: Fraction) -> Fraction:

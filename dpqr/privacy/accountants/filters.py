@@ -18,14 +18,16 @@ from dpqr.privacy.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     Draw,
+    GaussianObjectiveEvent,
     LeftOutEvent,
     PrivacyEvent,
     RoundedGaussianEvent,
 )
 from dpqr.privacy.parallel import in_parallel, one_after_another
 
-Kind = tuple[type[object], int, bool]
-"""Type of a draw; the sensitivity, where the price of an epsilon depends on it, else 0; whether of left-out records."""
+Kind = tuple[object, int, bool]
+"""Type of a draw, or the draw itself; the sensitivity, where the price of an epsilon depends on it, else 0; whether of
+left-out records."""
 SHOWN = 6
 """Significant digits in messages."""
 
@@ -92,8 +94,8 @@ class PlanFilter:
 
     Why not a sum: theorems for a schedule that is fixed in advance do not cover adaptive costs. Every event uses up a
     planned one that costs at least as much: the cheapest such that remains. Costs are pure epsilons; of rounded
-    Gaussian noise, which has none, they are rhos: a smaller one is the same curve after more normal noise. A draw from
-    left-out records replaces a draw from left-out records only.
+    Gaussian noise, which has none, they are rhos: a smaller one is the same curve after more normal noise. A perturbed
+    objective replaces none but its equal. A draw from left-out records replaces a draw from left-out records only.
     """
 
     planned: Composition
@@ -130,7 +132,7 @@ class PlanFilter:
     def _refusal(self, kind: Kind, asked: Fraction) -> BudgetRefused:
         planned = sum(count for event, count in self.planned if _kinds(event)[0] == kind)
         left = self._left[kind].total() if kind in self._left else 0
-        unit = "rho" if kind[0] is RoundedGaussianEvent else "epsilon"
+        unit = "rho" if kind[0] is RoundedGaussianEvent or isinstance(kind[0], GaussianObjectiveEvent) else "epsilon"
         dearest = f", none above {unit} {downward_text(self._dearest(kind), SHOWN)}" if left else ""
         return BudgetRefused(
             f"a draw asks {unit} {upward_text(asked, SHOWN)}, which the plan lacks: of {planned} planned draws "
@@ -156,7 +158,7 @@ def beside_other_runs(events: Composition) -> Composition:
 
 def _covers(event: PrivacyEvent, other: PrivacyEvent) -> bool:
     """Whether `other` costs no more than `event` under every theorem: of one of its kinds, and no more expensive."""
-    gaussian = DiscreteGaussianEvent | RoundedGaussianEvent
+    gaussian = DiscreteGaussianEvent | RoundedGaussianEvent | GaussianObjectiveEvent
     cost = concentrated_rho if isinstance(event, gaussian) else require_pure
     return _kinds(event)[0] in _kinds(other) and cost(other) <= cost(event)
 
@@ -168,7 +170,8 @@ def _unwrapped(event: PrivacyEvent) -> tuple[Draw, bool]:
 
 def _cost(event: PrivacyEvent) -> Fraction:
     draw, _ = _unwrapped(event)
-    return concentrated_rho(draw) if isinstance(draw, RoundedGaussianEvent) else require_pure(draw)
+    normal = isinstance(draw, RoundedGaussianEvent | GaussianObjectiveEvent)
+    return concentrated_rho(draw) if normal else require_pure(draw)
 
 
 def _kinds(event: PrivacyEvent) -> tuple[Kind, ...]:
@@ -179,7 +182,7 @@ def _kinds(event: PrivacyEvent) -> tuple[Kind, ...]:
     functions is a positive mixture of 1 and the wider law's).
     """
     draw, left_out = _unwrapped(event)
-    general = (type(draw), 0, left_out)
+    general = (draw if isinstance(draw, GaussianObjectiveEvent) else type(draw), 0, left_out)
     if isinstance(draw, DiscreteLaplaceEvent) and draw.coordinates == 1 and draw.sensitivity > 1:
         return ((type(draw), draw.sensitivity, left_out), general)
     return (general,)

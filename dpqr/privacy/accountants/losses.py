@@ -16,6 +16,7 @@ from dpqr.privacy.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
+    GaussianObjectiveEvent,
     MuSumEvent,
     PermuteAndFlipEvent,
     PerturbedObjectiveEvent,
@@ -54,6 +55,11 @@ def _gaussian_epsilon(event: DiscreteGaussianEvent) -> None:
 @pure_epsilon.register
 def _rounded_gaussian_epsilon(event: RoundedGaussianEvent) -> None:
     """Nor does rounding bound it."""
+
+
+@pure_epsilon.register
+def _gaussian_objective_epsilon(event: GaussianObjectiveEvent) -> None:
+    """Nor does a determinant."""
 
 
 @pure_epsilon.register
@@ -149,6 +155,14 @@ def _rounded_gaussian_rho(event: RoundedGaussianEvent) -> Fraction:
 
 
 @concentrated_rho.register
+def _gaussian_objective_rho(event: GaussianObjectiveEvent) -> Fraction:
+    """Of one record mu^2 / 2 and the curvature (`GaussianPerturbedWeights`), of a path of k neighbours k^2 times that
+    (Bun and Steinke 2016, Proposition 1.9); the closing noise is pure."""
+    one = Fraction(event.squared_sensitivity) / (2 * event.variance) + event.curvature
+    return event.changes**2 * one + _of_pure(event.closing)
+
+
+@concentrated_rho.register
 def _exponential_rho(event: ExponentialEvent) -> Fraction:
     """eps-bounded range (Durfee and Rogers 2019) makes the loss a variable on an interval of length eps, and
     Hoeffding's lemma gives eps^2 / 8 (Cesar and Rogers 2021, "Bounding, concentrating, and truncating"). The tight
@@ -211,6 +225,11 @@ def _noise_mu(event: DiscreteLaplaceEvent | SphericalLaplaceEvent | PerturbedObj
 @squared_mu.register
 def _gaussian_mu(event: DiscreteGaussianEvent) -> None:
     """The tails of the discrete law are not those of the normal one, and zCDP implies no mu."""
+
+
+@squared_mu.register
+def _gaussian_objective_mu(event: GaussianObjectiveEvent) -> None:
+    """A determinant's share is part of no normal curve."""
 
 
 @squared_mu.register

@@ -5,36 +5,26 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.breaches import RUNS, breach
 
-from dpqr.audit.attack import attack
+from dpqr.audit.cases.once import Once
 from dpqr.audit.cases.predictions import (
     POINTS,
     UNITS,
-    Once,
-    flips_case,
     function_case,
+    gaussian_objective_case,
     hinge,
+    moments_case,
     predict_cases,
     prediction_case,
     pure_function_case,
-    randomised_case,
-    votes_case,
 )
-from dpqr.audit.run import ALARM
+from dpqr.audit.own_figures import exact_share
 from dpqr.data.unit import Neighbours
 from dpqr.mechanisms.learned_functions import PREDICTION, Asked, LaplacePredictions, rounded, step
-from dpqr.noise.selection import draw_exponential, draw_permute_and_flip
-from dpqr.noise.source import SeededNoise
 
 CASES = {case.name: case for case in predict_cases()}
 RELATION = Neighbours.ADD_REMOVE.value
-RUNS = 1200
-
-
-def breach(case, trial, runs=RUNS, laws=None):
-    found = replace(case, trial=trial)
-    one, two = (found.outcomes(side, runs, SeededNoise(side + 1)) for side in (0, 1))
-    return attack(one, two, trial.claim, float(ALARM), laws).breach
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -65,64 +55,6 @@ def test_the_printed_scale_of_convex_risk_minimisation_is_refuted():
     assert breach(case, Once(batch=LaplacePredictions(asked=asked, scale=Fraction(PREDICTION))))
 
 
-class WholeEpsilon:
-    """Votes with the weight exp(eps c) that is printed."""
-
-    def __init__(self, votes):
-        self.events, self.ensemble, self.epsilon = votes.events, votes.ensemble, votes.epsilon
-
-    def sample(self, value, noise):
-        votes = self.ensemble.votes(value, noise)
-        return np.array([draw_exponential(row, self.epsilon, noise) for row in votes])
-
-
-@pytest.mark.parametrize("relation", UNITS)
-def test_permute_and_flip_of_votes_uses_all_of_its_epsilon_and_is_no_bounded_range_draw(relation):
-    """By its exact law: the second label's ratio is exp(2), the first one's at most 1 / (2 - exp(-2))."""
-    case = flips_case(relation)
-    one, two = (law.log_probabilities(np.array([0, 1])) for (law,) in case.laws)
-    epsilon = float(case.trial.batch.epsilon)
-    assert two - one == pytest.approx([-np.log(2 - np.exp(-epsilon)), epsilon])
-    assert np.ptp(two - one) > epsilon
-
-
-class Forgetful:
-    """Permute-and-flip of votes whose 2 is forgotten: a vote moves one label up and another down."""
-
-    def __init__(self, votes):
-        self.events, self.ensemble, self.rate = votes.events, votes.ensemble, votes.epsilon
-
-    def sample(self, value, noise):
-        votes = self.ensemble.votes(value, noise)
-        return np.array([draw_permute_and_flip(row, self.rate, noise) for row in votes])
-
-
-@pytest.mark.slow
-def test_permute_and_flip_of_votes_without_its_2_is_refuted():
-    case = flips_case(RELATION)
-    assert breach(case, Once(batch=Forgetful(case.trial.batch)), 2 * RUNS, laws=case.laws)
-
-
-@pytest.mark.slow
-def test_the_printed_soft_majority_is_refuted():
-    case = votes_case(RELATION)
-    assert breach(case, Once(batch=WholeEpsilon(case.trial.batch)), 2 * RUNS)
-
-
-class HalfSensitivity:
-    """Randomised votes that take one vote for half of one."""
-
-    def __init__(self, votes):
-        self.events, self.sample = votes.events, replace(votes, scale=votes.scale / 2).sample
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("relation", UNITS)
-def test_randomised_votes_with_half_their_sensitivity_are_refuted(relation):
-    case = randomised_case(relation)
-    assert breach(case, Once(batch=HalfSensitivity(case.trial.batch)), laws=case.laws)
-
-
 class OneScalar:
     """A function with one draw of noise added to all its values, as the sources print."""
 
@@ -147,6 +79,33 @@ def test_pure_noise_at_half_its_sensitivity_is_refuted():
         sample = replace(batch.weights, scale=batch.weights.scale / 2).sample
 
     assert breach(case, replace(case.trial, batch=Half()), 5 * RUNS)
+
+
+@pytest.mark.parametrize(
+    ("relation", "reached"), [pytest.param("add-remove", 0.85, marks=pytest.mark.slow), ("replace", 0.45)]
+)
+def test_the_noisy_moments_come_near_their_claim_by_their_exact_law(relation, reached):
+    """Two thirds of the stated variance would be a breach where a record comes; so would a half be where one is
+    replaced by one of the other class."""
+    case = moments_case(relation, UNITS[relation])
+    for sums, law in zip(case.pair, case.laws, strict=True):
+        assert case.trial.batch.moments.learner.sums(sums).tolist() == [one.answer for one in law]
+    assert reached < exact_share(*case.laws, case.claim) <= 1
+    wrong = [tuple(replace(one, variance=one.variance * (reached - 0.05)) for one in law) for law in case.laws]
+    assert exact_share(*wrong, case.claim) > 1
+
+
+@pytest.mark.slow
+def test_a_normal_pull_of_half_its_deviation_is_refuted():
+    case = gaussian_objective_case(RELATION, UNITS[RELATION])
+    assert not breach(case, case.trial)
+    batch = case.trial.batch
+
+    class Half:
+        events = batch.events
+        sample = replace(batch.weights, variance=batch.weights.variance / 4).sample
+
+    assert breach(case, replace(case.trial, batch=Half()), 2 * RUNS)
 
 
 def test_one_scalar_of_noise_for_a_whole_function_is_refuted():

@@ -132,13 +132,13 @@ FAULTS = (
             "noise on several integers takes the places of noise on one",
         ),
         (
-            "general = (type(draw), 0, left_out)",
-            "general = (object, 0, left_out)",
+            "else type(draw), 0, left_out)",
+            "else object, 0, left_out)",
             "the plan's kinds forget the mechanism",
         ),
         (
-            "general = (type(draw), 0, left_out)",
-            "general = (type(draw), 0, False)",
+            "else type(draw), 0, left_out)",
+            "else type(draw), 0, False)",
             "a draw from left-out records takes a kept one's place",
         ),
         (

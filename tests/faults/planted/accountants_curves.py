@@ -18,8 +18,8 @@ FAULTS = (
             "each Gaussian portion gets the rho of all",
         ),
         (
-            "if isinstance(each[0], RoundedGaussianEvent)))\n    if not rho",
-            "if isinstance(each[0], RoundedGaussianEvent))[:1])\n    if not rho",
+            "    rho = total_rho(normal)\n",
+            "    rho = total_rho(normal[:1])\n",
             "the first Gaussian draw stands for all",
         ),
     ),

@@ -49,8 +49,6 @@ FAULTS = (
         ("(1 + TAPER) * gradient * self.steps", "(1 + TAPER) * gradient", "a person of many rows counts as one row"),
         ("2 * gradient if self.replaced", "gradient if self.replaced", "replace counts one of two gradients"),
         ("else (1 + TAPER) * gradient", "else gradient", "the taper is forgotten"),
-        ("(2 if self.unit.neighbours", "(1 if self.unit.neighbours", "replace counts one of two persons"),
-        ("self.unit.rows * (2", "(2", "a person has one row"),
         ("(1 + TAPER) ** 2 / (4 * TAPER)", "1 + TAPER", "the sum of losses is taken to weigh less"),
         ("max(Fraction(0), taper)", "taper", "losses of a huge table have weights below 0"),
         ("taper)) / self.records)", "taper)) / max(records, 1))", "the private number of records divides"),
@@ -124,7 +122,7 @@ FAULTS = (
         ("opposed_pulls(1 / (2 * root", "opposed_pulls(1 / (4 * root", "half of the norm that a minimiser may have"),
         ("self.loss.lipschitz, 2 * self.penalty)", "self.loss.lipschitz, 4 * self.penalty)", "twice as convex"),
         ("+ 2 * self.penalty * point", "+ self.penalty * point", "half of the penalty's gradient"),
-        ("(self.scale.records + entry)", "entry", "sums over records are taken to be exact"),
+        ("(ULP * self.scale.records + self.entry)", "entry", "sums over records are taken to be exact"),
     ),
     *planted_in(
         "prediction/online.py",
@@ -214,7 +212,10 @@ FAULTS = (
         ("rows=unit.rows,", "rows=1,", "a person moves a stream by one row"),
         ("if self.ordered and self.slots is None and problem", "if False and problem", "streams under add"),
         (" or not problem.unit.rows_public", "", "the private number of records decides for an exact kernel"),
-        ('"quantile": Pinball(tau=self.tau)', '"quantile": Pinball()', "another quantile"),
+    ),
+    *planted_in(
+        "prediction/known_losses.py",
+        ('"quantile": Pinball(tau=tau)', '"quantile": Pinball()', "another quantile"),
     ),
     *planted_in(
         "prediction/penalties.py",
@@ -309,25 +310,21 @@ FAULTS = (
     ),
     *planted_in(
         "prediction/perturbed.py",
-        (
-            "self.unit.rows * (2 if self.unit.neighbours is Neighbours.REPLACE else 1)",
-            "self.unit.rows",
-            "a replaced row is one gradient",
-        ),
+        ("return self.unit.changes", "return self.unit.rows", "a replaced row is one gradient"),
         ("return self.unit.rows\n", "return 1\n", "a person is one loss"),
         ("left = epsilon - closing - self.units", "left = epsilon - closing - 0 * self.units", "a free determinant"),
     ),
     *planted_in(
         "prediction/moments.py",
-        ("2 * steps**2 * STEPS**4", "steps**2 * STEPS**4", "the target's products are free"),
-        ("2 * steps**2 * STEPS**4", "2 * steps * STEPS**4", "a norm is not squared"),
+        ("2 * self.unit.changes**2 * STEPS**4", "self.unit.changes**2 * STEPS**4", "the target's products are free"),
+        ("2 * self.unit.changes**2 * STEPS**4", "2 * self.unit.changes * STEPS**4", "a norm is not squared"),
         ("<< place", "<< 0", "counts of many rows lose their upper digits"),
     ),
     *planted_in(
         "mechanisms/perturbed_functions.py",
         (
-            "closing=Fraction(weights_sensitivity(width)) / self.closing,",
-            "closing=Fraction(1) / self.closing,",
+            "return Fraction(weights_sensitivity(self.learner.width)) / self.closing",
+            "return Fraction(1) / self.closing",
             "closing noise costs nothing",
         ),
         ("units=self.learner.units", "units=1", "a person is one loss"),

@@ -8,11 +8,17 @@ import pytest
 
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.analytic import Analytic, curve, most_rho, smallest
+from dpqr.privacy.accountants.analytic import Analytic, curve, most_rho, smallest, united
 from dpqr.privacy.accountants.numerics import LEVELS, SPLIT, _mills, sixty_digits, upper_tail
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent
+from dpqr.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    GaussianObjectiveEvent,
+    RoundedGaussianEvent,
+)
 
 MILLIONTH = Fraction(1, 10**6)
 BUDGETS = [("1", "1e-6"), ("0.1", "1e-6"), ("10", "1e-9"), ("1e-9", "1e-30"), ("1000", "1e-30"), ("1", "0.5")]
@@ -148,3 +154,28 @@ def test_convergents_on_either_side_are_as_close_as_it_says():
             x = Decimal(place)
             one, other = _mills(x, LEVELS - 1), _mills(x, LEVELS)
             assert abs(one / other - 1) < Decimal("1e-47")
+
+
+def objective(**changed):
+    usual = {"squared_sensitivity": 1, "variance": Fraction(9), "changes": 1, "closing": Fraction(1, 64)}
+    return GaussianObjectiveEvent(**{**usual, "curvature": Fraction(1, 9), **changed})
+
+
+def test_the_curves_of_all_sets_of_records_add_up():
+    """Three sets of one record, three of two, one of three."""
+    rho, epsilon = Fraction(1, 50), Fraction(1, 2)
+    parts = [times * curve(size**2 * rho, epsilon) for size, times in ((1, 3), (2, 3), (3, 1))]
+    assert united(rho, epsilon, 3) == sum(parts)
+    assert united(rho, epsilon, 1) == curve(rho, epsilon)
+    found = smallest(rho, MILLIONTH, 3)
+    assert united(rho, found, 3) <= MILLIONTH < united(rho, found * (1 - Fraction(1, 2**30)), 3)
+
+
+def test_a_perturbed_objective_has_a_price_alone_or_beside_pure_draws():
+    choice = ExponentialEvent(epsilon=Fraction(1, 10))
+    alone = Analytic().epsilon(((objective(), 1),), MILLIONTH)
+    assert Analytic().epsilon(((objective(), 1), (choice, 1)), MILLIONTH) == alone + Fraction(1, 10)
+    assert Analytic().epsilon(((objective(), 2),), MILLIONTH) is None
+    assert Analytic().epsilon(((objective(), 1), (rounded("0.01"), 1)), MILLIONTH) is None
+    assert Analytic().epsilon(((objective(), 1), (objective(changes=2), 1)), MILLIONTH) is None
+    assert Analytic().epsilon(((objective(), 1),), Fraction(0)) is None

@@ -1,0 +1,60 @@
+"""Faults of normal pulls, of kernels' processes, and of third parties' losses and learners."""
+
+from faults.fault import planted_in
+
+FAULTS = (
+    *planted_in(
+        "privacy/accountants/analytic.py",
+        ("alone = len(normal) == 1 and ", "alone = ", "a second draw beside an objective is free"),
+        ("smallest(rho, delta, event.changes)", "smallest(rho, delta)", "a replaced record counts as one"),
+        ("event.changes * log_above(event.curvature)", "0 * log_above(event.curvature)", "a free determinant"),
+        (" + event.closing\n", "\n", "closing noise is free"),
+        ("comb(changes, size) * curve(", "curve(", "one of many sets is counted"),
+        ("curve(size**2 * rho", "curve(size * rho", "a set's mu grows with the root of its size"),
+        ("for size in range(1, changes + 1)", "for size in range(changes, changes + 1)", "smaller sets are forgotten"),
+    ),
+    *planted_in(
+        "privacy/accountants/losses.py",
+        ("return event.changes**2 * one", "return event.changes * one", "rho of a group grows with its size"),
+        ("(2 * event.variance) + event.curvature", "(2 * event.variance)", "a determinant has no rho"),
+    ),
+    *planted_in(
+        "privacy/accountants/filters.py",
+        ("draw if isinstance(draw, GaussianObjectiveEvent) else type(draw)", "type(draw)", "a cheaper rho passes"),
+    ),
+    *planted_in(
+        "mechanisms/perturbed_functions.py",
+        ("self.learner.gradient / self.learner.changes", "self.learner.gradient / self.learner.changes / 2", "half"),
+        ("changes=self.learner.changes", "changes=1", "a replaced record, or a person, counts as one"),
+        ("squared_sensitivity=SENSITIVITY**2", "squared_sensitivity=SENSITIVITY", "a norm is not squared"),
+        (
+            "RoundedGaussian(self.variance).sample(self.learner.width, noise)",
+            "RoundedGaussian(self.variance).sample(1, noise)",
+            "one normal draw is shared by all coordinates",
+        ),
+    ),
+    *planted_in(
+        "prediction/perturbed.py",
+        ("left = epsilon - closing - self.changes *", "left = epsilon - closing - 0 *", "a normal pull too large"),
+        ("most_rho(left, self.delta, self.changes)", "most_rho(left, self.delta)", "a group is priced as one"),
+    ),
+    *planted_in(
+        "prediction/kernel_process.py",
+        ("(axes / roots) @ axes.T", "(axes / roots**0.5) @ axes.T", "coordinates of another norm"),
+        ("max(NUGGET, 2 *", "max(0 * NUGGET, 0 *", "no nugget"),
+        ("learner.solver.tolerance + wrong", "wrong", "the solver is exact"),
+        ("return np.rint(self._root @ noisy)", "return np.rint(self._whitening @ noisy)", "values do not come back"),
+    ),
+    *planted_in(
+        "prediction/loss_trial.py",
+        ("np.abs(slopes) > steepest", "np.abs(slopes) > 2 * steepest", "slopes of twice the constant pass"),
+        ("rises > (sharpest * steps", "rises > (2 * sharpest * steps", "twice the smoothness passes"),
+        ("rises < -SLACK * steepest", "rises < -steepest", "losses that are not convex pass"),
+        ("(gains < below) | (gains > above)", "(gains < below) & (gains > above)", "slopes of another loss pass"),
+    ),
+    *planted_in(
+        "prediction/third_party.py",
+        ("trusted=name in trust", "trusted=True", "third parties need no trust"),
+        ("    for fault in loss_faults(loss):\n", "    for fault in ():\n", "stated constants are not tried"),
+    ),
+)

@@ -1,0 +1,48 @@
+"""Losses and learners of other packages; `tests/cli/test_third_party.py` has them installed."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.guide_rule import LEARNER, LOSS, made_of
+from support.prediction_tables import domain
+
+from dpqr.data.attribute import Attribute, Bins
+from dpqr.data.domain import Domain
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import UsageFault
+from dpqr.prediction.examples import Examples, Scale
+from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.problem import PredictionProblem, Target
+from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.third_party import ThirdParty, read_third_party
+
+NUMBER = Attribute(name="y", axis=Bins(edges=(Fraction(0), Fraction(9))))
+TABLE = Domain((*domain(3).attributes, NUMBER))
+LOG_COSH, CENTROIDS = made_of(LOSS, "LogCosh")(), made_of(LEARNER, "Centroids")()
+FEATURES = CellFeatures(domain=domain(3))
+THEIRS = ThirdParty(name="log-cosh", origin="theirs 1", classifies=False, loss=LOG_COSH)
+LEARNS = replace(THEIRS, name="centroids", classifies=True, learner=CENTROIDS)
+
+
+def test_nobody_brings_a_name_that_is_not_installed():
+    assert read_third_party("nowhere", ()) is None
+
+
+def test_a_loss_has_the_sensitivity_of_its_stated_constants():
+    recipe = StableRecipe(name="log-cosh", features=FEATURES, own=THEIRS)
+    assert (recipe.loss, recipe.classifies, recipe.reach) == (LOG_COSH, False, 2.0)
+    problem = PredictionProblem(domain=TABLE, target=Target(attribute=NUMBER, axis=1), unit=PrivacyUnit(), points=1)
+    learner = replace(recipe, penalty=Fraction(1, 10)).learner(problem, 100, 1.0)
+    assert learner.distance == Fraction(65, 64) / (2 * Fraction(1, 10) * 100)
+
+
+def test_a_learner_states_its_bound_and_chooses_no_lambda():
+    recipe = StableRecipe(name="centroids", features=FEATURES, own=LEARNS)
+    examples = Examples(features=FEATURES, axis=1, values=np.array([-1.0, 1.0]))
+    made = LEARNS.made(examples, Scale(unit=PrivacyUnit(), records=100))
+    assert float(made.bound) == pytest.approx(65 / 6400)
+    assert (made.penalty, recipe.classifies) == (0, True)
+    with pytest.raises(UsageFault, match="has no lambda"):
+        replace(recipe, penalty=Fraction(1, 10))
