@@ -128,11 +128,11 @@ class Counting:
             read = sum(each.read for each in intakes)
             for each in intakes:
                 each.close()
-        cells = intakes[0].cells
+        sums = intakes[0].cells
         for each in intakes[1:]:
-            cells.include(each.cells.histogram())
+            sums.include(each.cells.histogram())
         return Counted(
-            counts=cells.histogram(),
+            counts=sums.histogram(),
             read=read,
             units=sum(each.units for each in intakes),
             dropped=sum(each.dropped for each in intakes),
