@@ -146,7 +146,8 @@ def start(directory, out, *, full=False):
     if child:
         return child
     if full:
-        limit = size(directory / "ledger.sqlite") + 4096
+        ledger = directory / "ledger.sqlite"
+        limit = (size(ledger) if ledger.exists() else 0) + 4096
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     path = transcript(directory, out)
     os._exit(attempt(directory, out, resume=path.exists() and size(path) > 0))
