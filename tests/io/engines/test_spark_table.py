@@ -119,13 +119,13 @@ def test_a_task_that_is_tried_again_counts_once(session):
 
     frame = (
         session.range(1000, numPartitions=4)
-        .selectExpr("id % 3 AS k", "id AS who")
+        .selectExpr("id % 3 AS k", "id % 100 AS who")
         .mapInArrow(dies_once, "k long, who long")
     )
-    for unit in (PrivacyUnit(), PrivacyUnit(column="who", rows=1)):
+    for unit, counts, dropped in ((PrivacyUnit(), 1000, 0), (PrivacyUnit(column="who", rows=2), 200, 200)):
         counted = SparkTable(frame=frame).count(Counting(domain=Domain(DOMAIN.attributes[1:]), unit=unit))
-        assert counted.counts.marginal((0,)).tolist() == [334, 333, 333]
-        assert (counted.read, counted.units, counted.dropped) == (1000, 1000, 0)
+        assert counted.counts.marginal(()) == counts
+        assert (counted.read, counted.units, counted.dropped) == (1000, 1000 if counts == 1000 else 100, dropped)
 
 
 @pytest.mark.slow
