@@ -24,7 +24,7 @@ from dpqr.app.release import release
 from dpqr.app.requests import OutputRequest, ReleaseRequest
 from dpqr.errors import DpqrError
 from dpqr.io.tables.source import TableSource
-from support.ledger_jobs import ledger_in
+from support.ledger_jobs import SERVER, ledger_in
 from support.paid_releases import Unwatched, request, run, transcript, unsound
 from support.process_races import race
 
@@ -37,6 +37,8 @@ ROOM = 48 * 1024
 """Bytes that are left, at most, on a disk that is about to be full."""
 OFTEN = 10
 """Crowds between two that are let live, to learn how long a job takes now."""
+LOOKS = 20
+"""How often a ledger on a server is looked at, a second apart, until it is sound."""
 
 
 def command(*arguments):
@@ -93,9 +95,19 @@ def kills(directory, count, seed, crowd, tight):
             done["ended"][str(code)] += code != -signal.SIGKILL
             done["met"][stage(directory, name)] += code == -signal.SIGKILL
         done["crowds"] += 1
-        if fault := unsound(directory):
+        if fault := lasting(directory):
             done["unsound"].append(fault)
     return done
+
+
+def lasting(directory):
+    """What is unsound, and stays so: a server may be away for some seconds, and no fault goes away with them."""
+    for _ in range(LOOKS):
+        fault = unsound(directory)
+        if fault is None or SERVER not in os.environ:
+            break
+        time.sleep(1)
+    return fault
 
 
 def lived(directory, crowd, name):
@@ -134,7 +146,8 @@ def start(directory, out, *, full=False):
     if child:
         return child
     if full:
-        limit = size(directory / "ledger.sqlite") + 4096
+        ledger = directory / "ledger.sqlite"
+        limit = (size(ledger) if ledger.exists() else 0) + 4096
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     path = transcript(directory, out)
     os._exit(attempt(directory, out, resume=path.exists() and size(path) > 0))

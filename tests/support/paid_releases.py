@@ -16,7 +16,7 @@ from dpqr.privacy.budget import PURE
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
 from support.command_desk import DOMAIN, TABLE
-from support.ledger_jobs import ledger_in, terms
+from support.ledger_jobs import ledger_in, store_of, terms
 
 QUERIES = {
     "dpqr": "queries/1",
@@ -50,7 +50,7 @@ def lay(directory, epsilon="5", kind=DataKind.PRIVATE, policy=Policy(), **more):
 
 def payer(directory, **more):
     return LedgerRequest(
-        dataset="survey", ledger=str(directory / "ledger.sqlite"), anchor=str(directory / "outside.anchor"), **more
+        dataset="survey", ledger=store_of(directory).place, anchor=str(directory / "outside.anchor"), **more
     )
 
 
@@ -108,6 +108,20 @@ def transcript(directory, out="out"):
 
 def document(directory, out="out"):
     return json.loads((directory / out / "release.json").read_text())
+
+
+def continue_all(directory, **asked):
+    """Continue every release that waits; none of them pays a second time."""
+    ledger = ledger_in(directory)
+    reserved = ledger.account("survey").reservations
+    for path in [path for path in directory.glob(".*.transcript") if path.stat().st_size]:
+        out, receipt = path.name[1:].removesuffix(".transcript"), path.read_text().partition("\n")[0]
+        if json.loads(receipt)["entry"] in {one.settles for one in ledger.entries()}:
+            continue  # killed after its settlement
+        run(directory, out=out, resume=True, **asked)
+        assert document(directory, out)["ledger"]["seal"] in receipt
+    assert ledger.account("survey").reservations == reserved
+    assert unsound(directory) is None
 
 
 def begun(entries):

@@ -58,7 +58,8 @@ def counted_again(rows: Any, asked: Counting) -> Counted:
         dropped=found.get(b"dropped", 0),
         malformed=bool(found.get(b"malformed", 0)),
     )
-    return asked.together([whole])
+    asked.limits.require_records(whole.read)
+    return whole
 
 
 def _counts(empty: Counts, sums: Any) -> Counts:

@@ -19,7 +19,8 @@ class Engine(Protocol):
     An engine that can hand out rows as Arrow record batches implements `count` in one line:
     `return asked.counted(lambda: BATCHES)`, with the columns `asked.columns` in that order, a stream that is never held
     as a whole. One that counts on other machines calls `asked.counted` for each part of the rows there, and adds the
-    parts up by `asked.together`; where the unit is a person, all rows of a person go to one part.
+    parts up by `asked.together`, which keeps none of them: give it an iterator. Where the unit is a person, all rows of
+    a person go to one part.
 
     >>> class Lines:
     ...     name, public, names = "lines", None, ("sex",)

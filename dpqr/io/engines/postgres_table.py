@@ -11,7 +11,7 @@ calendar (BC, infinity) count as its first or last day, for no cell may decide w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
@@ -41,6 +41,14 @@ _OWNED = (
     "JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = to_regclass(%s) "
     "AND relkind IN ('r', 'v', 'm', 'p', 'f') AND nspname NOT LIKE 'pg\\_%%' AND nspname <> 'information_schema'"
 )
+_LACKING = (
+    "SELECT refobjid::regclass::text FROM pg_depend JOIN pg_rewrite ON pg_rewrite.oid = objid "
+    "WHERE classid = 'pg_rewrite'::regclass AND refclassid = 'pg_class'::regclass "
+    "AND ev_class = 'pg_temp.dpqr_asked'::regclass AND refobjid <> ev_class AND NOT CASE refobjsubid "
+    "WHEN 0 THEN has_any_column_privilege(refobjid, 'SELECT') "
+    "ELSE has_column_privilege(refobjid, refobjsubid::int2, 'SELECT') END ORDER BY 1"
+)
+"""Tables and views of which the view dpqr_asked has a column that this role may not read."""
 _BEGIN = (
     b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO'; "
     b"SET LOCAL extra_float_digits = 1"
@@ -170,6 +178,7 @@ class PostgresTable:
             found = connection.pgconn.describe_prepared(b"")
             if found.error_message:
                 raise DataError(self._refused)
+            self._require_granted()
             types = [found.ftype(place) for place in range(found.nfields)]
             asked = "SELECT oid::bigint, typname, typtype = 'e' FROM pg_type WHERE oid = ANY(%s::oid[])"
             known = {oid: (name, listed) for oid, name, listed in connection.execute(asked, (types,))}
@@ -191,14 +200,34 @@ class PostgresTable:
                 f"{self.name}: this role may not read {self.address.table!r}; its owner grants SELECT on it"
             )
 
+    def _require_granted(self) -> None:
+        """The same of what a query reads. A view of it is made and rolled back, for making one looks up tables and
+        columns and neither plans nor executes; the planner may call functions that read rows. Where no view can be made
+        (a standby, a role without temporary tables) a missing grant ends the run."""
+        import psycopg
+
+        if self.address.query is None:
+            return
+        with suppress(psycopg.Error), self._connected() as connection, connection.transaction(force_rollback=True):
+            connection.execute(f"CREATE TEMPORARY VIEW dpqr_asked AS SELECT 1 AS one FROM {self._relation}".encode())
+            lacking = connection.execute(_LACKING).fetchall()
+            if lacking:
+                names = ", ".join(dict.fromkeys(name for (name,) in lacking))
+                raise DataError(
+                    f"{self.name}: this role may not read all that the query names: {names}; the owner grants SELECT"
+                )
+
     @contextmanager
     def _opened(self) -> Iterator[Any]:
+        with self._connected() as connection:
+            connection.execute(_BEGIN)
+            yield connection
+
+    def _connected(self) -> Any:
         import psycopg
 
         address = f"postgresql:{self.address.place or '//'}"
-        with psycopg.connect(address, autocommit=True, client_encoding="utf8", application_name="dpqr") as connection:
-            connection.execute(_BEGIN)
-            yield connection
+        return psycopg.connect(address, autocommit=True, client_encoding="utf8", application_name="dpqr")
 
     @property
     def _refused(self) -> str:

@@ -43,10 +43,10 @@ _MISSING = {"42P01", "3F000"}
 _LOST = {"57P01", "57P02", "57P03", "25P03"}
 _IGNORED = "01007"
 """The warning with which a grant by somebody who owns no table does nothing."""
+_DENIED = "42501"
+_GRANTED = "SELECT current_user, has_schema_privilege(to_regnamespace(%s), 'USAGE')"
 _REASONS = {
     "55P03": "other jobs have held it for {wait:g} seconds, and nothing was spent; try again later",
-    "42501": "this role of the database may not do that: jobs append, and opening budgets, policies, approvals, grants "
-    "and moves need the owner of the tables; the owner admits a role for jobs with `dpqr budget grant ROLE`",
     "25006": "the server takes no writes (a standby?); name the primary",
     "23505": "another job has written the same entry, and nothing was spent; try again",
     "42704": "there is no such role; create it first, with CREATE ROLE",
@@ -126,7 +126,7 @@ class PostgresStore:
             for statement in GRANTS:
                 connection.execute(sql.SQL(statement).format(*named))
             if _IGNORED in warned:
-                raise LedgerError(_REASONS["42501"])
+                raise self._denied()
 
     @contextmanager
     def reading(self, wait: float) -> Iterator[Session]:
@@ -217,8 +217,27 @@ class PostgresStore:
         except LedgerError as error:
             raise of_place(error, self.place) from None
 
+    def _denied(self) -> LedgerError:
+        """Which right this role lacks."""
+        role, found = "this", []
+        with suppress(psycopg.Error), self._connected() as connection:
+            found = connection.execute(_GRANTED, (f'"{self.address.schema}"',)).fetchall()
+            role = found[0][0]
+        if found and found[0][1] is None:
+            return LedgerError(f"role {role!r} may not make it; the database's owner grants CREATE on the database")
+        if found and not found[0][1]:
+            return LedgerError(
+                f"role {role!r} may not use it; the owner admits it for jobs: dpqr budget grant {role} --ledger ..."
+            )
+        return LedgerError(
+            f"role {role!r} may not do that: jobs append, and opening budgets, policies, approvals, grants and moves "
+            "need the owner of the tables; ask the owner"
+        )
+
     def _fault(self, error: psycopg.Error, wait: float) -> LedgerError | UsageFault:
         code, said = error.sqlstate, f"--ledger {self.place}:"
+        if code == _DENIED:
+            return of_place(self._denied(), self.place)
         if code in _MISSING:
             return NoLedger(f"{said} there is no ledger; `dpqr budget init` makes one")
         if code in _REASONS:

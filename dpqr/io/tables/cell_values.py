@@ -103,26 +103,6 @@ def whole_cuts(bins: Bins, unit: Fraction = Fraction(1)) -> list[int]:
     return [math.floor(edge / unit) + 1 if strict else math.ceil(edge / unit) for edge, strict in edges(bins)]
 
 
-def place_whole(values: AnyArray, cuts: list[int]) -> AnyArray:
-    """Places of integers, int64: -1 below the first cut, len(cuts) - 1 from the last cut on."""
-    bounds = np.iinfo(values.dtype)
-    reachable = [max(cut, int(bounds.min)) for cut in cuts if cut <= int(bounds.max)]
-    thresholds = np.array(reachable, dtype=values.dtype)
-    if not reachable or reachable[-1] - reachable[0] > len(values):
-        return _places(thresholds, values)
-    return _looked_up(values, thresholds, max(reachable[0] - 1, int(bounds.min)), reachable[-1])
-
-
-def _looked_up(values: AnyArray, thresholds: AnyArray, lowest: int, highest: int) -> AnyArray:
-    """The same places from a table of those of lowest .. highest: several times faster. Unsigned, no difference of
-    two numbers of a type overflows."""
-    whole = np.dtype(f"u{values.dtype.itemsize}")
-    known = (np.arange(highest - lowest + 1, dtype=np.uint64) + np.uint64(lowest % 2**64)).astype(whole)
-    offsets = values.clip(lowest, highest).view(whole) - known[0]
-    found: AnyArray = _places(thresholds, known.view(values.dtype))[offsets]
-    return found
-
-
 def float_cuts(bins: Bins, dtype: np.dtype[Any]) -> AnyArray:
     """Thresholds for floating-point numbers of that type.
 
@@ -138,7 +118,7 @@ def float_cuts(bins: Bins, dtype: np.dtype[Any]) -> AnyArray:
 
 def place_floats(values: AnyArray, cuts: AnyArray) -> AnyArray:
     """Places of floating-point numbers among `float_cuts` of their type; NaN comes last."""
-    return _places(cuts, values)
+    return places_among(cuts, values)
 
 
 def place_decimals(column: Any, bins: Bins) -> AnyArray:
@@ -155,7 +135,8 @@ def place_decimals(column: Any, bins: Bins) -> AnyArray:
     return places
 
 
-def _places(thresholds: AnyArray, values: AnyArray) -> AnyArray:
+def places_among(thresholds: AnyArray, values: AnyArray) -> AnyArray:
+    """Places of values among thresholds of their type, int64: -1 below the first one."""
     return np.searchsorted(thresholds, values, side="right").astype(np.int64, copy=False) - 1
 
 
@@ -175,6 +156,11 @@ DROPPED = -1
 FAILED = -2
 
 
+def narrow(codes: AnyArray) -> AnyArray:
+    """The same in the smallest signed type that holds them: what stays in the processor's cache is fast."""
+    return codes.astype(np.min_scalar_type(-1 - int(codes.max(initial=0))))
+
+
 @dataclass(frozen=True, slots=True)
 class Encoded:
     """One code a row: a cell of the attribute, or DROPPED or FAILED. `clean`: certainly none of the latter two."""
@@ -186,14 +172,14 @@ class Encoded:
         """The same codes with `code` wherever `where` is true."""
         if not where.any():
             return self
-        return Encoded(np.where(where, code, self.codes), clean=False)
+        return Encoded(np.where(where, np.int64(code), self.codes), clean=False)
 
     def looked_up(self, indices: Any, null: int) -> Encoded:
         """Rows by the place of their entry here, an Arrow array; `null` for rows without one. An entry that no row uses
         has no effect on any row's code."""
-        codes = np.append(self.codes.astype(np.int32), np.int32(null))
-        places = numpy_values(indices.cast("int64"), len(self.codes))
-        return Encoded(codes[places], clean=self.clean and indices.null_count == 0)
+        codes = narrow(np.append(self.codes, null))
+        places = numpy_values(indices.cast("int64") if indices.null_count else indices, len(self.codes))
+        return Encoded(codes.take(places), clean=self.clean and indices.null_count == 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

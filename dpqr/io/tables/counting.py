@@ -128,8 +128,11 @@ class Counting:
             read = sum(each.read for each in intakes)
             for each in intakes:
                 each.close()
+        sums = intakes[0].cells
+        for each in intakes[1:]:
+            sums.include(each.cells.histogram())
         return Counted(
-            counts=self._sum([each.cells.histogram() for each in intakes]),
+            counts=sums.histogram(),
             read=read,
             units=sum(each.units for each in intakes),
             dropped=sum(each.dropped for each in intakes),
@@ -137,31 +140,33 @@ class Counting:
             malformed=any(each.malformed for each in intakes),
         )
 
-    def together(self, parts: Sequence[Counted]) -> Counted:
-        """The sum over the parts of a table, exact and in any order. Raises: DataError above the limit on records."""
-        read = sum(part.read for part in parts)
-        self.limits.require_records(read)
+    def together(self, parts: Iterable[Counted]) -> Counted:
+        """The sum over the parts of a table, exact and in any order. Each part is added as it comes, and none is kept.
+
+        Raises: DataError above the limit on records.
+        """
+        cells, failed = self._tally(None), set[str]()
+        read = units = dropped = 0
+        malformed = False
+        for part in parts:
+            cells.include(part.counts)
+            read, units, dropped = read + part.read, units + part.units, dropped + part.dropped
+            failed |= part.failed
+            malformed |= part.malformed
+            self.limits.require_records(read)
         return Counted(
-            counts=self._sum([part.counts for part in parts]),
+            counts=cells.histogram(),
             read=read,
-            units=sum(part.units for part in parts),
-            dropped=sum(part.dropped for part in parts),
-            failed=frozenset().union(*(part.failed for part in parts)),
-            malformed=any(part.malformed for part in parts),
+            units=units,
+            dropped=dropped,
+            failed=frozenset(failed),
+            malformed=malformed,
         )
 
     @property
     def _threads(self) -> int:
         """One where rows have an order, or are looked at together."""
         return self.workers if self.unit.column is None and self.last is None else 1
-
-    def _sum(self, parts: Sequence[Counts]) -> Counts:
-        if len(parts) == 1:
-            return parts[0]
-        cells = self._tally(None)
-        for each in parts:
-            cells.include(each)
-        return cells.histogram()
 
     def _tally(self, cells: int | None) -> Tally:
         shape = self.domain.shape

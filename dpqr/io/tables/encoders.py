@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,10 +24,10 @@ from dpqr.io.tables.cell_values import (
     parsed,
     place_decimals,
     place_floats,
-    place_whole,
     whole_cuts,
 )
 from dpqr.io.tables.spelled import moment_reader, number_reader
+from dpqr.io.tables.whole_numbers import WholeNumbers
 
 _MICROSECONDS = {"s": Fraction(10**6), "ms": Fraction(1000), "us": Fraction(1), "ns": Fraction(1, 1000)}
 _DAY = Fraction(24 * 3600 * 10**6)
@@ -130,7 +131,7 @@ class CodeEncoder:
         return self.faults.settle(places, self.axis.size, places)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NumberEncoder:
     """Numbers by bins; an integral axis places other numbers by the same edges."""
 
@@ -159,15 +160,18 @@ class NumberEncoder:
         values = numpy_values(cells)
         if values.dtype.kind == "f":
             return self._floats(values)
-        places = place_whole(values, whole_cuts(self.axis))
-        return self.faults.settle(places, self.axis.size, values)
+        return _whole(self, values.dtype, Fraction(1)).codes(values)
+
+    def cuts(self, unit: Fraction) -> list[int]:
+        """Thresholds for whole numbers of this unit."""
+        return whole_cuts(self.axis, unit)
 
     def _floats(self, values: AnyArray) -> Encoded:
         places = place_floats(values, float_cuts(self.axis, values.dtype))
         return self.faults.settle(places, self.axis.size, values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class MomentEncoder:
     """Days or moments by bins. A moment in a column of dates counts by its date, a date in one of moments by its
     midnight; a zoned moment by its instant in UTC.
@@ -191,16 +195,25 @@ class MomentEncoder:
             return self._texts(cells)
         unit = _DAY if types.is_date32(cells.type) else _MICROSECONDS[getattr(cells.type, "unit", "ms")]
         values = numpy_values(cells.view(pa.int32() if types.is_date32(cells.type) else pa.int64()))
+        return _whole(self, values.dtype, unit).codes(values)
+
+    def cuts(self, unit: Fraction) -> list[int]:
+        """Thresholds for whole numbers of this unit, in microseconds."""
         if self.axis.kind == "date":
-            return self._placed(values, [int(cut * _DAY / unit) for cut in whole_cuts(self.axis)])
-        return self._placed(values, whole_cuts(self.axis, unit))
+            return [int(cut * _DAY / unit) for cut in whole_cuts(self.axis)]
+        return whole_cuts(self.axis, unit)
 
     def _texts(self, cells: Any) -> Encoded:
-        values, good = parsed(cells, moment_reader(self.spelling, days=self.axis.kind == "date"), np.int64)
-        return self._placed(values, whole_cuts(self.axis)).spoilt(~good, self.faults.unparsable)
+        days = self.axis.kind == "date"
+        values, good = parsed(cells, moment_reader(self.spelling, days=days), np.int64)
+        found = _whole(self, values.dtype, _DAY if days else Fraction(1)).codes(values)
+        return found.spoilt(~good, self.faults.unparsable)
 
-    def _placed(self, values: AnyArray, thresholds: list[int]) -> Encoded:
-        return self.faults.settle(place_whole(values, thresholds), self.axis.size, values)
+
+@lru_cache(maxsize=256)
+def _whole(encoder: NumberEncoder | MomentEncoder, kind: np.dtype[Any], unit: Fraction) -> WholeNumbers:
+    """What codes whole numbers of one type and unit; the same for all batches of a column."""
+    return WholeNumbers.of(encoder.cuts(unit), kind, encoder.faults)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,23 +42,26 @@ class GroupTally:
         self._shape = shape
         self._cells = {axes: np.zeros(_cells(shape, axes), dtype=np.int64) for axes in groups}
         narrow = all(cells.size < _NARROW for cells in self._cells.values())
-        self._index = np.dtype(np.int32 if narrow else np.int64)
+        self._room = np.zeros((len(shape) + 1, _PIECE), dtype=np.int32 if narrow else np.int64)
 
     def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
         for start in range(0, rows, _PIECE):
-            piece = slice(start, start + _PIECE)
-            self._add([each[piece].astype(self._index, copy=False) for each in codes], piece, rows, counts)
+            room = self._room[:, : rows - start]
+            for kept, each in zip(room, codes, strict=False):
+                kept[:] = each[start : start + _PIECE]
+            self._add(room[:-1], room[-1], None if counts is None else counts[start : start + _PIECE])
 
-    def _add(self, codes: Sequence[AnyArray], piece: slice, rows: int, counts: IntArray | None) -> None:
+    def _add(self, codes: AnyArray, index: AnyArray, counts: IntArray | None) -> None:
+        """index: room for the place of each row in an array."""
         for axes, cells in self._cells.items():
-            index = np.zeros(min(rows - piece.start, _PIECE), dtype=self._index) if not axes else codes[axes[0]]
+            index[:] = codes[axes[0]] if axes else 0
             for axis in axes[1:]:
-                index = index * self._index.type(self._shape[axis])
+                index *= index.dtype.type(self._shape[axis])
                 index += codes[axis]
             if counts is None and cells.size <= _DENSE * len(index):
                 cells += np.bincount(index, minlength=cells.size)
             else:
-                np.add.at(cells, index, 1 if counts is None else counts[piece])
+                np.add.at(cells, index, 1 if counts is None else counts)
 
     def include(self, other: Counts) -> None:
         for axes, cells in self._cells.items():

@@ -81,6 +81,27 @@ def test_a_role_without_a_grant_is_refused_before_anything_is_paid(place):
         _ = engine.names
 
 
+def test_a_query_without_a_grant_is_refused_before_anything_is_paid(place):
+    server, address = place
+    server.execute("CREATE TABLE wages (sex text, k integer, wage integer)")
+    server.execute("CREATE ROLE clerk LOGIN")
+    server.execute("GRANT SELECT (sex, k) ON wages TO clerk")
+
+    def names(query):
+        return engine_at((f"{address.replace('owner@', 'clerk@')}?query={query}",)).names
+
+    assert names("SELECT sex, k, 1 AS k FROM wages") == ("sex", "k", "k")
+    for query in (
+        "SELECT sex, wage AS k FROM wages",
+        "SELECT sex, k, wage AS k FROM wages",
+        "SELECT sex FROM wages WHERE wage > 3",
+        "SELECT sex FROM (SELECT * FROM wages) AS w",
+    ):
+        with pytest.raises(DataError, match="may not read all that the query names: wages; the owner grants SELECT"):
+            names(query)
+    assert server.execute("SELECT count(*) FROM pg_class WHERE relname = 'dpqr_asked'") == [(0,)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [100, 10**6])
 def test_the_conformance_kit(place, rows):

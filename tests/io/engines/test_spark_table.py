@@ -1,23 +1,28 @@
-"""Spark as a source, in one local session: the conformance kit, what is looked at before pay, and what is refused."""
+"""Spark as a source, in a local session and on a cluster of two workers: the conformance kit, what is looked at before
+pay, and what is refused."""
 
 import importlib.util
 import os
 import shlex
 import shutil
 import sys
+from contextlib import ExitStack
 
 import pytest
 from click.testing import CliRunner
 from support.guide_pages import ROOT, topic
 from support.postgres_server import missing
+from support.spark_cluster import WORKERS, cluster
 
 import dpqr
 from dpqr.cli.main import main
 from dpqr.data.attribute import Attribute, Codes, Labels
 from dpqr.data.domain import Domain
+from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.engines.known import engine_at
 from dpqr.io.engines.spark_table import SparkTable, is_spark_frame
+from dpqr.io.tables.counting import Counting
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
@@ -53,8 +58,12 @@ def test_other_tables_are_no_frames_of_spark():
     assert not any(map(is_spark_frame, ([], {}, QUERIES, "spark:x")))
 
 
-@pytest.fixture(scope="module")
-def session():
+LOCAL, STANDALONE = "local[2]", "a master and two workers"
+
+
+@pytest.fixture(scope="module", params=[LOCAL])
+def session(request, tmp_path_factory):
+    """In local mode, where a test does not choose."""
     if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
         missing("there is no Spark here: pip install 'dpqr[spark]', apt-get install default-jre-headless")
     from pyspark.sql import SparkSession
@@ -67,12 +76,18 @@ def session():
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": "3",
         "spark.driver.memory": "1g",
+        "spark.executor.memory": "512m",
+        "spark.executor.cores": "1",
         "spark.sql.session.timeZone": "America/St_Johns",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     }
-    made = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
-    yield made
-    made.stop()
+    with ExitStack() as stack:
+        master = request.param
+        if master == STANDALONE:
+            master = stack.enter_context(cluster(tmp_path_factory.mktemp("cluster")))
+        made = SparkSession.builder.master(master).config(map=settings).getOrCreate()
+        yield made
+        made.stop()
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +100,37 @@ def place(session, tmp_path_factory):
     return folder
 
 
+on_a_cluster = pytest.mark.parametrize("session", [STANDALONE], indirect=True)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", [100, 10**6])
+@on_a_cluster
+@pytest.mark.filterwarnings("ignore")
+def test_a_task_that_is_tried_again_counts_once(session):
+    executors = session.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
+    assert len(executors) == 1 + WORKERS
+
+    def dies_once(batches):
+        from pyspark import TaskContext
+
+        yield from batches
+        if TaskContext.get().attemptNumber() == 0:
+            os._exit(1)
+
+    frame = (
+        session.range(1000, numPartitions=4)
+        .selectExpr("id % 3 AS k", "id % 100 AS who")
+        .mapInArrow(dies_once, "k long, who long")
+    )
+    for unit, counts, dropped in ((PrivacyUnit(), 1000, 0), (PrivacyUnit(column="who", rows=2), 200, 200)):
+        counted = SparkTable(frame=frame).count(Counting(domain=Domain(DOMAIN.attributes[1:]), unit=unit))
+        assert counted.counts.marginal(()) == counts
+        assert (counted.read, counted.units, counted.dropped) == (1000, 1000 if counts == 1000 else 100, dropped)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("session", [STANDALONE, LOCAL], indirect=True)
+@pytest.mark.parametrize("rows", [10**6])
 @pytest.mark.filterwarnings("ignore")
 def test_the_conformance_kit(session, rows, tmp_path):
     from pyarrow import parquet

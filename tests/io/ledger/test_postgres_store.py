@@ -189,7 +189,7 @@ class TestRoles:
             lambda: jobs.approve("survey", "a" * 64, terms().reason.__class__(by="M. Lee")),
             lambda: jobs.store.grant("jobs"),
         ):
-            with pytest.raises(LedgerError, match="this role of the database may not do that"):
+            with pytest.raises(LedgerError, match="role 'jobs' may not do that: jobs append"):
                 use()
 
     @pytest.mark.parametrize(
@@ -213,8 +213,11 @@ class TestRoles:
         if not server.execute("SELECT 1 FROM pg_roles WHERE rolname = 'stranger'"):
             server.execute("CREATE ROLE stranger LOGIN")
         for use in (as_role(server, ledger, "stranger").accounts, as_role(server, ledger, "stranger").verify):
-            with pytest.raises(LedgerError, match=r"may not do that.*dpqr budget grant ROLE"):
+            with pytest.raises(LedgerError, match=r"role 'stranger' may not use it.*dpqr budget grant stranger"):
                 use()
+        elsewhere = ChainedLedger(store=ledger_store(server.address("fresh", user="stranger")), unanchored=True)
+        with pytest.raises(LedgerError, match=r"role 'stranger' may not make it; .* grants CREATE on the database"):
+            elsewhere.open(terms())
 
     def test_a_role_that_is_not_there_is_named_so(self, ledger):
         with pytest.raises(LedgerError, match="there is no such role"):

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.exact_bins import FINE, SIDES, bins_of, place
 from support.slow_cases import slowly
 
-from dpqr.data.attribute import Attribute, Bins, Codes, Rule
+from dpqr.data.attribute import Attribute, Codes, Rule
 from dpqr.io.tables.cell_values import (
     DROPPED,
     FAILED,
@@ -25,8 +26,6 @@ from dpqr.io.tables.cell_values import (
     parsed,
     place_decimals,
     place_floats,
-    place_whole,
-    whole_cuts,
 )
 
 
@@ -110,48 +109,6 @@ def test_moments_are_microseconds_in_utc(text, when) -> None:
 def test_text_that_is_no_date(text) -> None:
     assert day(text) is None
     assert moment(text) is None
-
-
-SIDES = st.sampled_from(["left", "right"])
-FINE = st.fractions(min_value=-300, max_value=300, max_denominator=8)
-
-
-def bins_of(edges, closed="left") -> Bins:
-    return Bins(edges=tuple(sorted(set(map(Fraction, edges)))), closed=closed)
-
-
-def place(value: Fraction, bins: Bins) -> int:
-    """-1 below the first edge, bins.size above the last, else the bin, by the definition of the closed side."""
-    if value < bins.edges[0]:
-        return -1
-    if value > bins.edges[-1]:
-        return bins.size
-    inner = bins.edges[1:-1]
-    return sum(value >= edge if bins.closed == "left" else value > edge for edge in inner)
-
-
-@given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.lists(st.integers(-128, 127)), st.sampled_from("bhiq"))
-def test_whole_numbers_of_any_type(edges, closed, values, kind) -> None:
-    bins = bins_of(edges, closed)
-    found = place_whole(np.array(values, dtype=kind), whole_cuts(bins))
-    assert [min(each, bins.size) for each in found] == [place(Fraction(value), bins) for value in values]
-
-
-@pytest.mark.parametrize("closed", ["left", "right"])
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64])
-def test_edges_beyond_the_type_and_at_its_ends(closed, kind) -> None:
-    bounds = np.iinfo(kind)
-    bins = bins_of([-(10**30), bounds.min, 5, bounds.max, 10**30], closed)
-    values = [bounds.min, 0, 4, 5, 6, bounds.max - 1, bounds.max]
-    found = place_whole(np.array(values, dtype=kind), whole_cuts(bins))
-    assert found.tolist() == [place(Fraction(int(value)), bins) for value in values]
-
-
-@given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.lists(st.integers(-(10**4), 10**4)))
-def test_smaller_units(edges, closed, values) -> None:
-    bins, unit = bins_of(edges, closed), Fraction(1, 10)
-    found = place_whole(np.array(values, dtype=np.int64), whole_cuts(bins, unit))
-    assert found.tolist() == [place(value * unit, bins) for value in values]
 
 
 @given(st.sets(FINE, min_size=2, max_size=6), SIDES, st.data(), st.sampled_from([np.float16, np.float32, np.float64]))
