@@ -19,6 +19,7 @@ from dpqr.construction.error_bars import ErrorBars, error_bars
 from dpqr.construction.intervals import FACTOR, Intervals
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
+from dpqr.construction.refits import MeasuredBlocks
 from dpqr.construction.soundness import require_answers
 from dpqr.construction.summed import narrower, summed_answers
 from dpqr.data.arrays import FloatArray
@@ -170,7 +171,8 @@ def assemble(
     for each in answers:
         require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
     unknown = [each for each in answers if np.isnan(each.error).any()]
-    known = {each.block.name: each.known_error for each in unknown if is_known(each.block, each.noisy, history)}
+    places = MeasuredBlocks.of(history)
+    known = {one.block.name: one.known_error for one in unknown if is_known(one.block, one.noisy, history, places)}
     bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known)
     certificate = certify(plan, outcome.transcript)
     bound = certificate.records * SLACK if certificate and plan.problem.beta <= 1 - LEVEL else math.nan

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, Axes, IntArray
 from dpqr.data.histogram import Counts, DenseHistogram, GroupedHistogram, SparseHistogram, occupied
-from dpqr.data.marginals import LARGEST_JOINT, passes
+from dpqr.data.marginals import LARGEST_JOINT, marginals, passes
 from dpqr.data.packing import Packing
 
 _LEAST_PENDING = 2**15
@@ -19,6 +19,8 @@ _PIECE = 2**16
 """Rows whose indices stay in the processor's cache. tests/benchmarks/counting.py"""
 _DENSE = 8
 """Cells a row up to which an array of all of them is added at once."""
+_WAITING = 2**18
+"""Rows that wait until they are counted together where joint arrays are not kept: more than LARGEST_JOINT."""
 
 
 class Tally(Protocol):
@@ -51,14 +53,8 @@ class GroupTally:
 
     def _add(self, codes: Sequence[AnyArray], piece: slice, rows: int, counts: IntArray | None) -> None:
         for axes, cells in self._cells.items():
-            index = np.zeros(min(rows - piece.start, _PIECE), dtype=self._index) if not axes else codes[axes[0]]
-            for axis in axes[1:]:
-                index = index * self._index.type(self._shape[axis])
-                index += codes[axis]
-            if counts is None and cells.size <= _DENSE * len(index):
-                cells += np.bincount(index, minlength=cells.size)
-            else:
-                np.add.at(cells, index, 1 if counts is None else counts[piece])
+            index = _index(self._shape, axes, codes, min(rows - piece.start, _PIECE), self._index)
+            _add_rows(cells, index, None if counts is None else counts[piece])
 
     def include(self, other: Counts) -> None:
         for axes, cells in self._cells.items():
@@ -68,6 +64,61 @@ class GroupTally:
         joints = {axes: cells.reshape([self._shape[axis] for axis in axes]) for axes, cells in self._cells.items()}
         everything = joints.get(tuple(range(len(self._shape))))
         return GroupedHistogram(self._shape, joints) if everything is None else DenseHistogram(everything)
+
+
+class MarginalTally:
+    """An array of every cell of each asked set of columns. Rows wait until they are many; then each pass counts a group
+    of columns together, and adds its sums to the sets that it holds."""
+
+    def __init__(self, shape: tuple[int, ...], asked: Sequence[Axes]) -> None:
+        self._shape = shape
+        self._cells = {axes: np.zeros([shape[axis] for axis in axes], dtype=np.int64) for axes in asked}
+        self._passes = tuple((tuple(sorted(union)), members) for union, members in passes(shape, asked))
+        self._waiting: list[tuple[Sequence[AnyArray], int, IntArray | None]] = []
+
+    def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
+        kinds = (np.min_scalar_type(size - 1) for size in self._shape)
+        self._waiting.append(([each.astype(kind) for each, kind in zip(codes, kinds, strict=True)], rows, counts))
+        if sum(rows for _, rows, _ in self._waiting) >= _WAITING:
+            self._count()
+
+    def include(self, other: Counts) -> None:
+        for axes, cells in self._cells.items():
+            cells += other.marginal(axes)
+
+    def _count(self) -> None:
+        for union, members in self._passes:
+            sizes = tuple(self._shape[axis] for axis in union)
+            joint = np.zeros(sizes, dtype=np.int64)
+            for codes, rows, counts in self._waiting:
+                _add_rows(joint.reshape(-1), _index(self._shape, union, codes, rows, np.dtype(np.int64)), counts)
+            within = {tuple(union.index(axis) for axis in axes): axes for axes in members}
+            for places, cells in marginals(joint, [*within]):
+                self._cells[within[places]] += cells
+        self._waiting.clear()
+
+    def histogram(self) -> GroupedHistogram:
+        self._count()
+        return GroupedHistogram(self._shape, self._cells)
+
+
+def _index(
+    shape: tuple[int, ...], axes: Axes, codes: Sequence[AnyArray], rows: int, kind: np.dtype[np.signedinteger]
+) -> AnyArray:
+    """The cell of every row in an array over these axes: its codes in mixed radix."""
+    index = codes[axes[0]].astype(kind) if axes else np.zeros(rows, dtype=kind)
+    for axis in axes[1:]:
+        index *= kind.type(shape[axis])
+        index += codes[axis]
+    return index
+
+
+def _add_rows(cells: IntArray, index: AnyArray, counts: IntArray | None) -> None:
+    """Count rows in their cells, shape (cells,); counts: records a row, None for one each."""
+    if counts is None and cells.size <= _DENSE * len(index):
+        cells += np.bincount(index, minlength=cells.size)
+    else:
+        np.add.at(cells, index, 1 if counts is None else counts)
 
 
 class SparseTally:
@@ -129,19 +180,24 @@ def merged(words: AnyArray, counts: IntArray) -> tuple[AnyArray, IntArray]:
 
 
 def tally(shape: tuple[int, ...], largest: int, asked: Sequence[Axes] | None = None) -> Tally:
-    """Of groups of columns that hold all that is asked, or of all columns together, in at most `largest` cells; of the
-    occupied cells where these are more.
+    """Of groups of columns that hold all that is asked, of what is asked alone, or of all columns together, in at most
+    `largest` cells; of the occupied cells where these are more.
 
     asked: columns that are looked at together; None: nobody knows beforehand.
     """
     everything = tuple(range(len(shape)))
-    joint = _cells(shape, everything)
-    groups = [everything]
-    if asked is not None and joint > LARGEST_JOINT:
-        groups = [tuple(sorted(union)) for union, _ in passes(shape, asked)]
-    if sum(_cells(shape, axes) for axes in groups) <= largest:
-        return GroupTally(shape, groups)
-    return GroupTally(shape, (everything,)) if joint <= largest else SparseTally(shape)
+    if asked is not None and _cells(shape, everything) > LARGEST_JOINT:
+        wanted = tuple(dict.fromkeys(tuple(sorted(axes)) for axes in asked))
+        groups = [tuple(sorted(union)) for union, _ in passes(shape, wanted)]
+        if _together(shape, groups) <= largest:
+            return GroupTally(shape, groups)
+        if _together(shape, wanted) <= largest:
+            return MarginalTally(shape, wanted)
+    return GroupTally(shape, (everything,)) if _cells(shape, everything) <= largest else SparseTally(shape)
+
+
+def _together(shape: tuple[int, ...], groups: Sequence[Axes]) -> int:
+    return sum(_cells(shape, axes) for axes in groups)
 
 
 def _cells(shape: tuple[int, ...], axes: Axes) -> int:
