@@ -15,6 +15,8 @@ from dpqr.hypotheses.factored.junction_tree import Clique, JunctionTree
 LARGEST_SEPARATOR = 2**10
 MOST_VALUES = 2**11
 """Of all attributes together; its square is the largest intermediate table (32 MiB)."""
+PIECE = 2**18
+"""Multiplications below which the linear-algebra library keeps to one thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,7 @@ def _above(sides: Sequence[tuple[Axes, Side]], clique: Clique, belief: FloatArra
     """All attributes that are below the clique's edge to its parent, given its separator."""
     weights = _joint(belief, clique.axes, (), clique.separator)
     known = {shared: _joint(belief, clique.axes, shared, clique.separator) for shared, _ in sides}
-    given = [side.given @ (known[shared] / np.where(weights > 0, weights, 1.0)) for shared, side in sides]
+    given = [_product(side.given, known[shared] / np.where(weights > 0, weights, 1.0)) for shared, side in sides]
     return Side(axes=tuple(axis for _, side in sides for axis in side.axes), given=np.concatenate(given))
 
 
@@ -82,7 +84,7 @@ def _meeting(
     for (first, some), (second, others) in combinations_with_replacement(groups.items(), 2):
         if first == second and len(some) == 1:
             continue
-        block = stacked[first] @ _joint(belief, axes, first, second) @ stacked[second].T
+        block = _product(_product(stacked[first], _joint(belief, axes, first, second)), stacked[second].T)
         rows, columns = _slices(tree, some), _slices(tree, others)
         parts = combinations(rows, 2) if first == second else product(rows, columns)
         for above, below in parts:
@@ -101,6 +103,13 @@ def _slices(tree: JunctionTree, sides: Sequence[Side]) -> list[list[tuple[int, s
         found.append([(axis, slice(*pair)) for axis, pair in zip(side.axes, pairwise(ends), strict=True)])
         start = ends[-1]
     return found
+
+
+def _product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The matrix product, in pieces that the linear-algebra library keeps to one thread: over several, whose
+    synchronisation costs more than it gains, it takes four times the processor time."""
+    rows = max(1, PIECE // max(1, right.size))
+    return np.concatenate([left[start : start + rows] @ right for start in range(0, len(left), rows)])
 
 
 def _joint(belief: FloatArray, axes: Axes, first: Axes, second: Axes) -> FloatArray:
