@@ -74,28 +74,37 @@ class MarginalTally:
         self._shape = shape
         self._cells = {axes: np.zeros([shape[axis] for axis in axes], dtype=np.int64) for axes in asked}
         self._passes = tuple((tuple(sorted(union)), members) for union, members in passes(shape, asked))
-        self._waiting: list[tuple[Sequence[AnyArray], int, IntArray | None]] = []
+        self._codes = [np.empty(_WAITING, dtype=np.min_scalar_type(max(size, 1) - 1)) for size in shape]
+        self._counts = np.empty(_WAITING, dtype=np.int64)
+        self._rows, self._weighted = 0, False
 
     def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
-        kinds = (np.min_scalar_type(size - 1) for size in self._shape)
-        self._waiting.append(([each.astype(kind) for each, kind in zip(codes, kinds, strict=True)], rows, counts))
-        if sum(rows for _, rows, _ in self._waiting) >= _WAITING:
-            self._count()
+        start = 0
+        while start < rows:
+            stop = min(rows, start + len(self._counts) - self._rows)
+            waiting = slice(self._rows, self._rows + stop - start)
+            for kept, each in zip(self._codes, codes, strict=True):
+                kept[waiting] = each[start:stop]
+            self._counts[waiting] = 1 if counts is None else counts[start:stop]
+            self._weighted |= counts is not None
+            self._rows, start = waiting.stop, stop
+            if self._rows == len(self._counts):
+                self._count()
 
     def include(self, other: Counts) -> None:
         for axes, cells in self._cells.items():
             cells += other.marginal(axes)
 
     def _count(self) -> None:
-        for union, members in self._passes:
-            sizes = tuple(self._shape[axis] for axis in union)
-            joint = np.zeros(sizes, dtype=np.int64)
-            for codes, rows, counts in self._waiting:
-                _add_rows(joint.reshape(-1), _index(self._shape, union, codes, rows, np.dtype(np.int64)), counts)
+        codes, counts = [each[: self._rows] for each in self._codes], self._counts[: self._rows]
+        for union, members in self._passes if self._rows else ():
+            joint = np.zeros([self._shape[axis] for axis in union], dtype=np.int64)
+            index = _index(self._shape, union, codes, self._rows, np.dtype(np.int64))
+            _add_rows(joint.reshape(-1), index, counts if self._weighted else None)
             within = {tuple(union.index(axis) for axis in axes): axes for axes in members}
             for places, cells in marginals(joint, [*within]):
                 self._cells[within[places]] += cells
-        self._waiting.clear()
+        self._rows = 0
 
     def histogram(self) -> GroupedHistogram:
         self._count()
