@@ -11,15 +11,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpqr.construction.noisy import BETA, Noisy
-from dpqr.construction.refits import measured_at
+from dpqr.construction.refits import MeasuredBlocks
 from dpqr.data.arrays import FloatArray
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
 
-def is_known(block: QueryBlock, noisy: Noisy, history: Sequence[Measurement]) -> bool:
-    """Whether each cell behind a block's draws is as it was with probability LEVEL at least."""
-    place = measured_at(block, history)
+def is_known(block: QueryBlock, noisy: Noisy, history: Sequence[Measurement], places: MeasuredBlocks) -> bool:
+    """Whether each cell behind a block's draws is as it was with probability LEVEL at least.
+
+    Args:
+        places: of the measured blocks in the history.
+    """
+    place = places.place(block)
     return place is not None and history[place[0]].law.tail(BETA) == 0 and not bool(np.isnan(noisy.deviation).any())
 
 

@@ -182,11 +182,6 @@ class MeasuredBlocks:
         return None if last is None else (last[0], -last[1])
 
 
-def measured_at(block: QueryBlock, history: Sequence[Measurement]) -> tuple[int, int] | None:
-    """The last measurement, and the place in it, that answers a block without the hypothesis."""
-    return MeasuredBlocks.of(history).place(block)
-
-
 def answers_from(block: QueryBlock, source: QueryBlock, values: IntArray) -> FloatArray:
     """A block's answers, in its grid, from what was measured of itself, or of a marginal over its attributes."""
     if source.name == block.name:

@@ -21,6 +21,7 @@ from dpqr.construction.figures import FigureAnswers, TestErrors, figure_answers
 from dpqr.construction.hidden import hidden
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
+from dpqr.construction.refits import MeasuredBlocks
 from dpqr.construction.soundness import require_answers
 from dpqr.construction.summed import summed_answers, summed_tests
 from dpqr.data.arrays import FloatArray
@@ -138,7 +139,8 @@ def assemble(
     for each in answers:
         require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
     unknown = [each for each in answers if np.isnan(each.error).any()]
-    known = {each.block.name: each.known_error for each in unknown if is_known(each.block, each.noisy, history)}
+    places = MeasuredBlocks.of(history)
+    known = {one.block.name: one.known_error for one in unknown if is_known(one.block, one.noisy, history, places)}
     figures = plan.problem.workload.figures
     tests = {figure.blocks[0]: figure.tested for figure in figures if figure.tested and figure.blocks[0] not in direct}
     bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known, tests)

@@ -69,25 +69,26 @@ def passes(shape: tuple[int, ...], groups: Sequence[Axes]) -> Iterator[tuple[Axe
     for place, axes in enumerate(wanted):
         holds[place, list(axes)] = 1
     left = np.ones(len(wanted), dtype=bool)
+    widths = np.array([len(axes) for axes in wanted])
     while left.any():
-        joint = _grown(shape, wanted[int(np.argmax(left))], holds[left])
-        inside = left & (holds[:, [axis for axis in range(len(shape)) if axis not in joint]].sum(axis=1) == 0)
+        joint = _grown(shape, wanted[int(np.argmax(left))], holds, np.where(left, widths, 0))
+        inside = left & (holds[:, list(joint)].sum(axis=1) == widths)
         left &= ~inside
         yield joint, tuple(wanted[place] for place in np.flatnonzero(inside))
 
 
-def _grown(shape: tuple[int, ...], seed: Axes, holds: AnyArray) -> Axes:
-    """The seed's axes and those that were added; holds: flags of the attributes of every remaining group."""
+def _grown(shape: tuple[int, ...], seed: Axes, holds: AnyArray, widths: AnyArray) -> Axes:
+    """The seed's axes and those that were added; holds: flags of the attributes of every group; widths: how many these
+    are, 0 for a group that needs no pass any more."""
     joint, complete = list(seed), len(seed)
-    lacking = holds.copy()
-    lacking[:, joint] = 0
+    missing = np.where(widths > 0, widths - holds[:, joint].sum(axis=1), 0)
     while True:
         room = LARGEST_JOINT // math.prod(shape[axis] for axis in joint)
-        missing = lacking.sum(axis=1)
         fewest = missing[missing > 0].min(initial=np.inf)
-        gain = np.where(np.array(shape) <= room, lacking[missing == fewest].sum(axis=0), 0)
+        gain = np.where(np.array(shape) <= room, np.einsum("g,ga->a", (missing == fewest).astype(np.float32), holds), 0)
+        gain[joint] = 0
         if not gain.any():
             return tuple(joint[:complete])
         joint.append(int(np.argmax(gain)))
-        lacking[:, joint[-1]] = 0
+        missing -= np.where(widths > 0, holds[:, joint[-1]], 0)
         complete = len(joint) if fewest == 1 else complete

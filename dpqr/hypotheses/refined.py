@@ -75,6 +75,8 @@ class RefinedDistribution:
     def prefetch(self, groups: Sequence[Axes]) -> None:
         """Refine and cache the tables of all of these groups together, up to KEPT cells."""
         sources = dict.fromkeys(source for axes in groups if (source := self._source(axes)) is not None)
+        if isinstance(self.model, FactoredDistribution):
+            self.model.prefetch([*sources, *groups])
         some: dict[Axes, FloatArray] = {}
         for source in sources:
             if sum(table.size for table in self._kept.values()) >= KEPT:

@@ -110,8 +110,10 @@ class BlockScores:
         truths = counts.cached(blocks, answers) if self.keep else answers()
         ends = np.cumsum([sum(block.rows for block in group) for group in self.candidates])
         errors = np.abs(truths - np.concatenate([*chain.from_iterable(self.expected)]))
-        summed = np.add.reduceat(errors, [0, *ends[:-1]]).tolist()
-        known = zip(self.multipliers, summed, self.penalties, strict=True)
+        summed = np.add.reduceat(errors, [0, *ends[:-1]])
+        if all(times == 1 for times in set(self.multipliers)):
+            return np.asarray(summed - np.array(self.penalties, dtype=np.int64))
+        known = zip(self.multipliers, summed.tolist(), self.penalties, strict=True)
         return np.array([times.numerator * (one - less) // times.denominator for times, one, less in known], np.int64)
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import final
-
-import numpy as np
 
 from dpqr.data.arrays import IntArray
 from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.scores import BlockScores
+from dpqr.mechanisms.scores import BlockScores, Group
 from dpqr.workload.sensitivity import Norm, sensitivity
 
 
@@ -41,15 +40,16 @@ class SomeScores:
         return len(self.places)
 
     def sensitivity(self, unit: PrivacyUnit) -> int:
-        return max(np.array(_moves(self.scores, unit), dtype=object)[list(self.places)], default=0)
+        moves = _moves(self.scores.candidates, self.scores.multipliers, unit)
+        return max((moves[place] for place in self.places), default=0)
 
     def evaluate(self, counts: Counts) -> IntArray:
         found: IntArray = self.scores.evaluate(counts)[list(self.places)]
         return found
 
 
-@lru_cache(maxsize=1)
-def _moves(scores: BlockScores, unit: PrivacyUnit) -> tuple[int, ...]:
-    """The largest change of each score between neighbours."""
-    known = zip(scores.multipliers, scores.candidates, strict=True)
+@lru_cache(maxsize=4)
+def _moves(candidates: tuple[Group, ...], multipliers: tuple[Fraction, ...], unit: PrivacyUnit) -> tuple[int, ...]:
+    """The largest change of each score between neighbours; kept from batch to batch."""
+    known = zip(multipliers, candidates, strict=True)
     return tuple(math.ceil(times * sensitivity(group, Norm.L1, unit)) for times, group in known)

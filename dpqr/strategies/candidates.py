@@ -125,7 +125,7 @@ class BlockCandidates:
     _kept: list[tuple[Hypothesis, BlockScores]] = field(init=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_multipliers", fair_multipliers(self._groups, self.unit))
+        object.__setattr__(self, "_multipliers", _fair(self.blocks, self.unit))
         object.__setattr__(self, "_largest", tuple(largest_total(group, self.records) for group in self._groups))
         known = zip(self.blocks, self._multipliers, self._charged, self._largest, strict=True)
         for block, times, penalty, largest in known:
@@ -167,6 +167,12 @@ class BlockCandidates:
 
     def sensitivity(self, unit: PrivacyUnit) -> int:
         return scores_sensitivity(self._groups, self._multipliers, unit)
+
+
+@lru_cache(maxsize=4)
+def _fair(blocks: tuple[QueryBlock, ...], unit: PrivacyUnit) -> tuple[Fraction, ...]:
+    """Kept from batch to batch."""
+    return fair_multipliers([(block,) for block in blocks], unit)
 
 
 def _expected(block: QueryBlock, hypothesis: Hypothesis, room: int) -> AnyArray:

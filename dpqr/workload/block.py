@@ -51,6 +51,7 @@ class QueryBlock:
     scale: the public grid; a true answer is `scale` times the integer that `answer` returns.
     axes: all attributes of the block, factor by factor.
     is_marginal: whether the block is a plain marginal (every factor an identity); the total counts as one.
+    rows: number of queries.
 
     >>> block = QueryBlock(name="sex by region", factors=(Factor.identity(0, 2), Factor.identity(1, 3)))
     >>> block.rows, block.axes, block.is_marginal
@@ -66,19 +67,15 @@ class QueryBlock:
     scale: Fraction = Fraction(1)
     axes: Axes = field(init=False, repr=False)
     is_marginal: bool = field(init=False, repr=False)
+    rows: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         axes = tuple(axis for factor in self.factors for axis in factor.axes)
         object.__setattr__(self, "axes", axes)
         plain = all(isinstance(factor.matrix, Identity) for factor in self.factors)
         object.__setattr__(self, "is_marginal", plain)
-
-    @property
-    def rows(self) -> int:
-        """Number of queries."""
-        if self.rowwise:
-            return self.factors[0].matrix.rows
-        return math.prod(factor.matrix.rows for factor in self.factors)
+        rows = [factor.matrix.rows for factor in self.factors]
+        object.__setattr__(self, "rows", rows[0] if self.rowwise else math.prod(rows))
 
     @property
     def cells(self) -> int:

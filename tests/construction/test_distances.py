@@ -7,6 +7,7 @@ import pytest
 
 from dpqr.construction.distances import at_least_distance, is_known, known_error
 from dpqr.construction.noisy import Noisy
+from dpqr.construction.refits import MeasuredBlocks
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Measurement
@@ -18,9 +19,10 @@ DRAWN = Noisy(values=np.array([5.0, 5.0, 5.0]), deviation=np.full(3, 0.5), margi
 @pytest.mark.parametrize(("scale", "known"), [(Fraction(1, 10), True), (Fraction(1, 2), False), (Fraction(9), False)])
 def test_a_block_is_known_where_cells_are_as_they_were(scale, known):
     history = [Measurement(blocks=(BLOCK,), values=(np.zeros(3, dtype=np.int64),), law=DiscreteLaplace(scale))]
-    assert is_known(BLOCK, DRAWN, history) == known
-    assert not is_known(OTHER, DRAWN, history)
-    assert not is_known(BLOCK, Noisy.absent(3), history)
+    places = MeasuredBlocks.of(history)
+    assert is_known(BLOCK, DRAWN, history, places) == known
+    assert not is_known(OTHER, DRAWN, history, places)
+    assert not is_known(BLOCK, Noisy.absent(3), history, places)
 
 
 def test_the_error_of_a_known_block_is_its_distance_and_the_noise():

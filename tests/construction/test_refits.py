@@ -10,7 +10,7 @@ import pytest
 from support.handmade_release import make_plan
 
 from dpqr.construction.loop import Outcome
-from dpqr.construction.refits import TUNING, can_refit, measured_at, refit_count, refit_errors
+from dpqr.construction.refits import TUNING, MeasuredBlocks, can_refit, refit_count, refit_errors
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.noise.discrete_gaussian import DiscreteGaussian
@@ -82,10 +82,10 @@ def test_few_refits_of_large_workloads():
 def test_which_measurement_answers_a_block():
     law = DiscreteGaussian(Fraction(4))
     table, own = measured(PAIR, np.zeros(2 * CELLS), law), measured(A, np.zeros(CELLS), law)
-    assert measured_at(A, [own, table]) == (1, 0)
-    assert measured_at(A, [table, own]) == (1, 0)
-    assert measured_at(UP_TO, [table]) == (0, 0)
-    assert measured_at(PAIR, [own]) is None
+    assert MeasuredBlocks.of([own, table]).place(A) == (1, 0)
+    assert MeasuredBlocks.of([table, own]).place(A) == (1, 0)
+    assert MeasuredBlocks.of([table]).place(UP_TO) == (0, 0)
+    assert MeasuredBlocks.of([own]).place(PAIR) is None
 
 
 def test_which_rules_can_be_refitted():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from dpqr.data.arrays import Axes, CodeArray, FloatArray, IntArray, frozen
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.factored.elimination import Elimination
 from dpqr.hypotheses.factored.junction_tree import Clique, JunctionTree
+from dpqr.hypotheses.factored.pairs import fits, pair_tables
 from dpqr.noise.public import public_generator
 from dpqr.workload.block import QueryBlock
 
@@ -87,6 +88,10 @@ LARGEST_LISTING = 2**24
 """Cells of the largest domain that `weights` lists (128 MiB)."""
 
 
+MANY = 4
+"""Pairs a clique above which they are computed together."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FactoredDistribution:
     """A histogram of `total` records with p = product over cliques of p(clique) / p(separator).
@@ -132,7 +137,14 @@ class FactoredDistribution:
 
     def joint(self, axes: Axes) -> FloatArray:
         """Return the same without caching it, in an array of its own or read-only."""
-        return np.asarray(self._elimination.joint(axes) * self.total)
+        return np.asarray(self._elimination.joint(axes) * self.total) if axes not in self._kept else self._kept[axes]
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        """Compute and cache the marginals of pairs of attributes together where they are many."""
+        pairs = {axes for axes in groups if len(axes) == 2 and axes not in self._kept and self.tree.home(axes) is None}
+        if len(pairs) > MANY * len(self.tree.cliques) and fits(self.tree):
+            for axes, table in pair_tables(self.tree, self.beliefs, pairs):
+                self._kept[axes] = frozen(table * self.total)
 
     def answer(self, block: QueryBlock) -> FloatArray:
         """Answers in units of the block's grid (records), shape (block.rows,)."""

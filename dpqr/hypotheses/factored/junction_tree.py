@@ -61,14 +61,14 @@ def _parts(
 
 def _components(attributes: int, groups: Iterable[Axes]) -> list[frozenset[Axes]]:
     """Return the connected components of the groups; an attribute of no group is a component of its own."""
-    parts: list[tuple[int, set[Axes]]] = []
+    parts: dict[int, tuple[set[int], set[Axes]]] = {}
     for group in (*groups, *((axis,) for axis in range(attributes))):
-        mask, members = sum(1 << axis for axis in group), {tuple(sorted(group))}
-        for other in [part for part in parts if part[0] & mask]:
-            parts.remove(other)
-            mask, members = mask | other[0], members | other[1]
-        parts.append((mask, members))
-    return [frozenset(members) for _, members in parts]
+        axes, members = set(group), {tuple(sorted(group))}
+        for other in {id(parts[axis]): parts[axis] for axis in group if axis in parts}.values():
+            axes |= other[0]
+            members |= other[1]
+        parts.update(dict.fromkeys(axes, (axes, members)))
+    return [frozenset(members) for _, members in {id(part): part for part in parts.values()}.values()]
 
 
 @lru_cache(maxsize=2**14)

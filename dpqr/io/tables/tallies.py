@@ -10,7 +10,7 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, Axes, IntArray
 from dpqr.data.histogram import Counts, DenseHistogram, GroupedHistogram, SparseHistogram, occupied
-from dpqr.data.marginals import LARGEST_JOINT, passes
+from dpqr.data.marginals import LARGEST_JOINT, marginals, passes
 from dpqr.data.packing import Packing
 
 _LEAST_PENDING = 2**15
@@ -19,6 +19,8 @@ _PIECE = 2**16
 """Rows whose indices stay in the processor's cache. tests/benchmarks/counting.py"""
 _DENSE = 8
 """Cells a row up to which an array of all of them is added at once."""
+_WAITING = 2**18
+"""Rows that wait until they are counted together where joint arrays are not kept: more than LARGEST_JOINT."""
 
 
 class Tally(Protocol):
@@ -54,14 +56,8 @@ class GroupTally:
     def _add(self, codes: AnyArray, index: AnyArray, counts: IntArray | None) -> None:
         """index: room for the place of each row in an array."""
         for axes, cells in self._cells.items():
-            index[:] = codes[axes[0]] if axes else 0
-            for axis in axes[1:]:
-                index *= index.dtype.type(self._shape[axis])
-                index += codes[axis]
-            if counts is None and cells.size <= _DENSE * len(index):
-                cells += np.bincount(index, minlength=cells.size)
-            else:
-                np.add.at(cells, index, 1 if counts is None else counts)
+            _place(index, self._shape, axes, codes)
+            _add_rows(cells, index, counts)
 
     def include(self, other: Counts) -> None:
         for axes, cells in self._cells.items():
@@ -71,6 +67,68 @@ class GroupTally:
         joints = {axes: cells.reshape([self._shape[axis] for axis in axes]) for axes, cells in self._cells.items()}
         everything = joints.get(tuple(range(len(self._shape))))
         return GroupedHistogram(self._shape, joints) if everything is None else DenseHistogram(everything)
+
+
+class MarginalTally:
+    """An array of every cell of each asked set of columns. Rows wait until they are many; then each pass counts a group
+    of columns together, and adds its sums to the sets that it holds."""
+
+    def __init__(self, shape: tuple[int, ...], asked: Sequence[Axes]) -> None:
+        self._shape = shape
+        self._cells = {axes: np.zeros([shape[axis] for axis in axes], dtype=np.int64) for axes in asked}
+        self._passes = tuple((tuple(sorted(union)), members) for union, members in passes(shape, asked))
+        self._codes = [np.empty(_WAITING, dtype=np.min_scalar_type(max(size, 1) - 1)) for size in shape]
+        self._counts = np.empty(_WAITING, dtype=np.int64)
+        self._rows, self._weighted = 0, False
+
+    def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
+        start = 0
+        while start < rows:
+            stop = min(rows, start + len(self._counts) - self._rows)
+            waiting = slice(self._rows, self._rows + stop - start)
+            for kept, each in zip(self._codes, codes, strict=True):
+                kept[waiting] = each[start:stop]
+            self._counts[waiting] = 1 if counts is None else counts[start:stop]
+            self._weighted |= counts is not None
+            self._rows, start = waiting.stop, stop
+            if self._rows == len(self._counts):
+                self._count()
+
+    def include(self, other: Counts) -> None:
+        for axes, cells in self._cells.items():
+            cells += other.marginal(axes)
+
+    def _count(self) -> None:
+        codes, counts = [each[: self._rows] for each in self._codes], self._counts[: self._rows]
+        index = np.empty(self._rows, dtype=np.int64)
+        for union, members in self._passes if self._rows else ():
+            joint = np.zeros([self._shape[axis] for axis in union], dtype=np.int64)
+            _place(index, self._shape, union, codes)
+            _add_rows(joint.reshape(-1), index, counts if self._weighted else None)
+            within = {tuple(union.index(axis) for axis in axes): axes for axes in members}
+            for places, cells in marginals(joint, [*within]):
+                self._cells[within[places]] += cells
+        self._rows = 0
+
+    def histogram(self) -> GroupedHistogram:
+        self._count()
+        return GroupedHistogram(self._shape, self._cells)
+
+
+def _place(index: AnyArray, shape: tuple[int, ...], axes: Axes, codes: Sequence[AnyArray] | AnyArray) -> None:
+    """Fill `index` with the cell of every row in an array over these axes: its codes in mixed radix."""
+    index[:] = codes[axes[0]] if axes else 0
+    for axis in axes[1:]:
+        index *= index.dtype.type(shape[axis])
+        index += codes[axis]
+
+
+def _add_rows(cells: IntArray, index: AnyArray, counts: IntArray | None) -> None:
+    """Count rows in their cells, shape (cells,); counts: records a row, None for one each."""
+    if counts is None and cells.size <= _DENSE * len(index):
+        cells += np.bincount(index, minlength=cells.size)
+    else:
+        np.add.at(cells, index, 1 if counts is None else counts)
 
 
 class SparseTally:
@@ -132,19 +190,24 @@ def merged(words: AnyArray, counts: IntArray) -> tuple[AnyArray, IntArray]:
 
 
 def tally(shape: tuple[int, ...], largest: int, asked: Sequence[Axes] | None = None) -> Tally:
-    """Of groups of columns that hold all that is asked, or of all columns together, in at most `largest` cells; of the
-    occupied cells where these are more.
+    """Of groups of columns that hold all that is asked, of what is asked alone, or of all columns together, in at most
+    `largest` cells; of the occupied cells where these are more.
 
     asked: columns that are looked at together; None: nobody knows beforehand.
     """
     everything = tuple(range(len(shape)))
-    joint = _cells(shape, everything)
-    groups = [everything]
-    if asked is not None and joint > LARGEST_JOINT:
-        groups = [tuple(sorted(union)) for union, _ in passes(shape, asked)]
-    if sum(_cells(shape, axes) for axes in groups) <= largest:
-        return GroupTally(shape, groups)
-    return GroupTally(shape, (everything,)) if joint <= largest else SparseTally(shape)
+    if asked is not None and _cells(shape, everything) > LARGEST_JOINT:
+        wanted = tuple(dict.fromkeys(tuple(sorted(axes)) for axes in asked))
+        groups = [tuple(sorted(union)) for union, _ in passes(shape, wanted)]
+        if _together(shape, groups) <= largest:
+            return GroupTally(shape, groups)
+        if _together(shape, wanted) <= largest:
+            return MarginalTally(shape, wanted)
+    return GroupTally(shape, (everything,)) if _cells(shape, everything) <= largest else SparseTally(shape)
+
+
+def _together(shape: tuple[int, ...], groups: Sequence[Axes]) -> int:
+    return sum(_cells(shape, axes) for axes in groups)
 
 
 def _cells(shape: tuple[int, ...], axes: Axes) -> int:

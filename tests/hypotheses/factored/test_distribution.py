@@ -1,3 +1,6 @@
+import math
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypotheses.factored.trees import calibrated, shaped, summed
@@ -119,3 +122,21 @@ def test_a_separator_value_without_mass_takes_any_record():
     codes = sampled(tree, (above, below), 100, 0)
     assert codes.min() >= 0
     assert codes.max() <= 59
+
+
+@pytest.mark.parametrize("cached", [(), ((0, 5),)])
+def test_many_pairs_are_computed_together(cached):
+    tree = JunctionTree.over((130, 130) + (2,) * 20, [(0, 1)])
+    model = FactoredDistribution(
+        tree=tree,
+        beliefs=tuple(np.full(tree.sizes(one), 1 / math.prod(tree.sizes(one))) for one in tree.cliques),
+        total=8,
+    )
+    pairs = [pair for pair in combinations(range(22), 2) if pair != (0, 1)]
+    for axes in cached:
+        model.marginal(axes)
+    model.prefetch([*pairs, (0,), (1, 2, 3)])
+    assert sorted(model._kept) == pairs
+    for axes in pairs:
+        assert model.marginal(axes) == pytest.approx(model._elimination.joint(axes) * 8)
+        assert model.joint(axes) is model.marginal(axes)

@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpqr.data.histogram import DenseHistogram, GroupedHistogram, SparseHistogram
+from dpqr.errors import InfeasiblePlan
 from dpqr.io.tables import tallies as module
-from dpqr.io.tables.tallies import GroupTally, SparseTally, tally
+from dpqr.io.tables.tallies import GroupTally, MarginalTally, SparseTally, tally
 
 SHAPE = (3, 2, 4)
 ROWS = st.lists(st.tuples(*(st.integers(0, size - 1) for size in SHAPE), st.integers(0, 5)), max_size=40)
@@ -22,9 +23,17 @@ def test_rows_count_the_same_in_any_batches(rows, weighted, size, pending) -> No
     expected = np.zeros(SHAPE, dtype=np.int64)
     for *cell, count in rows:
         expected[tuple(cell)] += count if weighted else 1
-    for into in (GroupTally(SHAPE, [(0, 1, 2)]), GroupTally(SHAPE, [(0, 2), (1,)]), SparseTally(SHAPE)):
+    groups = [(0, 2), (1,)]
+    tallies = (
+        GroupTally(SHAPE, [(0, 1, 2)]),
+        GroupTally(SHAPE, groups),
+        MarginalTally(SHAPE, groups),
+        SparseTally(SHAPE),
+    )
+    for into in tallies:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "_LEAST_PENDING", pending)
+            patch.setattr(module, "_WAITING", pending)
             for start in range(0, len(rows), size):
                 add(into, rows[start : start + size], weighted=weighted)
             found = into.histogram()
@@ -65,6 +74,18 @@ def test_what_is_asked_decides_what_is_kept(asked, largest, kind) -> None:
     shape = (2**6, 2**9, 2**8)
     into = tally(shape, largest, asked) if kind is not DenseHistogram else tally((2**6, 2**9, 8), largest, asked)
     assert isinstance(into.histogram(), kind)
+
+
+def test_sums_of_joint_arrays_are_kept_where_these_have_no_room() -> None:
+    shape, asked = (2**8,) * 6, [(1, 0), (2, 3), (4, 5), (5,)]
+    assert isinstance(tally(shape, 3 * 2**16 + 2**8, asked), GroupTally)
+    wide = [*asked, *((axis, axis + 2) for axis in range(4))]
+    into = tally((2**4,) * 6, 8 * 2**8, [axes for axes in wide if len(axes) == 2])
+    assert isinstance(into, MarginalTally)
+    into.include(tally((2**4,) * 6, 2**30, None).histogram())
+    assert into.histogram().marginal((0, 1)).sum() == 0
+    with pytest.raises(InfeasiblePlan, match="does not name"):
+        into.histogram().marginal((0, 5))
 
 
 def test_nothing_counted() -> None:

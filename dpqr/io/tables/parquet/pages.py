@@ -110,7 +110,7 @@ def _header(file: int, at: int, end: int) -> tuple[dict[int, Any], int]:
 
 PAGE_BYTES = 2**28
 """What one page of every column that is read may unpack to, all together."""
-BATCH_BYTES = 2**28
+BATCH_BYTES = 2**23
 """What the rows that are decoded at a time may come to."""
 _MANY_PAGES = 2**17
 _TINY = 2**8

@@ -182,7 +182,7 @@ def _known(file: TableFile, raw: Any, limits: Limits) -> Any:
 
 @contextmanager
 def _opened(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> Iterator[tuple[Any, Footer]]:
-    from pyarrow import parquet
+    from pyarrow import default_memory_pool, parquet
 
     with _raw(file) as raw:
         known = _known(file, raw, limits)
@@ -200,6 +200,7 @@ def _opened(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> 
             schema = table.schema_arrow
             check_columns(file.path, schema.names, lambda name: schema.field(name).type, columns, form="Parquet type")
             yield table, footer
+    default_memory_pool().release_unused()
 
 
 def _footer(file: TableFile, leaves: list[str], wanted: set[str]) -> Footer:

@@ -49,6 +49,14 @@ class ExpectedError:
         """Expected L1 error of one block, in records."""
         return float(_interpolated(self.curves[self.places[block.name]], deviation))
 
+    def each(self, blocks: Sequence[QueryBlock], deviation: float) -> FloatArray:
+        """The same of many blocks, shape (blocks,)."""
+        logs = np.log(self.curves[[self.places[block.name] for block in blocks]])
+        place = np.interp(np.log(max(deviation, GRID[0])), np.log(GRID), np.arange(len(GRID)))
+        lower = min(int(place), len(GRID) - 2)
+        found: FloatArray = np.exp(logs[:, lower] + (place - lower) * (logs[:, lower + 1] - logs[:, lower]))
+        return found
+
     def mean(self, blocks: Sequence[QueryBlock], deviation: float) -> float:
         """The mean over blocks, all measured with one deviation."""
         rows = [self.places[block.name] for block in blocks]

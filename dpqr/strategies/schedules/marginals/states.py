@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from dpqr.privacy.budget import Price
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates
 from dpqr.strategies.plan import Plan
@@ -112,8 +114,8 @@ class Searching:
     def of(cls, known: Search, state: SearchState, batch: Batch) -> Searching:
         """Each block's score is lowered by the error that measuring it would leave."""
         blocks = known.offered(state.level)
-        errors = (NOISE * known.errors.at(block, batch.deviation) for block in blocks)
-        penalties = tuple(round(min(error, LARGEST_PENALTY)) for error in errors)
+        errors = np.minimum(NOISE * known.errors.each(blocks, batch.deviation), LARGEST_PENALTY)
+        penalties = tuple(np.rint(errors).astype(np.int64).tolist())
         candidates = BlockCandidates(blocks=blocks, unit=known.unit, penalties=penalties, keep=True)
         return cls(known=known, state=state, batch=batch, candidates=candidates)
 

@@ -77,8 +77,13 @@ def _blocks(way: Way, problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
     if way == "columns":
         return tuple(block for (block,) in one_way(problem))
     if way == "blocks":
-        tables = [set(block.axes) for block in searched if block.is_marginal]
-        return tuple(block for block in searched if not any(set(block.axes) < table for table in tables))
+        tables = {frozenset(block.axes) for block in searched if block.is_marginal}
+        holding: dict[int, set[frozenset[int]]] = {axis: set() for axis in problem.workload.axes}
+        for table in tables:
+            for axis in table:
+                holding[axis].add(table)
+        above = (tables.intersection(*(holding[axis] for axis in block.axes)) for block in searched)
+        return tuple(block for block, over in zip(searched, above, strict=True) if over <= {frozenset(block.axes)})
     if way == "search" or max(len(block.axes) for block in searched) < 3:
         return ()
     pairs = {pair for block in searched for pair in combinations(sorted(block.axes), min(2, len(block.axes)))}
