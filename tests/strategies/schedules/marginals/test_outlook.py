@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from strategies.schedules.marginals.test_one_table import (
     BUDGET,
-    FOURS,
     UNSURE,
     marginals,
     problem,
@@ -19,8 +18,7 @@ from strategies.schedules.marginals.test_one_table import (
 
 from dpqr.mechanisms.block_errors import FINENESS
 from dpqr.strategies.choice import guarded
-from dpqr.strategies.schedules.marginals.one_table import remaining
-from dpqr.strategies.schedules.marginals.outlook import Outlook, outlook
+from dpqr.strategies.schedules.marginals.outlook import outlook
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.transcript import ErrorSum, Round
@@ -47,18 +45,6 @@ def test_the_best_choice_has_the_least_mean_regret():
     for found in (outlook(unsure(), 2**22).at(10.0**power) for power in range(7)):
         assert found.regrets[found.best] == min(found.regrets.values())
         assert all(regret >= 1.0 for regret in found.regrets.values())
-
-
-@pytest.mark.parametrize("family", [1, 2, 3])
-def test_all_blocks_once_leave_the_noise_of_their_sums(family):
-    """Where records are many: the forecast of one block is that of a marginal by itself."""
-    asked = problem(marginals(family, FOURS), FOURS)
-    plan = Marginals(table=0).plan(asked, BUDGET, roles())
-    one = Outlook.of(asked, plan.roles, remaining(plan), 0).at(10.0**8).errors["blocks"]
-    number = len(asked.workload.blocks)
-    deviation = 2**0.5 * number / float(BUDGET.epsilon)
-    kept = TUNING.noise_kept * (2 / np.pi) ** 0.5 * deviation * 4**family / 10**8
-    assert 0.7 * kept < one <= 1.001 * kept
 
 
 def test_a_plan_is_judged_by_its_error_among_the_records_that_there_may_be():
