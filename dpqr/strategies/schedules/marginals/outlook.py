@@ -55,35 +55,31 @@ class Forecasts:
     """Expected errors by choice, means over the blocks of L1 over n, at so many records.
 
     dependence: mean L1 error over n of one-way marginals on pairs of columns, as measured; None: it is not known, and
-    errors are geometric means over POSSIBLE_DEPENDENCES. regrets: errors over the least one, means over these.
+    errors are geometric means over POSSIBLE_DEPENDENCES.
     """
 
     records: float
     errors: Mapping[Choice, float]
-    regrets: Mapping[Choice, float]
     dependence: float | None = None
 
     @classmethod
     def of(cls, records: float, each: Sequence[Mapping[Choice, float]], dependence: float | None = None) -> Forecasts:
         """each: errors by choice, at every possible dependence."""
-        ratios = [[one[choice] / max(min(one.values()), TINY) for one in each] for choice in each[0]]
         return cls(
             records=records,
             errors={choice: error_among([one[choice] for one in each]) for choice in each[0]},
-            regrets={choice: float(np.mean(one)) for choice, one in zip(each[0], ratios, strict=True)},
             dependence=dependence,
         )
 
     @property
     def best(self) -> Choice:
-        """Of least mean regret: what is best at one dependence and bad at another one is not."""
-        return min(self.regrets, key=self.regrets.__getitem__)
+        return min(self.errors, key=self.errors.__getitem__)
 
     @property
     def sentence(self) -> str:
         """For the release."""
         others = ", ".join(f"{one} {error:.2g}" for one, error in self.errors.items() if one != self.best)
-        known = "" if self.dependence is None else f", where one-way marginals miss {self.dependence:.2g} of pairs"
+        known = "" if self.dependence is None else f", of which one-way marginals miss {self.dependence:.2g}"
         return (
             f"{WORDS[self.best]}: at {self.records:,.0f} records, as declared or counted with noise{known}, that has "
             f"the least forecast error (L1 over n), {self.errors[self.best]:.2g} ({others})"
@@ -142,24 +138,27 @@ class Outlook:
         return Forecasts.of(n, each)
 
     def after(self, records: float, found: ErrorSum) -> Forecasts:
-        """Where the error of the first one-way marginals was measured."""
+        """Where the error of the first one-way marginals was measured. The part that their own noise made of it lies
+        between what is left where a fit cuts noise and where it cuts none: both are judged by."""
         n = max(1.0, records)
-        noise = self._opening_error(n)
-        hidden = max((max(found.mean, 0.0) / n) ** 2 - noise**2, TUNING.least_dependence**2) ** 0.5
-        errors: dict[Choice, float] = {**self._errors(n, hidden, self.dependence_share(n) or 0.0)}
-        return Forecasts.of(n, [errors], hidden)
+        measured, share = max(found.mean, 0.0) / n, self.dependence_share(n) or 0.0
+        squares = [measured**2 - noise**2 for noise in self._opening_errors(n)]
+        hidden = [max(square, TUNING.least_dependence**2) ** 0.5 for square in squares]
+        return Forecasts.of(n, [{**self._errors(n, one, share)} for one in hidden], math.sqrt(math.prod(hidden)))
 
     def dependence_share(self, records: float) -> float | None:
         """Of the budget, for the error of one-way marginals on pairs; None: noise would hide it, or there are none."""
         fine, coarse = (self.budget.share(error * records) for error in (TUNING.fine_dependence, TUNING.dependence))
-        if not self.pairs or coarse > TUNING.largest_dependence or self._opening_error(records) > TUNING.hiding_noise:
-            return None
-        return min(fine, TUNING.largest_dependence)
+        shown = self.pairs and self._opening_errors(records)[0] <= TUNING.hiding_noise
+        return min(fine, TUNING.largest_dependence) if shown and coarse <= TUNING.largest_dependence else None
 
-    def _opening_error(self, records: float) -> float:
-        """Mean error that the noise of the first one-way marginals alone leaves in a pair."""
+    def _opening_errors(self, records: float) -> tuple[float, float]:
+        """Mean errors that the noise of the first one-way marginals alone leaves in a pair: where a fit cuts as much
+        noise as it does in marginals, and where it cuts none."""
         cells = np.array([sum(factor.matrix.rows for factor in pair.factors) for pair in self.pairs])
-        return float(Noise.alone(cells * self.opening, np.ones(len(cells))).errors(records, 1.0, 0.0).mean())
+        total = cells * self.opening
+        cut = float(Noise.alone(total, np.ones(len(cells))).errors(records, 1.0, 0.0).mean())
+        return cut, float(TUNING.noise_kept * NORMAL * total.mean() / records)
 
     def _errors(self, records: float, hidden: float, share: float | None = None) -> Mapping[Way, float]:
         """Expected errors by way. share: of the budget that the dependence takes after the first one-way marginals;

@@ -19,8 +19,8 @@ class Tuning:
     fine_dependence: float = 0.02  # deviation of the measured dependence, L1 error over n
     largest_dependence: float = 0.05  # share that this costs, at most
     dependence: float = 0.06  # deviation above which it is not measured
-    hiding_noise: float = 0.2  # error from noise in the first one-way marginals above which it is not measured
-    least_dependence: float = 0.005  # of columns that noise shows as independent
+    hiding_noise: float = 0.4  # error from noise in the first one-way marginals above which it is not measured
+    least_dependence: float = 0.02  # of columns that noise shows as independent
     noise_kept: float = 0.8  # part of small noise that a fit leaves in a block
     noise_cut: float = 3.0  # noise of so many times the records cuts this part to its (1 / 2)^noise_power, inverse
     noise_power: float = 0.7  # how fast it falls with the noise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import combinations
 from typing import Literal
 
@@ -152,6 +152,7 @@ def _cells_summed(block: QueryBlock, table: QueryBlock, even: float) -> float:
     return math.sqrt(table.rows / max(share, 1.0 / table.cells))
 
 
+@lru_cache(maxsize=4096)
 def even_share(block: QueryBlock) -> float:
     """Sum over a block's answers of the share of even records that each holds, in units of the largest coefficient."""
     if block.is_marginal:

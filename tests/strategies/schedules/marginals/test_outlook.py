@@ -41,12 +41,6 @@ def test_more_dependence_costs_those_that_measure_less_of_it():
     assert many["blocks"] < many["pairs"] < many["columns"]
 
 
-def test_the_best_choice_has_the_least_mean_regret():
-    for found in (outlook(unsure(), 2**22).at(10.0**power) for power in range(7)):
-        assert found.regrets[found.best] == min(found.regrets.values())
-        assert all(regret >= 1.0 for regret in found.regrets.values())
-
-
 def test_a_plan_is_judged_by_its_error_among_the_records_that_there_may_be():
     """Pairs of many columns: Gaussian noise is less in sum, and a search finds those that matter."""
     few, many = (problem(marginals(2, (4,) * columns), (4,) * columns) for columns in (5, 20))
