@@ -11,7 +11,8 @@ their L1 errors over n, mean of the runs. The same seeds serve all methods (comm
 alike one is run.
 
 The whole grid (72 tables and Adult's subsamples, 5 families, 5 epsilons) takes days. --cells N takes N cells of each
-half: every table about equally often, families and epsilons in turn, in an order that a public seed draws; 0: all.
+half: every table about equally often, families and epsilons in turn, as a public seed draws them; 0: all. Those of
+narrow tables come first, so a run that ends early has the cheap ones.
 --rise runs the default alone, at all epsilons of a table and a family, and prints how its error changes from one to
 the next. Finished runs stay in the file --kept and are not repeated; --again METHOD forgets those of a method, which a
 change of the code calls for.
@@ -23,7 +24,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -144,17 +145,23 @@ def alike(one: Plan, other: Plan) -> bool:
 
 
 def cells(group: str, given: argparse.Namespace) -> list[Cell]:
-    """Cells of a half; of a part, each table about equally often, with families and epsilons in turn."""
-    tables = [name for name in names(group) if name in (given.tables or [name]) and width(name) <= given.columns]
+    """Cells of a half, narrow tables first; of a part, each table about equally often, families and epsilons in
+    turn."""
+    tables = [name for name in names(group) if name in (given.tables or [name])]
     kinds = [(family, eps) for family in given.families for eps in ([""] if given.rise else given.eps)]
     whole = [Cell(table=table, family=family, epsilon=eps) for table in tables for family, eps in kinds]
     if not given.cells or not whole:
-        return whole
+        return _narrow(whole, given.columns)
     generator = np.random.default_rng([*group.encode()])
     order = np.concatenate([generator.permutation(len(kinds)) for _ in range(1 + given.cells // len(kinds))])
     rows = np.concatenate([generator.permutation(len(tables)) for _ in range(1 + given.cells // len(tables))])
     chosen = zip(rows[: given.cells], order[: given.cells], strict=True)
-    return list(dict.fromkeys(whole[row * len(kinds) + kind] for row, kind in chosen))
+    return _narrow(dict.fromkeys(whole[row * len(kinds) + kind] for row, kind in chosen), given.columns)
+
+
+def _narrow(found: Iterable[Cell], columns: int) -> list[Cell]:
+    """Of tables of at most so many columns, narrow ones first."""
+    return sorted((cell for cell in found if width(cell.table) <= columns), key=lambda cell: width(cell.table))
 
 
 def names(group: str) -> tuple[str, ...]:

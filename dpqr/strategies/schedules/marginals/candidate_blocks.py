@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray
+from dpqr.data.unit import PrivacyUnit
 from dpqr.strategies.checks import Check
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
@@ -35,7 +37,7 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
     prefixes, so these are measured with k times the noise (Gaussian: sqrt k). A function of the workload and of the
     noise's kind.
     """
-    gone = [block for block in problem.workload.blocks if _gives_way(block, problem, check)]
+    gone = [block for block in problem.workload.blocks if _gives_way(block, problem.unit, pure=check.pure)]
     if not gone:
         return problem
     kept = [block for block in problem.workload.blocks if block not in set(gone)]
@@ -49,16 +51,20 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
     return replace(problem, workload=Workload((*kept, *surrogates)))
 
 
-def _gives_way(block: QueryBlock, problem: Problem, check: Check) -> bool:
+@lru_cache(maxsize=4096)
+def _gives_way(block: QueryBlock, unit: PrivacyUnit, *, pure: bool) -> bool:
+    """Kept, for a workload is planned for several accountants."""
     if block.is_marginal:
         return False
-    return _noise(block, problem, check) >= _noise(marginal(problem, block.axes, "cells"), problem, check)
+    sizes = {axis: size for factor in block.factors for axis, size in zip(factor.axes, factor.sizes, strict=True)}
+    cells = QueryBlock(name="cells", factors=tuple(Factor.identity(axis, size) for axis, size in sizes.items()))
+    return _noise(block, unit, pure=pure) >= _noise(cells, unit, pure=pure)
 
 
-def _noise(block: QueryBlock, problem: Problem, check: Check) -> float:
+def _noise(block: QueryBlock, unit: PrivacyUnit, *, pure: bool) -> float:
     """Of all answers together, each in units of the largest coefficient, up to a factor that all blocks share."""
-    moved = sensitivity((block,), Norm.L1 if check.pure else Norm.L2_SQUARED, problem.unit)
-    deviation = float(moved) if check.pure else float(moved) ** 0.5
+    moved = sensitivity((block,), Norm.L1 if pure else Norm.L2_SQUARED, unit)
+    deviation = float(moved) if pure else float(moved) ** 0.5
     return block.rows * deviation / max(block.largest_coefficient, 1)
 
 
