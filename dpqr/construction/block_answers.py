@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dpqr.construction.distances import at_least_distance, known_error
+from dpqr.construction.distances import at_least_distance, is_known, known_error
 from dpqr.construction.intervals import CERTIFIED, FACTOR, Intervals
 from dpqr.construction.noisy import Noisy
+from dpqr.construction.refits import MeasuredBlocks
 from dpqr.construction.summed import narrower
 from dpqr.data.arrays import FloatArray
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,3 +52,9 @@ class BlockAnswers:
         error = at_least_distance(errors[self.block.name], self.estimate, self.noisy)
         noisy = narrower(self.noisy, FACTOR * error) if self.noisy is summed.get(self.block.name) else self.noisy
         return replace(self, error=error, noisy=noisy)
+
+
+def known_errors(answers: Sequence[BlockAnswers], history: Sequence[Measurement]) -> dict[str, FloatArray]:
+    """By name, the errors of the blocks that are known without refits (`is_known`)."""
+    places = MeasuredBlocks.of(history)
+    return {each.block.name: each.known_error for each in answers if is_known(each.block, each.noisy, history, places)}

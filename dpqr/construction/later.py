@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpqr.construction.assembled import assembled_answers
-from dpqr.construction.block_answers import BlockAnswers
-from dpqr.construction.distances import is_known
+from dpqr.construction.block_answers import BlockAnswers, known_errors
 from dpqr.construction.figures import FigureAnswers, figure_answers
 from dpqr.construction.intervals import NO_BASIS
 from dpqr.construction.loop import Outcome, released
@@ -77,7 +76,7 @@ def later_answers(plan: Plan, outcome: Outcome, asked: Workload, factors: Mappin
         _require_joined(each, looked)
         require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)
     unknown = {block.name: looked.apart(block) for block in blocks if looked.factor(block) is None}
-    known = {each.block.name: each.known_error for each in answers if is_known(each.block, each.noisy, history)}
+    known = known_errors(answers, history)
     others = [each.block for each in answers if each.block.name not in {**unknown, **known} and _open(each)]
     missing = can_refit(plan) if others else None
     errors: dict[str, FloatArray] = {}

@@ -10,18 +10,16 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.construction.assembled import assembled_answers
-from dpqr.construction.block_answers import BlockAnswers
+from dpqr.construction.block_answers import BlockAnswers, known_errors
 from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import SLACK, Certificate, ErrorBounds, certify, error_bounds
 from dpqr.construction.costs import Costs
-from dpqr.construction.distances import is_known
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.error_bars import ErrorBars, error_bars
 from dpqr.construction.figures import FigureAnswers, TestErrors, figure_answers
 from dpqr.construction.hidden import hidden
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
-from dpqr.construction.refits import MeasuredBlocks
 from dpqr.construction.soundness import require_answers
 from dpqr.construction.summed import summed_answers, summed_tests
 from dpqr.data.arrays import FloatArray
@@ -139,11 +137,9 @@ def assemble(
     for each in answers:
         require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
     unknown = [each for each in answers if np.isnan(each.error).any()]
-    places = MeasuredBlocks.of(history)
-    known = {one.block.name: one.known_error for one in unknown if is_known(one.block, one.noisy, history, places)}
     figures = plan.problem.workload.figures
     tests = {figure.blocks[0]: figure.tested for figure in figures if figure.tested and figure.blocks[0] not in direct}
-    bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known, tests)
+    bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known_errors(unknown, history), tests)
     certificate = certify(plan, outcome.transcript)
     bound = certificate.records * SLACK if certificate and plan.problem.beta <= 1 - LEVEL else math.nan
     answers = tuple(replace(each.with_error(bars.each, summed), bound=bound) for each in answers)
