@@ -149,10 +149,16 @@ def released_table(release: PredictionRelease) -> Tidy:
     return predictions_table(release.predictions, release.scores, release.plan.releases)
 
 
-def write_session(released: PredictionRelease, points: Tidy, out: str) -> None:
-    """The points of a session with their predictions, and the record beside them. Raises: AlreadyThere, UsageFault."""
+def session_files(out: str | None) -> tuple[SingleFile, ...]:
+    """The places of a session's predictions and their record. Raises: AlreadyThere, UsageFault."""
+    return _reserved(out, function=False)
+
+
+def write_session(released: PredictionRelease, points: Tidy, files: tuple[SingleFile, ...]) -> None:
+    """The points of a session with their predictions, and the record beside them, where they have places."""
     table = released_table(released)
-    _write_with_record(released, _reserved(out, function=False), Tidy(table.rows, {**points.columns, **table.columns}))
+    if files:
+        _write_with_record(released, files, Tidy(table.rows, {**points.columns, **table.columns}))
 
 
 def wanted_run(request: PredictionRequest) -> tuple[PlannerInput, AnyArray | None]:

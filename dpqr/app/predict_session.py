@@ -6,7 +6,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dpqr.app.bill import Bill, require_affordable
-from dpqr.app.predict import as_read, check_input, opened_table, prediction_bill, wanted_run, write_session
+from dpqr.app.predict import (
+    as_read,
+    check_input,
+    opened_table,
+    prediction_bill,
+    session_files,
+    wanted_run,
+    write_session,
+)
 from dpqr.app.predict_draws import bought
 from dpqr.app.predict_planning import settled_prediction
 from dpqr.app.predict_turn import KIND, distinct, stated_predictions, within_a_session
@@ -177,6 +185,7 @@ def close_predictions(name: str, payer: LedgerRequest, out: str | None) -> Predi
     Raises:
         DpqrError: nothing was settled; the session is as it was.
     """
+    files = session_files(out)
     with closing(name, payer, NOTE) as held:
         if not held.folder.is_opened:
             return None
@@ -184,8 +193,7 @@ def close_predictions(name: str, payer: LedgerRequest, out: str | None) -> Predi
         if not session.answers:
             return None
         finished = session.release([each.number for each in session.answers])
-        if out is not None:
-            write_session(finished, session.points, out)
+        write_session(finished, session.points, files)
         return finished
 
 

@@ -280,6 +280,8 @@ def test_a_place_that_is_taken_leaves_the_session_open(place):
     (place / "p.csv").write_text("")
     with pytest.raises(UsageFault, match="exists"):
         close_predictions("desk", payer(place), str(place / "p.csv"))
+    with pytest.raises(UsageFault, match=r"end the name so"):
+        close_predictions("desk", payer(place), str(place / "p.txt"))
     assert prediction_status("desk", payer(place)).left == 5
 
 
