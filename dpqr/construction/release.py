@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from dpqr.construction.costs import Costs
 from dpqr.construction.distances import is_known
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.error_bars import ErrorBars, error_bars
-from dpqr.construction.figures import FigureAnswers, TestErrors, figure_answers
+from dpqr.construction.figures import FigureAnswers, FunctionErrors, figure_answers
 from dpqr.construction.hidden import hidden
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
@@ -37,55 +38,54 @@ from dpqr.workload.workload import Measurement
 class Release:
     """Answers, the hypothesis behind them, the public transcript, the plan, and what was spent.
 
-        spent: epsilon at the plan's delta under every accountant (None: the theorem does not cover the events); the
-        guarantee is the plan's budget, whichever of them is smaller. costs: the same for each phase by itself.
-        events: what was charged, draw by draw; empty: the plan's events, all of them.
-        dropped: the noisy count of the records that were left out, where it was bought.
-        errors: noisy L1 errors of the answers, of the blocks that were left unmeasured or of all, where they were bought.
-        figures: what is computed from the answers.
-        bounds: on these errors, where they were bought.
-        private: False if the noise came from a test source; such a release protects nobody.
-        paid: what a ledger had set aside for it; None: no ledger was used.
-        reason: why it was made, and who asked. date: the UTC day on which it was begun, and publisher: whose it is; empty:
-        not stated. planned: SHA-256 of the plan's document, by which ledger and record name it.
-        rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
+    spent: epsilon at the plan's delta under every accountant (None: the theorem does not cover the events); the
+    guarantee is the plan's budget, whichever of them is smaller. costs: the same for each phase by itself.
+    events: what was charged, draw by draw; empty: the plan's events, all of them.
+    dropped: the noisy count of the records that were left out, where it was bought.
+    errors: noisy L1 errors of the answers, of the blocks that were left unmeasured or of all, where they were bought.
+    figures: what is computed from the answers.
+    bounds: on these errors, where they were bought.
+    private: False if the noise came from a test source; such a release protects nobody.
+    paid: what a ledger had set aside for it; None: no ledger was used.
+    reason: why it was made, and who asked. date: the UTC day on which it was begun, and publisher: whose it is; empty:
+    not stated. planned: SHA-256 of the plan's document, by which ledger and record name it.
+    rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
 
-        >>> from dpqr.construction.draws import Draws
-        >>> from dpqr.construction.hidden import hidden
-    from dpqr.construction.loop import iterative_construction
-        >>> from dpqr.data.attribute import Attribute, Codes
-        >>> from dpqr.data.domain import Domain
-        >>> from dpqr.data.histogram import DenseHistogram
-        >>> from dpqr.data.unit import PrivacyUnit
-        >>> from dpqr.noise.source import SystemNoise
-        >>> from dpqr.privacy.accountants.basic import Basic
-        >>> from dpqr.privacy.budget import PrivacyBudget
-        >>> from dpqr.privacy.sealed import Private
-        >>> from dpqr.strategies.checks import Laplace
-        >>> from dpqr.strategies.choice import guarded
-        >>> from dpqr.strategies.distinguishers import PermuteAndFlip
-        >>> from dpqr.strategies.plan import Roles
-        >>> from dpqr.strategies.problem import Problem
-        >>> from dpqr.strategies.schedules.rounds import Rounds
-        >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-        >>> from dpqr.workload.block import Factor
-        >>> from dpqr.workload.workload import Workload
-        >>> domain = Domain((Attribute(name="sex", axis=Codes(2)),))
-        >>> workload = Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))
-        >>> problem = Problem(domain=domain, workload=workload, unit=PrivacyUnit())
-        >>> roles = Roles(
-        ...     distinguisher=PermuteAndFlip(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic()
-        ... )
-        >>> plan = Rounds().plan(problem, PrivacyBudget(epsilon=Fraction(1)), roles)
-        >>> counts = Private(DenseHistogram(np.array([40, 60])))
-        >>> class Quiet:
-        ...     def finished(self, rounds, planned):
-        ...         pass
-        >>> draws = Draws(data=counts, accountant=guarded(plan), noise=SystemNoise())
-        >>> outcome = iterative_construction(draws, plan, Quiet())
-        >>> release = assemble(plan, outcome, {"basic": plan.epsilon}, private=draws.noise.private)
-        >>> release.answers[0].estimate.shape
-        (2,)
+    >>> from dpqr.construction.draws import Draws
+    >>> from dpqr.construction.loop import iterative_construction
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.noise.source import SystemNoise
+    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> from dpqr.privacy.budget import PrivacyBudget
+    >>> from dpqr.privacy.sealed import Private
+    >>> from dpqr.strategies.checks import Laplace
+    >>> from dpqr.strategies.choice import guarded
+    >>> from dpqr.strategies.distinguishers import PermuteAndFlip
+    >>> from dpqr.strategies.plan import Roles
+    >>> from dpqr.strategies.problem import Problem
+    >>> from dpqr.strategies.schedules.rounds import Rounds
+    >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.workload.workload import Workload
+    >>> domain = Domain((Attribute(name="sex", axis=Codes(2)),))
+    >>> workload = Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))
+    >>> problem = Problem(domain=domain, workload=workload, unit=PrivacyUnit())
+    >>> roles = Roles(
+    ...     distinguisher=PermuteAndFlip(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic()
+    ... )
+    >>> plan = Rounds().plan(problem, PrivacyBudget(epsilon=Fraction(1)), roles)
+    >>> counts = Private(DenseHistogram(np.array([40, 60])))
+    >>> class Quiet:
+    ...     def finished(self, rounds, planned):
+    ...         pass
+    >>> draws = Draws(data=counts, accountant=guarded(plan), noise=SystemNoise())
+    >>> outcome = iterative_construction(draws, plan, Quiet())
+    >>> release = assemble(plan, outcome, {"basic": plan.epsilon}, private=draws.noise.private)
+    >>> release.answers[0].estimate.shape
+    (2,)
     """
 
     plan: Plan
@@ -128,33 +128,25 @@ def assemble(
 ) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
     transcript, history = outcome.transcript, outcome.transcript.measurements
-    direct = measured_answers(plan, transcript)
-    measured = {**direct, **assembled_answers(plan, transcript)}
+    direct, assembled = measured_answers(plan, transcript), assembled_answers(plan, transcript)
     shown = released(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
     summed = summed_answers(plan, history)
-    answers = tuple(_answers(block, shown, measured, summed, history) for block in plan.problem.workload.blocks)
+    answers = _sound_answers(plan, shown, direct | assembled, summed, history)
     estimates = {each.block.name: each.estimate / float(each.block.scale) for each in answers}
-    for each in answers:
-        require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
     unknown = [each for each in answers if np.isnan(each.error).any()]
     known = {each.block.name: each.known_error for each in unknown if is_known(each.block, each.noisy, history)}
-    figures = plan.problem.workload.figures
-    tests = {figure.blocks[0]: figure.tested for figure in figures if figure.tested and figure.blocks[0] not in direct}
-    bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known, tests)
-    certificate = certify(plan, outcome.transcript)
+    bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known, _tests(plan, direct))
+    certificate = certify(plan, transcript)
     bound = certificate.records * SLACK if certificate and plan.problem.beta <= 1 - LEVEL else math.nan
     answers = tuple(replace(each.with_error(bars.each, summed), bound=bound) for each in answers)
-    named = {each.block.name: each for each in answers}
-    tested = {
-        name: _tested(block, plan, shown, history, bars, summed.get(name)) for name, block in tests.items() if block
-    }
+    tested = partial(_tested, plan=plan, hypothesis=shown, history=history, bars=bars, summed=summed)
     return Release(
         plan=plan,
         answers=answers,
-        figures=tuple(figure_answers(figure, named, direct, tested) for figure in figures),
+        figures=_figures(plan, answers, direct, tested),
         hypothesis=shown,
-        transcript=outcome.transcript,
+        transcript=transcript,
         certificate=certificate,
         spent=spent,
         trust=_trust(plan, outcome, private=private),
@@ -169,22 +161,57 @@ def assemble(
     )
 
 
+def _sound_answers(
+    plan: Plan,
+    shown: Hypothesis,
+    measured: Mapping[str, Noisy],
+    summed: Mapping[str, Noisy],
+    history: Sequence[Measurement],
+) -> tuple[BlockAnswers, ...]:
+    """Of all blocks. Raises: DpqrError where a third party's rule answers with something else than numbers."""
+    blocks = plan.problem.workload.blocks
+    answers = tuple(_answers(block, shown, measured, summed, history) for block in blocks)
+    for each in answers:
+        require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)
+    return answers
+
+
+def _tests(plan: Plan, direct: Collection[str]) -> dict[str, QueryBlock]:
+    """Functions of answers that figures need, by the name of their block; of those that were measured, none."""
+    figures = plan.problem.workload.figures
+    return {one.blocks[0]: one.tested for one in figures if one.tested and one.blocks[0] not in direct}
+
+
+def _figures(
+    plan: Plan,
+    answers: Sequence[BlockAnswers],
+    direct: Collection[str],
+    tested: Callable[[str, QueryBlock], FunctionErrors],
+) -> tuple[FigureAnswers, ...]:
+    named = {each.block.name: each for each in answers}
+    known = {name: tested(name, block) for name, block in _tests(plan, direct).items()}
+    return tuple(figure_answers(figure, named, direct, known) for figure in plan.problem.workload.figures)
+
+
 def _tested(
+    name: str,
     block: QueryBlock,
+    *,
     plan: Plan,
     hypothesis: Hypothesis,
     history: Sequence[Measurement],
     bars: ErrorBars,
-    summed: Noisy | None,
-) -> TestErrors:
-    """What is known of functions of a block's answers. summed: these, as sums of a measured table's cells."""
+    summed: Mapping[str, Noisy],
+) -> FunctionErrors:
+    """What is known of functions of a block's answers. name: of the block. summed: answers as sums of a measured
+    table's cells, by the block's name."""
     deviations = hypothesis.deviations(block) if isinstance(hypothesis, Unbiased) else None
     estimated = bars.tests.get(block.name) if deviations is None else deviations * float(block.scale)
-    sums = summed_tests(plan, history, block) if summed else None
-    if summed is None or sums is None:
+    sums = summed_tests(plan, history, block) if name in summed else None
+    if sums is None:
         merged = hidden(block, hypothesis, history) if deviations is None else None
-        return TestErrors(estimated=estimated, hidden=merged)
-    return TestErrors(estimated=estimated, values=summed.values, summed=sums[0], factor=sums[1])
+        return FunctionErrors(estimated=estimated, hidden=merged)
+    return FunctionErrors(estimated=estimated, values=summed[name].values, summed=sums[0], factor=sums[1])
 
 
 def _answers(
