@@ -145,19 +145,18 @@ def linearised(values: FloatArray, error: FloatArray, factor: float) -> Span:
     return Span(lower=values - factor * error, upper=values + factor * error, error=error, small=small)
 
 
-def inverted(excess: FloatArray, errors: FloatArray, factor: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def inverted(lower: FloatArray, upper: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first and the last bin that may hold a quantile: its curve, less its part of all records, inverted.
 
     A quantile lies in bin j where the excess of bin j is at least 0, and that of bin j - 1 below 0. So it is missed
-    only where one of these two is off by `factor` deviations on one side.
+    only where one of these two lies beyond one of its bounds.
 
     Args:
-        excess: cumulative counts less the part of all records, of every bin but the last, shape (groups, bins - 1).
-        errors: their deviations.
+        lower, upper: bounds on the excess, the cumulative counts less the part of all records, of every bin but the
+            last, shape (groups, bins - 1).
     """
-    groups = len(excess)
-    ends = np.full((groups, 1), np.inf)
-    reached = np.concatenate([excess + factor * errors, ends], axis=1) >= 0.0
-    before = np.concatenate([-ends, excess - factor * errors], axis=1) < 0.0
+    ends = np.full((len(lower), 1), np.inf)
+    reached = np.concatenate([upper, ends], axis=1) >= 0.0
+    before = np.concatenate([-ends, lower], axis=1) < 0.0
     last = before.shape[1] - 1 - before[:, ::-1].argmax(axis=1)
     return reached.argmax(axis=1), np.maximum(last, reached.argmax(axis=1))

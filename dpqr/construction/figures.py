@@ -37,6 +37,7 @@ from dpqr.construction.figure_intervals import (
     inverted,
     linearised,
 )
+from dpqr.construction.hidden import Hidden
 from dpqr.construction.intervals import ESTIMATE, FACTOR, MEASURED, NO_BASIS, BasisArray
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.workload.figures import Figure, Formula, Largest, Quantiles, Quotient, Spread
@@ -66,6 +67,7 @@ class FigureAnswers:
 class _Ground:
     """What an interval is made from. values: of the answers, shape (groups, answers). tests: deviations of the
     figure's tests, shape (groups, tests), or None. each: deviations of the answers. factor: deviations to either side.
+    below, above: by how much a test may be off beside that, as far as merged cells hide it, shape (groups, tests).
     """
 
     values: FloatArray
@@ -73,6 +75,8 @@ class _Ground:
     tests: FloatArray | None
     factor: float
     basis: int
+    below: FloatArray | None = None
+    above: FloatArray | None = None
 
     def errors(self, count: int) -> Errors:
         return AddedUp(self.each) if self.tests is None else Covariances.of(self.tests, count)
@@ -84,13 +88,14 @@ class _Ground:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TestErrors:
+class FunctionErrors:
     """Deviations of a figure's tests, in the order of its tested block, shape (rows,).
 
     estimated: of functions of the estimates; None: not known. values: of the figure's block, as sums of a measured
     table's cells; summed: of functions of these; None: there is no such table. factor: deviations to either side.
+    hidden: by merged cells, beside all that; None: none were merged.
 
-    >>> TestErrors().summed is None
+    >>> FunctionErrors().summed is None
     True
     """
 
@@ -98,10 +103,11 @@ class TestErrors:
     values: FloatArray | None = None
     summed: FloatArray | None = None
     factor: float = FACTOR
+    hidden: Hidden | None = None
 
 
 def figure_answers(
-    figure: Figure, answers: Mapping[str, BlockAnswers], direct: Collection[str], tested: Mapping[str, TestErrors]
+    figure: Figure, answers: Mapping[str, BlockAnswers], direct: Collection[str], tested: Mapping[str, FunctionErrors]
 ) -> FigureAnswers:
     """A figure from the answers of its blocks.
 
@@ -139,7 +145,7 @@ def _ground(
     held: list[BlockAnswers],
     estimates: FloatArray,
     direct: Collection[str],
-    tested: Mapping[str, TestErrors],
+    tested: Mapping[str, FunctionErrors],
 ) -> _Ground:
     margins = np.concatenate([one.noisy.margin for one in held])
     if all(name in direct for name in figure.blocks) and not np.isnan(margins).any():
@@ -148,14 +154,27 @@ def _ground(
         values, own = np.concatenate([one.noisy.values for one in held])[figure.rows], each[figure.rows]
         tests = np.sqrt(own**2 @ (figure.tests.astype(float) ** 2).T)
         return _Ground(values=values, each=own, tests=tests, factor=factor, basis=MEASURED)
+    return _modelled(figure, held, estimates, tested.get(figure.blocks[0], FunctionErrors()))
+
+
+def _modelled(figure: Figure, held: list[BlockAnswers], estimates: FloatArray, found: FunctionErrors) -> _Ground:
+    """The same where the figure's blocks were not measured by themselves."""
     each = np.concatenate([one.error for one in held])[figure.rows]
-    rows, found = figure.test_rows, tested.get(figure.blocks[0], TestErrors())
+    rows = figure.test_rows
     estimated = None if rows is None or found.estimated is None else found.estimated[rows]
     if found.values is not None and found.summed is not None and rows is not None:
         summed, values = found.summed[rows], found.values[figure.rows]
         if estimated is None or summed.mean() <= estimated.mean():
             return _Ground(values=values, each=each, tests=summed, factor=found.factor, basis=MEASURED)
-    return _Ground(values=estimates, each=each, tests=estimated, factor=FACTOR, basis=ESTIMATE)
+    if found.hidden is None or rows is None:
+        return _Ground(values=estimates, each=each, tests=estimated, factor=FACTOR, basis=ESTIMATE)
+    if isinstance(figure.formula, Quantiles):
+        below, above = found.hidden.below[rows], found.hidden.above[rows]
+        return _Ground(
+            values=estimates, each=each, tests=estimated, factor=FACTOR, basis=ESTIMATE, below=below, above=above
+        )
+    more = found.hidden.most[rows][:, : each.shape[1]] / FACTOR
+    return _Ground(values=estimates, each=each + more, tests=None, factor=FACTOR, basis=ESTIMATE)
 
 
 def _one_value(formula: Formula, estimates: FloatArray, ground: _Ground) -> tuple[Span, FloatArray]:
@@ -198,11 +217,13 @@ def _quantiles(figure: Figure, formula: Quantiles, estimates: FloatArray, ground
     low, high = (np.array([float(bound[end]) for bound in formula.bounds]) for end in (0, 1))
     tests = figure.tests.astype(float)
     excess, errors = ground.values @ tests.T, ground.of_tests(figure)
-    small: Flags = np.asarray(excess[:, -1] <= ground.factor * errors[:, -1])
+    below = ground.factor * errors + (0.0 if ground.below is None else ground.below)
+    above = ground.factor * errors + (0.0 if ground.above is None else ground.above)
+    small: Flags = np.asarray(excess[:, -1] <= below[:, -1])
     estimate, lower, upper = np.full(shape, np.nan), np.full(shape, low[0]), np.full(shape, high[-1])
     for place, part in enumerate(formula.at):
         own = slice(place * (bins - 1), (place + 1) * (bins - 1))
-        first, last = inverted(excess[:, own], errors[:, own], ground.factor)
+        first, last = inverted(excess[:, own] - below[:, own], excess[:, own] + above[:, own])
         estimate[:, place] = _read_off(estimates, float(part), low, high)
         lower[:, place] = np.where(small, low[0], low[first])
         upper[:, place] = np.where(small, high[-1], high[last])
