@@ -12,7 +12,7 @@ import numpy as np
 
 from dpqr import __version__
 from dpqr.app.checks_of_record import files as require_same_files
-from dpqr.app.evidence import Evidence, NotChecked, VerifyRequest
+from dpqr.app.evidence import Evidence, NotChecked, VerifyRequest, release_files
 from dpqr.app.interactive_state import placed
 from dpqr.app.planning import read_documents
 from dpqr.construction.answered import AnsweredBlock, answered
@@ -25,7 +25,7 @@ from dpqr.hypotheses.hypothesis import prepare
 from dpqr.io.outputs.figures_table import table_of_figures
 from dpqr.io.outputs.read_answers import all_answers, block_records
 from dpqr.io.outputs.read_figures import read_figures
-from dpqr.io.outputs.read_release import ReleaseFiles, read_release
+from dpqr.io.outputs.read_release import ReleaseFiles
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT
 from dpqr.workload.block import QueryBlock
@@ -114,7 +114,7 @@ class _OnDisk:
     """A release on disk: its record, which repeats its model, and the answers that it has published."""
 
     def __init__(self, place: str, evidence: Evidence) -> None:
-        self.files: ReleaseFiles = read_release(place)
+        self.files: ReleaseFiles = release_files(place)
         self._evidence = evidence
         try:
             require_same_files(evidence)

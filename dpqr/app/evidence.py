@@ -19,7 +19,7 @@ from dpqr.construction.sentences import SESSION
 from dpqr.errors import DocumentError, GoalMissed, UsageFault
 from dpqr.io.outputs.document_parts import parsed_events
 from dpqr.io.outputs.plan_document import sealed
-from dpqr.io.outputs.read_release import read_release
+from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.io.outputs.record import RECORD, read_record
 from dpqr.io.outputs.record_form import ReleaseRecord, parsed_record
 from dpqr.io.outputs.sameness import Sameness, same_answers
@@ -43,6 +43,13 @@ class VerifyRequest:
     anchor: str | None = None
     plan: str | None = None
     usual: bool = False
+
+
+def release_files(place: str) -> ReleaseFiles:
+    """A release on disk. Raises: UsageFault where there is none; DocumentError where it is damaged."""
+    if not (Path(place) / RECORD).is_file():
+        raise UsageFault(f"{place}: is no release directory; give one that dpqr release has made")
+    return read_release(place)
 
 
 class NotChecked(Exception):

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from dpqr.app.checks_of_record import files as require_same_files
-from dpqr.app.evidence import Evidence, NotChecked, VerifyRequest
+from dpqr.app.evidence import Evidence, NotChecked, VerifyRequest, release_files
 from dpqr.app.requests import ExistingForm
 from dpqr.data.domain import Domain
 from dpqr.errors import AlreadyThere, DocumentError, GoalMissed
@@ -18,7 +18,7 @@ from dpqr.io.outputs.atomic import reserve_file
 from dpqr.io.outputs.duckdb_file import FACTS, SEAL, exported_seal, write_duckdb
 from dpqr.io.outputs.export_tables import answers_of, cells_of, columns_of, facts_table, figures_table_of, synthetic_of
 from dpqr.io.outputs.read_figures import read_figures
-from dpqr.io.outputs.read_release import ReleaseFiles, read_release
+from dpqr.io.outputs.read_release import ReleaseFiles
 
 OPTION = "--duckdb"
 
@@ -53,7 +53,7 @@ def export(request: ExportRequest) -> Exported:
     Privacy:
         Public files only.
     """
-    files = read_release(request.release)
+    files = release_files(request.release)
     with TemporaryDirectory(prefix="dpqr-export-") as scratch:
         evidence = Evidence(VerifyRequest(release=request.release), Path(scratch))
         seal = str(evidence.document.get(SEAL))

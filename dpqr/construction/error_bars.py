@@ -71,13 +71,7 @@ def error_bars(
     beside = dict(tests or {})
     errors = refit_errors(plan, outcome, shown, tuple(beside.values()))
     left = {block.name: errors[block.name].total for block in unmeasured(blocks, outcome.transcript)}
-    source: Source = "refits alone"
-    found: dict[str, float] = {}
-    if left and outcome.errors is not None:
-        source, found = "bought", bought_factors(outcome.errors, left)
-    elif left and (found := selected_factors(plan, outcome.transcript, left)):
-        source = "rule of thumb"
-    factors = {name: found.get(name, 1.0) for name in left}
+    source, factors = _scaled_by(plan, outcome, left)
     return ErrorBars(
         each={**{one.name: errors[one.name].each * factors.get(one.name, 1.0) for one in others}, **known},
         tests={
@@ -91,3 +85,14 @@ def error_bars(
         predicted={block.name: errors[block.name].total for block in plan.problem.workload.blocks},
         known=len(known),
     )
+
+
+def _scaled_by(plan: Plan, outcome: Outcome, left: Mapping[str, float]) -> tuple[Source, dict[str, float]]:
+    """What the errors of unmeasured blocks are scaled by, and where that comes from. left: their errors by refits."""
+    source: Source = "refits alone"
+    found: dict[str, float] = {}
+    if left and outcome.errors is not None:
+        source, found = "bought", bought_factors(outcome.errors, left)
+    elif left and (found := selected_factors(plan, outcome.transcript, left)):
+        source = "rule of thumb"
+    return source, {name: found.get(name, 1.0) for name in left}

@@ -88,14 +88,14 @@ class _Ground:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TestErrors:
+class FunctionErrors:
     """Deviations of a figure's tests, in the order of its tested block, shape (rows,).
 
     estimated: of functions of the estimates; None: not known. values: of the figure's block, as sums of a measured
     table's cells; summed: of functions of these; None: there is no such table. factor: deviations to either side.
     hidden: by merged cells, beside all that; None: none were merged.
 
-    >>> TestErrors().summed is None
+    >>> FunctionErrors().summed is None
     True
     """
 
@@ -107,7 +107,7 @@ class TestErrors:
 
 
 def figure_answers(
-    figure: Figure, answers: Mapping[str, BlockAnswers], direct: Collection[str], tested: Mapping[str, TestErrors]
+    figure: Figure, answers: Mapping[str, BlockAnswers], direct: Collection[str], tested: Mapping[str, FunctionErrors]
 ) -> FigureAnswers:
     """A figure from the answers of its blocks.
 
@@ -145,7 +145,7 @@ def _ground(
     held: list[BlockAnswers],
     estimates: FloatArray,
     direct: Collection[str],
-    tested: Mapping[str, TestErrors],
+    tested: Mapping[str, FunctionErrors],
 ) -> _Ground:
     margins = np.concatenate([one.noisy.margin for one in held])
     if all(name in direct for name in figure.blocks) and not np.isnan(margins).any():
@@ -154,10 +154,10 @@ def _ground(
         values, own = np.concatenate([one.noisy.values for one in held])[figure.rows], each[figure.rows]
         tests = np.sqrt(own**2 @ (figure.tests.astype(float) ** 2).T)
         return _Ground(values=values, each=own, tests=tests, factor=factor, basis=MEASURED)
-    return _modelled(figure, held, estimates, tested.get(figure.blocks[0], TestErrors()))
+    return _modelled(figure, held, estimates, tested.get(figure.blocks[0], FunctionErrors()))
 
 
-def _modelled(figure: Figure, held: list[BlockAnswers], estimates: FloatArray, found: TestErrors) -> _Ground:
+def _modelled(figure: Figure, held: list[BlockAnswers], estimates: FloatArray, found: FunctionErrors) -> _Ground:
     """The same where the figure's blocks were not measured by themselves."""
     each = np.concatenate([one.error for one in held])[figure.rows]
     rows = figure.test_rows

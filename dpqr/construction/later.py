@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from dpqr.construction.assembled import assembled_answers
 from dpqr.construction.block_answers import BlockAnswers, known_errors
-from dpqr.construction.figures import FigureAnswers, figure_answers
+from dpqr.construction.figures import FigureAnswers
 from dpqr.construction.intervals import NO_BASIS
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.refits import can_refit, refit_errors
-from dpqr.construction.release import answers_of, tests_of
-from dpqr.construction.soundness import require_answers
+from dpqr.construction.release import figures_of, sound_answers, tested_errors, tests_of
 from dpqr.construction.summed import summed_answers
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.hypothesis import prepare
+from dpqr.hypotheses.hypothesis import Hypothesis, prepare
+from dpqr.hypotheses.linear_estimate import LinearEstimate
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.contrasts import is_interaction
@@ -65,43 +66,40 @@ def later_answers(plan: Plan, outcome: Outcome, asked: Workload, factors: Mappin
         Post-processing of released values, with public randomness. An interval holds for a question that was chosen
         without a look at the noisy answers.
     """
-    blocks, history, shown = asked.blocks, outcome.transcript.measurements, released(plan, outcome)
+    history, shown = outcome.transcript.measurements, released(plan, outcome)
     later = replace(plan, problem=replace(plan.problem, workload=asked))
     looked = _Looked.of(plan, outcome, factors)
-    tests = {figure.blocks[0]: figure.tested for figure in asked.figures if figure.tested is not None}
-    prepare(shown, blocks)
-    summed, apart = summed_answers(later, history), assembled_answers(later, outcome.transcript)
-    answers = tuple(answers_of(block, shown, apart, summed, history) for block in blocks)
-    for each in answers:
-        _require_joined(each, looked)
-        require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)
-    unknown = {block.name: looked.apart(block) for block in blocks if looked.factor(block) is None}
+    prepare(shown, asked.blocks)
+    _require_joined(asked, shown, looked)
+    summed = summed_answers(later, history)
+    answers = sound_answers(later, shown, assembled_answers(later, outcome.transcript), summed, history)
+    unknown = {block.name: looked.apart(block) for block in asked.blocks if looked.factor(block) is None}
     known = known_errors(answers, history)
     others = [each.block for each in answers if each.block.name not in {**unknown, **known} and _open(each)]
     missing = can_refit(plan) if others else None
-    errors: dict[str, FloatArray] = {}
     if missing is not None:
         unknown |= {block.name: f"errors are not estimated: {missing}" for block in others}
-    elif others and history:
-        beside = [tests[block.name] for block in others if block.name in tests]
-        found = refit_errors(plan, outcome, shown, beside, asked=others, most=TUNING.refits)
-        for block in others:
-            errors |= {
-                each.name: found[each.name].each * (looked.factor(block) or 1.0)
-                for each in (block, tests.get(block.name))
-                if each is not None
-            }
+    errors = {} if missing is not None else _refitted(later, outcome, shown, others, looked)
     answers = tuple(each.with_error(known | errors, summed) for each in answers)
-    tested = {
-        name: tests_of(block, later, shown, errors.get(block.name), summed.get(name), history)
-        for name, block in tests.items()
-    }
-    named = {each.block.name: each for each in answers}
-    figures = tuple(
+    tested = partial(tested_errors, plan=later, hypothesis=shown, history=history, errors=errors, summed=summed)
+    figures = (
         _bare(made) if unknown.keys() & set(made.figure.blocks) else made
-        for made in (figure_answers(figure, named, {}, tested) for figure in asked.figures)
+        for made in figures_of(later, answers, (), tested)
     )
-    return LaterAnswers(answers=answers, figures=figures, unknown=unknown)
+    return LaterAnswers(answers=answers, figures=tuple(figures), unknown=unknown)
+
+
+def _refitted(
+    later: Plan, outcome: Outcome, shown: Hypothesis, others: Sequence[QueryBlock], looked: _Looked
+) -> dict[str, FloatArray]:
+    """Errors by refits, of blocks and of functions of their answers that figures need."""
+    if not others:
+        return {}
+    tests = {name: block for name, block in tests_of(later, ()).items() if name in {each.name for each in others}}
+    found = refit_errors(later, outcome, shown, tuple(tests.values()), asked=others, most=TUNING.refits)
+    factors = {each.name: looked.factor(each) or 1.0 for each in others}
+    factors |= {test.name: factors[name] for name, test in tests.items()}
+    return {name: error.each * factors[name] for name, error in found.items()}
 
 
 def _bare(figure: FigureAnswers) -> FigureAnswers:
@@ -116,10 +114,11 @@ def _open(answers: BlockAnswers) -> bool:
     return bool(np.isnan(answers.error).any())
 
 
-def _require_joined(answers: BlockAnswers, looked: _Looked) -> None:
+def _require_joined(asked: Workload, shown: Hypothesis, looked: _Looked) -> None:
     """InfeasiblePlan where a model of single tables holds none for a question."""
-    if np.isnan(answers.estimate).any():
-        raise InfeasiblePlan(f"{answers.block.name}: {looked.apart(answers.block)}; this model cannot answer it")
+    for block in asked.blocks if isinstance(shown, LinearEstimate) else ():
+        if np.isnan(shown.answer(block)).any():
+            raise InfeasiblePlan(f"{block.name}: {looked.apart(block)}; this model cannot answer it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from dpqr.construction.certificate import SLACK, Certificate, ErrorBounds, certi
 from dpqr.construction.costs import Costs
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.error_bars import ErrorBars, error_bars
-from dpqr.construction.figures import FigureAnswers, TestErrors, figure_answers
+from dpqr.construction.figures import FigureAnswers, FunctionErrors, figure_answers
 from dpqr.construction.hidden import hidden
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
@@ -127,34 +128,25 @@ def assemble(
 ) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
     transcript, history = outcome.transcript, outcome.transcript.measurements
-    direct = measured_answers(plan, transcript)
-    measured = {**direct, **assembled_answers(plan, transcript)}
+    direct, assembled = measured_answers(plan, transcript), assembled_answers(plan, transcript)
     shown = released(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
     summed = summed_answers(plan, history)
-    answers = tuple(answers_of(block, shown, measured, summed, history) for block in plan.problem.workload.blocks)
+    answers = sound_answers(plan, shown, direct | assembled, summed, history)
     estimates = {each.block.name: each.estimate / float(each.block.scale) for each in answers}
-    for each in answers:
-        require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
     unknown = [each for each in answers if np.isnan(each.error).any()]
-    figures = plan.problem.workload.figures
-    tests = {figure.blocks[0]: figure.tested for figure in figures if figure.tested and figure.blocks[0] not in direct}
-    bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known_errors(unknown, history), tests)
-    certificate = certify(plan, outcome.transcript)
+    known = known_errors(unknown, history)
+    bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known, tests_of(plan, direct))
+    certificate = certify(plan, transcript)
     bound = certificate.records * SLACK if certificate and plan.problem.beta <= 1 - LEVEL else math.nan
     answers = tuple(replace(each.with_error(bars.each, summed), bound=bound) for each in answers)
-    named = {each.block.name: each for each in answers}
-    tested = {
-        name: tests_of(block, plan, shown, bars.tests.get(block.name), summed.get(name), history)
-        for name, block in tests.items()
-        if block
-    }
+    tested = partial(tested_errors, plan=plan, hypothesis=shown, history=history, errors=bars.tests, summed=summed)
     return Release(
         plan=plan,
         answers=answers,
-        figures=tuple(figure_answers(figure, named, direct, tested) for figure in figures),
+        figures=figures_of(plan, answers, direct, tested),
         hypothesis=shown,
-        transcript=outcome.transcript,
+        transcript=transcript,
         certificate=certificate,
         spent=spent,
         trust=_trust(plan, outcome, private=private),
@@ -169,37 +161,67 @@ def assemble(
     )
 
 
-def tests_of(
+def sound_answers(
+    plan: Plan,
+    shown: Hypothesis,
+    measured: Mapping[str, Noisy],
+    summed: Mapping[str, Noisy],
+    history: Sequence[Measurement],
+) -> tuple[BlockAnswers, ...]:
+    """Of all blocks. Raises: DpqrError where a third party's rule answers with something else than numbers."""
+    blocks = plan.problem.workload.blocks
+    answers = tuple(_answers(block, shown, measured, summed, history) for block in blocks)
+    for each in answers:
+        require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)
+    return answers
+
+
+def tests_of(plan: Plan, direct: Collection[str]) -> dict[str, QueryBlock]:
+    """Functions of answers that figures need, by the name of their block; of those that were measured, none."""
+    figures = plan.problem.workload.figures
+    return {one.blocks[0]: one.tested for one in figures if one.tested and one.blocks[0] not in direct}
+
+
+def figures_of(
+    plan: Plan,
+    answers: Sequence[BlockAnswers],
+    direct: Collection[str],
+    tested: Callable[[str, QueryBlock], FunctionErrors],
+) -> tuple[FigureAnswers, ...]:
+    """The figures of a plan's workload. direct: blocks that were measured. tested: what is known of their functions."""
+    named = {each.block.name: each for each in answers}
+    known = {name: tested(name, block) for name, block in tests_of(plan, direct).items()}
+    return tuple(figure_answers(figure, named, direct, known) for figure in plan.problem.workload.figures)
+
+
+def tested_errors(
+    name: str,
     block: QueryBlock,
+    *,
     plan: Plan,
     hypothesis: Hypothesis,
-    errors: FloatArray | None,
-    summed: Noisy | None,
     history: Sequence[Measurement],
-) -> TestErrors:
-    """What is known of functions of a block's answers.
-
-    errors: of these functions, by refits; None: there are none. summed: the answers, as sums of a measured table's
-    cells.
-    """
+    errors: Mapping[str, FloatArray],
+    summed: Mapping[str, Noisy],
+) -> FunctionErrors:
+    """What is known of functions of a block's answers. name: of the block. errors: by refits, by the name of `block`.
+    summed: answers as sums of a measured table's cells, by the block's name."""
     deviations = hypothesis.deviations(block) if isinstance(hypothesis, Unbiased) else None
-    estimated = errors if deviations is None else deviations * float(block.scale)
-    sums = summed_tests(plan, history, block) if summed else None
-    if summed is None or sums is None:
+    estimated = errors.get(block.name) if deviations is None else deviations * float(block.scale)
+    sums = summed_tests(plan, history, block) if name in summed else None
+    if sums is None:
         merged = hidden(block, hypothesis, history) if deviations is None else None
-        return TestErrors(estimated=estimated, hidden=merged)
-    return TestErrors(estimated=estimated, values=summed.values, summed=sums[0], factor=sums[1])
+        return FunctionErrors(estimated=estimated, hidden=merged)
+    return FunctionErrors(estimated=estimated, values=summed[name].values, summed=sums[0], factor=sums[1])
 
 
-def answers_of(
+def _answers(
     block: QueryBlock,
     hypothesis: Hypothesis,
     measured: Mapping[str, Noisy],
     summed: Mapping[str, Noisy],
     history: Sequence[Measurement],
 ) -> BlockAnswers:
-    """Estimates of one block, with what was measured of it: itself (`measured`), or sums of a wider table's cells."""
-    """Estimates of one block, with what was measured of it: itself (`measured`), or sums of a wider table's cells."""
     estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * float(block.scale)
     unbiased = unbiased_answers(block, hypothesis, estimate, history)
     noisy = measured.get(block.name) or unbiased or summed.get(block.name) or Noisy.absent(block.rows)

@@ -54,9 +54,8 @@ def release_document(
 ) -> dict[str, Any]:
     """The record of `release`.
 
-    files: what stands beside it, the SHA-256 of each by its name; synthetic: how synthetic data was drawn; views: their
-    base, and by how much they move the answers, where there are any; receipt: the whole receipt in words, lines of a
-    name and a text, as `dpqr show` prints them.
+    files: what stands beside it, the SHA-256 of each by its name; synthetic: how synthetic data was drawn; views: how
+    they move the answers, where there are any; receipt: in words, lines of a name and a text, as `dpqr show` has them.
 
     events are the charged ones; plan.events the planned ones, which say the worst that may be drawn: fewer or cheaper
     ones where the loop ended early, a sum where prices followed what was released, the noise of the largest query where
@@ -64,14 +63,14 @@ def release_document(
     The guarantee is that of all planned events, wherever the loop stopped; what a ledger gave back for an early stop
     stands in the ledger. sha256: of the canonical JSON of all the rest.
     """
-    plan = release.plan
+    plan, unit = release.plan, release.plan.problem.unit
     return sealed(
         {
             "dpqr": RELEASE_FORMAT,
             **_origin(release),
             "guarantee": release_guarantee(release),
-            "unit": plan.problem.unit.words,
-            "counts": plan.problem.unit.counted,
+            "unit": unit.words,
+            "counts": unit.counted,
             "ledger": _ledger(release.paid),
             **reason_part(release.reason),
             "events": events_part(release.events or plan.events),
@@ -84,8 +83,7 @@ def release_document(
             "dropped": _dropped(release),
             "trust": list(release.trust),
             "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
-            "synthetic": synthetic,
-            **({} if views is None else {"views": views}),
+            **({"synthetic": synthetic} | ({} if views is None else {"views": views})),
             "files": list(files or {}),
             "hashes": dict(files or {}),
             "plan": plan_document(plan),

@@ -54,6 +54,8 @@ def statements(words: Words) -> tuple[Statement, ...]:
         from sqlglot.dialects import Dialect
     except ImportError:
         raise UsageFault(f"{words.name}: SQL is read by the package sqlglot; pip install 'dpqr[sql]'") from None
+    if words.text.strip().lower().endswith(".sql") and len(words.text.split()) == 1:
+        raise words.at(0).fault(f"{words.text.strip()!r} is the name of a file; give it as --queries")
     if len(words.text) > LONGEST:
         raise words.at(0).fault(f"longer than {LONGEST:,} characters; split the statements over several files")
     try:

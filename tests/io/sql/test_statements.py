@@ -27,6 +27,7 @@ from dpqr.io.sql.words import Words
         "SELECT f(x) FROM d",
         "SELECT -COUNT(*) FROM d",
         "SELECT 3 FROM d",
+        "board.sql",
         "SELECT 100 * COUNT(*) / COUNT(*) FROM d",
         "SELECT CASE WHEN a > 1 THEN b ELSE c END, COUNT(*) FROM d GROUP BY 1",
         "SELECT COUNT(*) FROM d WHERE a || 'x' = 'y'",
