@@ -1,4 +1,4 @@
-"""Lint, format and types are part of the suite."""
+"""Lint, format and types are part of the suite, and planted faults can be planted."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from faults.planted import planted
 
 ROOT = Path(__file__).parent.parent
 TYPED = (2, 4)
@@ -23,3 +24,8 @@ def test_tool_is_content(arguments):
         pytest.skip(f"numpy {np.__version__} annotates other types than {TYPED[0]}.{TYPED[1]}")
     finished = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+def test_every_planted_fault_can_be_planted_and_is_another():
+    faults = [each.fault() for each in planted()]
+    assert len({(each.file, each.text) for each in faults}) == len(faults)

@@ -6,9 +6,14 @@ FAULTS = (
     *planted_in(
         "privacy/accountants/losses.py",
         (
-            "return Fraction(event.sensitivity) / event.scale",
-            "return 1 / event.scale",
+            'Roughgarden and Sundararajan 2009)."""\n    return Fraction(event.sensitivity) / event.scale',
+            'Roughgarden and Sundararajan 2009)."""\n    return 1 / event.scale',
             "the sensitivity of Laplace noise is forgotten",
+        ),
+        (
+            'is rounding the sum, which is post-processing."""\n    return Fraction(event.sensitivity) / event.scale',
+            'is rounding the sum, which is post-processing."""\n    return 1 / event.scale',
+            "the sensitivity of spherical noise is forgotten",
         ),
         (
             'independent coordinates add up, each with its own square)."""\n'
@@ -44,6 +49,25 @@ FAULTS = (
             "Laplace counts as bounded range",
         ),
         ("return epsilon**2 / 2", "return epsilon**2 / 4", "the rho of a pure draw is halved"),
+        (
+            "    raise _unknown(event)\n\n\n@concentrated_rho.register",
+            "    return Fraction(0)\n\n\n@concentrated_rho.register",
+            "an unknown event costs no rho",
+        ),
+    ),
+    *planted_in(
+        "privacy/parallel.py",
+        (
+            "return kept, tuple((event.event, count) for event, count in events if isinstance(event, LeftOutEvent))",
+            "return kept, ()",
+            "a run has no draws from left-out records",
+        ),
+        (
+            "for event, count in (*kept, *left_out):",
+            "for event, count in kept:",
+            "left-out records cost nothing beside other runs",
+        ),
+        ("total[event] += count", "total[event] = count", "the same draw in both groups counts once"),
         ("return max(known) if len(known)", "return min(known) if len(known)", "the smaller group is the price"),
         (
             "prices = [price(kept), *([price(left_out)] if left_out else [])]",
@@ -59,11 +83,6 @@ FAULTS = (
             "return known if len(known) == len(losses) else None",
             "return known",
             "Gaussian noise is free in a sum of epsilons",
-        ),
-        (
-            "    raise _unknown(event)\n\n\n@concentrated_rho.register",
-            "    return Fraction(0)\n\n\n@concentrated_rho.register",
-            "an unknown event costs no rho",
         ),
     ),
     *planted_in(

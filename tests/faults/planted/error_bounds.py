@@ -26,8 +26,8 @@ FAULTS = (
             "one record moves the errors of one group alone",
         ),
         (
-            "        squared = sum(change * change for change in self.errors.changes)\n        return",
-            "        squared = sum(self.errors.changes)\n        return",
+            "gaussian_event(self.law, sum(change * change for change in self.errors.changes))",
+            "gaussian_event(self.law, sum(self.errors.changes))",
             "a squared sensitivity adds up what is not squared",
         ),
         (
@@ -36,8 +36,8 @@ FAULTS = (
             "noise for one group serves all",
         ),
         (
-            "variance=Fraction(squared) / (2 * price.rho)",
-            "variance=Fraction(squared) / (4 * price.rho)",
+            "variance = Fraction(squared) / (2 * price.concentrated)",
+            "variance = Fraction(squared) / (4 * price.concentrated)",
             "half of the variance that a price buys",
         ),
         (
@@ -54,7 +54,6 @@ FAULTS = (
     ),
     *planted_in(
         "construction/certificate.py",
-        ("gamma = problem.beta / (2 * plan.rounds)", "gamma = problem.beta / 2", "tails of the last round alone"),
         (
             "drawn.law.tail(beta / len(drawn.values))",
             "drawn.law.tail(beta)",
@@ -72,8 +71,8 @@ FAULTS = (
     *planted_in(
         "strategies/schedules/error_bars.py",
         (
-            "count = 1 if price.rho is not None else 2",
-            "count = 2 if price.rho is not None else 1",
+            "count = 2 if price.epsilon is not None else 1",
+            "count = 1 if price.epsilon is not None else 2",
             "two draws where one was planned, and one where two are drawn",
         ),
         (

@@ -204,8 +204,8 @@ FAULTS = (
     *planted_in(
         "io/ledger/refusals.py",
         (
-            "if len(dataset) > LONGEST_NAME or not _NAME.fullmatch(dataset):",
-            "if not _NAME.match(dataset):",
+            "if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):",
+            "if not _NAME.match(name):",
             "any name is one",
         ),
         ("or not text.isprintable():", "or False:", "a note of several lines"),

@@ -28,7 +28,7 @@ FAULTS = (
         ("(math.ceil(times * width) for", "(math.floor(times * width) for", "rounding is taken off the sensitivity"),
         ("(math.ceil(times * width) for", "(width for", "a multiplier is forgotten"),
         ("return max((math.ceil", "return min((math.ceil", "the smallest candidate's sensitivity serves for all"),
-        ("(error - self.penalties[index])", "(error + self.penalties[index])", "what measuring would leave is added"),
+        ("times.numerator * (one - less)", "times.numerator * (one + less)", "what measuring would leave is added"),
         (
             "return records * sensitivity(group, Norm.L1, _ADDED)",
             "return records",
@@ -105,17 +105,10 @@ FAULTS = (
         "mechanisms/block_errors.py",
         ("(1 if self.largest else len(group))", "1", "a sum moves like one error"),
         (
-            "DiscreteLaplaceEvent(sensitivity=sum(self",
-            "DiscreteLaplaceEvent(sensitivity=max(self",
-            "groups move one by one",
-        ),
-        (
             "gaussian_event(self.law, sum(change * change for change in self.errors.changes))",
             "gaussian_event(self.law, max(self.errors.changes))",
             "squares",
         ),
-        ("Norm.L1", "Norm.LARGEST", "a block moves like one answer"),
-        ("np.maximum if self.largest else np.add", "np.add", "a sum at the price of the largest"),
         (" // np.array([error_unit", " // np.array([1 or error_unit", "an error moves by more than its unit"),
     ),
     *planted_in(

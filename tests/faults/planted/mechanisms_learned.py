@@ -33,9 +33,14 @@ FAULTS = (
             "0.8 of the stated scale is drawn",
         ),
         (
-            "sensitivity = weights_sensitivity(self.width)",
-            "sensitivity = weights_sensitivity(1)",
-            "an event forgets the width",
+            "sensitivity = weights_sensitivity(self.width)\n        return RoundedGaussianEvent",
+            "sensitivity = weights_sensitivity(1)\n        return RoundedGaussianEvent",
+            "a Gaussian event forgets the width",
+        ),
+        (
+            "sensitivity = weights_sensitivity(self.width)\n        return SphericalLaplaceEvent",
+            "sensitivity = weights_sensitivity(1)\n        return SphericalLaplaceEvent",
+            "a spherical event forgets the width",
         ),
     ),
     *planted_in(

@@ -8,7 +8,16 @@ _CORNER = "    @property\n    def smoothness(self) -> Fraction:\n        return 
 FAULTS = (
     *planted_in(
         "prediction/losses.py",
-        ("max(self.tau, 1 - self.tau)", "self.tau", "low quantiles have too small a slope"),
+        (
+            "max(self.tau, 1 - self.tau)\n\n    @property\n    def smoothness",
+            "self.tau\n\n    @property\n    def smoothness",
+            "low quantiles have too small a slope",
+        ),
+        (
+            "max(self.tau, 1 - self.tau)\n\n    @property\n    def start",
+            "self.tau\n\n    @property\n    def start",
+            "low quantiles with a corner have too small a slope",
+        ),
         (
             f"{_SMOOTH}Fraction(1, 4)",
             _SMOOTH.replace("(1)", "(1, 2)") + "Fraction(1, 4)",

@@ -128,17 +128,6 @@ FAULTS = (
         ),
         ("if not isinstance(self.event, Draw):", "if False:", "left-out records may be wrapped twice"),
         (
-            "return kept, tuple((event.event, count) for event, count in events if isinstance(event, LeftOutEvent))",
-            "return kept, ()",
-            "draws from left-out records are free",
-        ),
-        (
-            "for event, count in (*kept, *left_out):",
-            "for event, count in kept:",
-            "left-out records cost nothing beside other runs",
-        ),
-        ("total[event] += count", "total[event] = count", "the same draw in both groups counts once"),
-        (
             "return replace(event, coordinates=None) if isinstance(event, DiscreteLaplaceEvent) else event",
             "return event",
             "a plan claims that one integer moves, whatever will be drawn",

@@ -64,7 +64,7 @@ FAULTS = (
             "    if False:\n",
             "a digit may be changed where the release was made",
         ),
-        ("    if sealed(kept) != kept:\n", "    if False:\n", "a plan under another seal passes"),
+        (" and sealed(kept) != kept:\n", " and False:\n", "a plan under another seal passes"),
     ),
     *planted_in(
         "app/evidence.py",
