@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -111,9 +111,7 @@ class MarginalTally:
         return GroupedHistogram(self._shape, self._cells)
 
 
-def _index(
-    shape: tuple[int, ...], axes: Axes, codes: Sequence[AnyArray], rows: int, kind: np.dtype[np.signedinteger]
-) -> AnyArray:
+def _index(shape: tuple[int, ...], axes: Axes, codes: Sequence[AnyArray], rows: int, kind: np.dtype[Any]) -> AnyArray:
     """The cell of every row in an array over these axes: its codes in mixed radix."""
     index = codes[axes[0]].astype(kind) if axes else np.zeros(rows, dtype=kind)
     for axis in axes[1:]:

@@ -30,7 +30,7 @@ from dpqr.privacy.parallel import larger, pure_losses
 
 FINENESS = 10
 """Steps of the grid in the smallest epsilon; 5 would do."""
-FEW, FINER = 100, 4
+FEW, FINER = 1000, 4
 """Of so few draws the law is short enough for a grid so many times finer."""
 COARSEST = 5
 MOST_CELLS = 2**21
