@@ -211,10 +211,26 @@ def test_the_grid_is_finer_than_a_fifth_of_the_smallest_epsilon_and_fits_the_one
     assert 0 <= math.ceil(ratio) - ratio < Fraction(1, 10**9)
 
 
-def test_a_coarse_grid_is_refused(monkeypatch):
-    monkeypatch.setattr(loss_sum, "FINENESS", 4)
+def test_a_coarse_grid_is_refused():
     with pytest.raises(ArithmeticError, match="coarser than a fifth"):
-        grid_step([TENTH], TENTH)
+        grid_step([TENTH], TENTH, 4)
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+def test_one_choice_has_nearly_its_own_curve(epsilon):
+    """(e^(eps/2) - e^(a/2))^2 / (e^eps - 1) at a, from above."""
+    delta = 1e-3
+    ratio = math.exp(float(epsilon) / 2) - math.sqrt(delta * math.expm1(float(epsilon)))
+    found = PrivacyLossDistribution().epsilon(((ExponentialEvent(epsilon=Fraction(epsilon)), 1),), Fraction(1, 1000))
+    assert 2 * math.log(ratio) <= found <= 2 * math.log(ratio) * 1.0005
+
+
+def test_what_has_no_room_on_the_finer_grid_is_computed_on_the_other_one(monkeypatch):
+    events = ((ExponentialEvent(epsilon=TENTH), 20),)
+    finer = PrivacyLossDistribution().epsilon(events, Fraction(1, 10**6))
+    monkeypatch.setattr(loss_sum, "MOST_CELLS", 2000)
+    coarse = PrivacyLossDistribution().epsilon(events, Fraction(1, 10**6))
+    assert finer < coarse < finer * Fraction(101, 100)
 
 
 def test_what_does_not_fit_is_not_computed():
