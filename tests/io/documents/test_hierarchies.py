@@ -123,6 +123,6 @@ def test_a_parent_like_a_fault_cell_is_refused() -> None:
 
 
 def test_endless_levels_are_refused() -> None:
-    parents = {label: "0" for label in TOWNS} | {str(level): str(level + 1) for level in range(MOST_LEVELS + 5)}
+    parents = dict.fromkeys(TOWNS, "0") | {str(level): str(level + 1) for level in range(MOST_LEVELS + 5)}
     with pytest.raises(DocumentError, match=f"more than {MOST_LEVELS} levels"):
         domain(parents)
