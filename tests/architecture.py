@@ -6,6 +6,7 @@
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -116,16 +117,17 @@ def product() -> dict[str, str]:
 def breaches(files: dict[str, str]) -> list[str]:
     """One sentence for every breach of the rules above."""
     modules = {above for path in files for above in lineage(module_name(path))}
-    found = []
+    found, graph = [], {}
     for path, source in sorted(files.items()):
         tree, module = ast.parse(source), module_name(path)
         inside, outside = imports(tree, modules)
+        graph[f"dpqr.{module}"] = stated_imports(tree, modules)
         found += [f"{path}: {fault}" for fault in relative_imports(tree)]
         found += [f"{path}: {fault}" for name in inside for fault in misplaced(module, name)]
         found += [f"{path}: {fault}" for name in outside for fault in unguarded(module, name)]
         found += [f"{path}: {fault}" for fault in named(module, tree)]
         found += [f"{path}: {fault}" for fault in oversized(source, tree)]
-    return found
+    return [*found, *circles(graph)]
 
 
 def module_name(path: str) -> str:
@@ -149,17 +151,24 @@ def imports(tree: ast.AST, modules: set[str]) -> tuple[set[str], set[str]]:
     A text such as "dpqr.strategies.known:UPDATES" counts as an import where it names a module: lazy loading is no
     way around the floors.
     """
-    named_in_full = set()
+    named_in_full = stated_imports(tree, modules)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            named_in_full |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            named_in_full |= {resolved(node.module, alias.name, modules) for alias in node.names}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
             target = re.fullmatch(r"dpqr\.([\w.]+)(:\w+)?", node.value)
             named_in_full |= {f"dpqr.{target[1]}"} if target and target[1] in modules else set()
     inside = {name for name in named_in_full if name == "dpqr" or name.startswith("dpqr.")}
     return {name.removeprefix("dpqr").lstrip(".") for name in inside}, named_in_full - inside
+
+
+def stated_imports(tree: ast.AST, modules: set[str]) -> set[str]:
+    """The names, in full, of the import statements of a file, anywhere in it."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {resolved(node.module, alias.name, modules) for alias in node.names}
+    return found
 
 
 def resolved(base: str, name: str, modules: set[str]) -> str:
@@ -168,6 +177,15 @@ def resolved(base: str, name: str, modules: set[str]) -> str:
     if base.split(".")[0] != "dpqr":
         return joined
     return joined if joined.removeprefix("dpqr.") in modules else base
+
+
+def circles(graph: dict[str, set[str]]) -> Iterator[str]:
+    """A circle of files that import each other, for their types alone or not; what is loaded by its name is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        circle = [f"{name.removeprefix('dpqr.').replace('.', '/')}.py" for name in error.args[1]]
+        yield f"{min(circle)}: a circle of imports: {' <- '.join(circle)}"
 
 
 def relative_imports(tree: ast.AST) -> Iterator[str]:

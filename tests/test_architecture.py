@@ -93,6 +93,7 @@ HOUSE = {
     "privacy/sealed.py": "class SealKey: ...\nclass Private:\n    def _unseal(self): ...",
     "privacy/gate.py": "from dpqr.privacy.sealed import Private, SealKey",
     "mechanisms/scores.py": "from dpqr.privacy.gate import measure",
+    "mechanisms/scores_of.py": "def f():\n    from dpqr.mechanisms.scores import g",
     "hypotheses/hypothesis.py": "from dpqr.workload.block import QueryBlock",
     "strategies/problem.py": "from dpqr.workload.block import QueryBlock",
     "strategies/updates/perceptron.py": (
@@ -159,6 +160,8 @@ PLANTED = [
     ("privacy/gate.py", "def f(private):\n    return private._Private__value", "names _Private__value"),
     ("construction/bad.py", "from dpqr.privacy.exact import PublicFilter", "names PublicFilter"),
     ("app/bad.py", "from dpqr.evaluation import true_answers", "names true_answers"),
+    ("mechanisms/bad.py", "if TYPE_CHECKING:\n    from dpqr.mechanisms.bad import Bad", "a circle of imports"),
+    ("mechanisms/scores.py", "from dpqr.mechanisms.scores_of import f", "a circle of imports"),
     ("data/long.py", "x = 1\n" * (LONGEST_FILE + 1), f"more than {LONGEST_FILE}"),
     ("data/long.py", "def f():\n" + "    x = 1\n" * LONGEST_FUNCTION, f"f has {LONGEST_FUNCTION + 1} lines"),
     (

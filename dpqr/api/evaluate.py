@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from dpqr.api.checks import Path, truth
-from dpqr.api.options import document, ledger_paths, table_source
+from dpqr.api.options import document, table_source
+from dpqr.api.payer import ledger_paths
 from dpqr.api.release import Release
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.api.checks import Figure, Path
 from dpqr.api.interactive_requests import ask_request, open_request, session_payer
-from dpqr.api.options import PlanOptions, ledger_paths
-from dpqr.api.release import Made, Release
+from dpqr.api.options import PlanOptions
+from dpqr.api.origins import Made
+from dpqr.api.payer import ledger_paths
+from dpqr.api.release import Release
 from dpqr.api.requests import Unwatched
 from dpqr.api.withheld import withheld
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpqr.api.checks import Figure, Path, text, whole
-from dpqr.api.options import document, ledger_paths, limits, payer, plan_request, reason, table_source
+from dpqr.api.options import document, limits, plan_request, reason, table_source
+from dpqr.api.payer import ledger_paths, payer
 from dpqr.app.requests import LedgerRequest
 from dpqr.errors import UsageFault
 

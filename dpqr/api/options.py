@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from dpqr.api.checks import (
     MOST_WORKERS,
@@ -26,19 +26,16 @@ from dpqr.app.requests import (
     AnswerForm,
     BinForm,
     ExistingForm,
-    LedgerRequest,
     OutputRequest,
     PlanRequest,
     SyntheticForm,
     output_request,
 )
 from dpqr.errors import UsageFault
+from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import STDIN, TableSource
+from dpqr.io.tables.source import TableSource
 from dpqr.privacy.reason import Reason
-
-if TYPE_CHECKING:
-    from dpqr.api.ledger import Ledger
 
 
 class RunOptions(TypedDict, total=False):
@@ -231,20 +228,3 @@ def document(name: str, given: object) -> str | dict[str, Any]:
         f"{name}: {type(given).__name__} is no document; give the path of a file, a dict, or what dpqr.{name}"
         f"{'_from' if name == 'domain' else ''}() has built"
     )
-
-
-def payer(
-    dataset: str | None, ledger: Path | Ledger | None, anchor: Path | None, resume: bool = False
-) -> LedgerRequest | None:
-    """Who pays; None: no ledger is named or configured."""
-    from dpqr.app.paid_run import ledger_request
-
-    return ledger_request(dataset, *ledger_paths(ledger, anchor), resume)
-
-
-def ledger_paths(ledger: Path | Ledger | None, anchor: Path | None) -> tuple[str | None, str | None]:
-    """The files of a ledger and of its anchor; None: as configured."""
-    from dpqr.api.ledger import Ledger
-
-    held = ledger if isinstance(ledger, Ledger) else Ledger(ledger, anchor)
-    return held.path, held.anchor

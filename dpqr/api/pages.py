@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from dpqr.api.checks import Path, stated, text
 from dpqr.api.withheld import withheld
 from dpqr.app.documents import write_new
-from dpqr.app.report import ReportRequest, release_html, report, reported_files, reported_release
+from dpqr.app.report import ReportRequest, release_html, report
 from dpqr.io.outputs.registry import Stated
-
-if TYPE_CHECKING:
-    from dpqr.api.release import Origin
+from dpqr.report.page.reported import Reported
 
 
 class HumanFields(TypedDict, total=False):
@@ -61,13 +59,6 @@ def write_report(
     return withheld(lambda: report(request))
 
 
-def write_page(origin: Origin, path: Path) -> None:
-    """Write the page of a release to a new file. Raises: UsageFault, AlreadyThere, DocumentError."""
-    from dpqr.api.release import Kept, Made
-
-    if isinstance(origin, Made):
-        found = reported_release(origin.finished, origin.record())
-    else:
-        assert isinstance(origin, Kept), "a release is made here, or read back"
-        found = reported_files(origin.files)
+def write_page(found: Reported, path: Path) -> None:
+    """Write the page of a release to a new file. Raises: UsageFault, AlreadyThere."""
     write_new(os.fspath(path), release_html(found), option="report")

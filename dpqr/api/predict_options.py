@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from dpqr.api.checks import Check, Figure, Path, figure, stated, text, truth, whole
-from dpqr.api.options import PLANNING, READING, RELEASING, document, limits, payer, reason, table_source
+from dpqr.api.options import PLANNING, READING, RELEASING, document, limits, reason, table_source
+from dpqr.api.payer import payer
 from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.errors import UsageFault
 from dpqr.io.tables.source import TableSource

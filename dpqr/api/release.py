@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from dpqr.api.checks import Figure, Path
 from dpqr.api.options import ReleaseOptions, output
+from dpqr.api.origins import Kept, Made, Origin
 from dpqr.api.pivots import pivot
 from dpqr.api.requests import Unwatched, release_request
 from dpqr.api.shown import Receipt
@@ -20,18 +21,6 @@ if TYPE_CHECKING:
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
     from dpqr.app.requests import AnswerForm, BinForm, ReleaseRequest, SyntheticForm
-    from dpqr.construction.release import Release as FinishedRun
-    from dpqr.io.outputs.read_release import ReleaseFiles
-
-
-class Origin(Protocol):
-    """Where the parts of a release come from."""
-
-    def directory(self) -> str | None: ...
-    def answers(self) -> pd.DataFrame: ...
-    def record(self) -> dict[str, Any]: ...
-    def receipt(self) -> Receipt: ...
-    def synthetic(self) -> pd.DataFrame: ...
 
 
 class Release:
@@ -140,10 +129,16 @@ class Release:
         withheld(lambda: save(held, output(directory, stated)))
 
     def report(self, html: Path) -> None:
-        """Write the page of `dpqr report --html` to a new file. UsageFault or AlreadyThere where that cannot be."""
+        """Write the page of `dpqr report --html` to a new file.
+
+        Raises:
+            UsageFault: it cannot be written.
+            AlreadyThere: it is there.
+            DocumentError: the release's files are damaged.
+        """
         from dpqr.api.pages import write_page
 
-        write_page(self._origin, html)
+        write_page(self._origin.reported(), html)
 
     def __repr__(self) -> str:
         from dpqr.report.wording import counted
@@ -155,69 +150,6 @@ class Release:
     def _repr_html_(self) -> str:
         shown: str = self.answers.to_html(max_rows=20, border=0)
         return self.receipt._repr_html_() + shown
-
-
-class Made:
-    """A release of this process."""
-
-    def __init__(self, finished: FinishedRun) -> None:
-        self.finished = finished
-
-    def directory(self) -> str | None:
-        return None
-
-    def answers(self) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import answers_frame
-        from dpqr.io.outputs.release_files import answers_table
-
-        return answers_frame(answers_table(self.finished))
-
-    def record(self) -> dict[str, Any]:
-        from dpqr.io.outputs.release_document import release_document
-        from dpqr.report.receipt import receipt
-
-        return release_document(self.finished, receipt=receipt(self.finished))
-
-    def receipt(self) -> Receipt:
-        from dpqr.report.receipt import receipt
-        from dpqr.report.wording import facts
-
-        return Receipt.of(lambda: facts(receipt(self.finished)))
-
-    def synthetic(self) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import synthetic_frame
-        from dpqr.io.outputs.synthetic import synthesise
-
-        return synthetic_frame(synthesise(self.finished, "rows").table)
-
-
-class Kept:
-    """A release on disk."""
-
-    def __init__(self, files: ReleaseFiles) -> None:
-        self.files = files
-
-    def directory(self) -> str | None:
-        return str(self.files.path)
-
-    def answers(self) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import read_answers_frame
-
-        return read_answers_frame(self.files)
-
-    def record(self) -> dict[str, Any]:
-        return self.files.record
-
-    def receipt(self) -> Receipt:
-        from dpqr.app.show import kept_receipt
-        from dpqr.report.wording import facts
-
-        return Receipt.of(lambda: facts(kept_receipt(self.files.record)))
-
-    def synthetic(self) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import read_synthetic_frame
-
-        return read_synthetic_frame(self.files)
 
 
 def release(

@@ -6,9 +6,10 @@ import os
 from typing import TYPE_CHECKING, Unpack
 
 from dpqr.api.checks import Figure, Path, truth
-from dpqr.api.options import ReleaseOptions, limits, output, payer, plan_request, publisher, reason, table_source
+from dpqr.api.options import ReleaseOptions, limits, output, plan_request, publisher, reason, table_source
+from dpqr.api.payer import payer
 from dpqr.api.withheld import withheld
-from dpqr.app.requests import ReleaseRequest
+from dpqr.app.requests import LedgerRequest, ReleaseRequest
 from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def release_request(
         plan=plan_request(queries, eps, domain, options),
         output=output(out, options),
         limits=limits(options),
-        payer=payer(dataset, ledger, anchor, truth("resume", resume)),
+        payer=_payer(dataset, ledger, anchor, truth("resume", resume), pays=table is not None and not rehearse),
         reason=reason(options),
         publisher=publisher(options),
         notes=notes,
@@ -61,6 +62,14 @@ def release_request(
     from dpqr.app.locked_plan import following
 
     return withheld(lambda: following(request, os.fspath(plan)))
+
+
+def _payer(
+    dataset: str | None, ledger: Path | Ledger | None, anchor: Path | None, resume: bool, *, pays: bool
+) -> LedgerRequest | None:
+    """Who pays. A configured ledger is passed by where nothing is paid and no budget is named."""
+    named = pays or resume or any(each is not None for each in (dataset, ledger, anchor))
+    return payer(dataset, ledger, anchor, resume) if named else None
 
 
 class Unwatched:

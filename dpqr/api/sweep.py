@@ -7,7 +7,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.api.checks import Figure, Path, whole
-from dpqr.api.options import RunOptions, ledger_paths, limits, plan_request, table_source
+from dpqr.api.options import RunOptions, limits, plan_request, table_source
+from dpqr.api.payer import ledger_paths
 from dpqr.api.requests import Unwatched
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault

@@ -9,7 +9,8 @@ from dpqr.app.locked_plan import following
 from dpqr.app.release import checked_plan
 from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
 from dpqr.io.outputs.plan_document import plan_hash
-from dpqr.io.tables.source import STDIN, TableSource
+from dpqr.io.tables.file import STDIN
+from dpqr.io.tables.source import TableSource
 from dpqr.privacy.reason import Reason
 from dpqr.strategies.plan import Plan
 

@@ -24,8 +24,9 @@ from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
 from dpqr.io.outputs.plan_document import PLAN_FORMAT, SEAL, plan_document, sealed
 from dpqr.io.outputs.record import document_text, read_record
+from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import STDIN, TableSource
+from dpqr.io.tables.source import TableSource
 from dpqr.strategies.inputs import LockedPlan
 from dpqr.strategies.plan import Plan
 

@@ -26,7 +26,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.io.documents.queries import QueriesDocument, read_queries
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.structure import refuse_published_unit
+from dpqr.io.tables.wanted import refuse_published_unit
 from dpqr.privacy.budget import PrivacyBudget, decimal
 from dpqr.strategies.choice import Wishes, least_noise
 from dpqr.strategies.plan import Plan, Planner

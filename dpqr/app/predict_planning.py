@@ -15,7 +15,7 @@ from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.io.documents.domain import read_domain
-from dpqr.io.tables.structure import refuse_published_unit
+from dpqr.io.tables.wanted import refuse_published_unit
 from dpqr.prediction.bases import BUILT_IN, read_base, refuse_idle_trust
 from dpqr.prediction.ensemble import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.features import CellFeatures

@@ -24,7 +24,8 @@ from dpqr.io.outputs.read_release import FORMS
 from dpqr.io.outputs.record import read_record
 from dpqr.io.outputs.record_form import Paid, ReleaseRecord
 from dpqr.io.outputs.release_files import write_release
-from dpqr.io.tables.source import STDIN, TableSource
+from dpqr.io.tables.file import STDIN
+from dpqr.io.tables.source import TableSource
 from dpqr.privacy.accountants.filters import EveryFilter
 from dpqr.privacy.budget import NO_COST
 from dpqr.privacy.currency import currency

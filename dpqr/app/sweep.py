@@ -12,7 +12,8 @@ from dpqr.app.requests import PlanRequest, ReleaseRequest, SweepRequest
 from dpqr.construction.release import Release
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.evaluation import Accuracy, Truth, compare
-from dpqr.io.tables.source import STDIN, TableSource
+from dpqr.io.tables.file import STDIN
+from dpqr.io.tables.source import TableSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

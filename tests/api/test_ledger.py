@@ -69,5 +69,7 @@ def test_a_ledger_is_named_or_configured(monkeypatch, tmp_path):
     dpqr.Ledger().init("survey", eps=1)
     assert (tmp_path / "other.sqlite").exists()
     assert repr(dpqr.Ledger()) == "Ledger(as configured)"
+    asked = {"queries": dpqr.queries().marginal("a"), "domain": {"a": 2}, "eps": 1}
+    assert dpqr.plan(**asked).record
     with pytest.raises(dpqr.UsageFault, match="--dataset"):
-        dpqr.plan(queries=dpqr.queries().marginal("a"), domain={"a": 2}, eps=1)
+        dpqr.release(pd.DataFrame({"a": [0, 1]}), **asked)

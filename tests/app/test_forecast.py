@@ -13,7 +13,8 @@ from dpqr.app.forecast import ForecastRequest, GoalRequest, epsilons, forecast_r
 from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
 from dpqr.construction.public_tables import PublicTable
 from dpqr.errors import BudgetRefused, DataError, DocumentError, UsageFault
-from dpqr.io.tables.source import STDIN, TableSource
+from dpqr.io.tables.file import STDIN
+from dpqr.io.tables.source import TableSource
 
 PROXY = TableSource(paths=("table.csv",))
 

@@ -41,7 +41,8 @@ from dpqr.app.release import release
 from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.construction.forecast import forecast, simulated_errors
 from dpqr.construction.public_tables import PublicTable, made_up_tables
-from dpqr.io.tables.source import STDIN, TableSource
+from dpqr.io.tables.file import STDIN
+from dpqr.io.tables.source import TableSource
 
 TABLES = ("adult W-small", "adult W-all2", "few-records", "independent", "chain", "one-column")
 MADE = SHAPES | SETTING | REPORTING

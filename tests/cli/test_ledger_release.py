@@ -108,6 +108,12 @@ def test_a_configured_ledger_is_not_passed_by(paid):
     assert ended.err == "dpqr: DPQR_LEDGER names a ledger, and not whose budget pays: add --dataset NAME\n"
 
 
+def test_a_configured_ledger_is_passed_by_where_nothing_is_paid(paid):
+    assert paid.run("plan", "--queries", "q.json", "--eps", "1").code == 0
+    assert paid.release("--rehearse").code == 0
+    assert paid.run("plan", "--queries", "q.json", "--eps", "1", "--ledger", "ledger.sqlite").code == 2
+
+
 def test_a_name_without_a_budget(paid):
     ended = paid.release("--dataset", "census")
     assert ended.code == 2

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import pytest
+from support.slow_cases import slowly
 
 from dpqr.conformance import schedules as kit
 from dpqr.conformance.schedules import schedule_faults
@@ -17,7 +18,10 @@ from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.schedules.theory.schedule import Theory
 from dpqr.testing import check_schedule
 
-HOUSE = (Rounds(), Rounds(rounds=2, opening=False), Queries(), Theory(), Strategy(), Marginals(table=0), Ordered())
+HOUSE = (
+    *(Rounds(), Rounds(rounds=2, opening=False), Strategy(), Marginals(table=0), Ordered()),
+    *slowly(Queries(), Theory()),
+)
 
 
 @pytest.mark.parametrize("schedule", HOUSE, ids=lambda one: one.name)

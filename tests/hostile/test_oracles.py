@@ -15,6 +15,7 @@ from hostile.oracles.verdict import tried
 
 ATTEMPTS = [*LIMITS, *POLICIES, *FAULTY, *OUTPUTS]
 LEAST, LEAST_CAUGHT = 40, 10
+SLOW = {"schedule-theory", "schedule-zcdp", "schedule-ordered", "learner-tuned", "files-cells", "files-rows-sampled"}
 
 
 @pytest.fixture
@@ -34,7 +35,11 @@ def trial(tmp_path, monkeypatch):
     return make
 
 
-@pytest.mark.parametrize("attempt", [pytest.param(each, id=each.name) for each in ATTEMPTS])
+def case(each):
+    return pytest.param(each, id=each.name, marks=pytest.mark.slow if each.name in SLOW else ())
+
+
+@pytest.mark.parametrize("attempt", [case(each) for each in ATTEMPTS])
 def test_nothing_is_learnt_for_free(trial, attempt):
     made = trial(attempt)
     assert made.leak is None

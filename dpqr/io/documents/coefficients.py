@@ -31,9 +31,9 @@ from dpqr.io.documents.decoding import Location, nearest, spoken
 from dpqr.io.documents.entry import MAX_ENTRIES, Compiled, Frame, integer_matrix
 from dpqr.io.documents.json_text import read_regular_file, regular_size
 from dpqr.io.documents.query_forms import CoefficientsEntry
+from dpqr.io.tables.file import TableFile
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet.table import parquet_batches, parquet_schema
-from dpqr.io.tables.source import TableFile
 from dpqr.workload.block import Factor, QueryBlock
 
 VALUE, QUERY = "coefficient", "query"

@@ -26,7 +26,8 @@ from dpqr.io.outputs.prediction_files import record_path
 from dpqr.io.outputs.record import RECORD, RECORD_KIND, read_record
 from dpqr.io.outputs.release_files import SYNTHETIC
 from dpqr.io.outputs.table_files import TableFormat
-from dpqr.io.tables.source import STDIN, TableSource
+from dpqr.io.tables.file import STDIN
+from dpqr.io.tables.source import TableSource
 from dpqr.workload.workload import Workload
 
 FORMS: tuple[TableFormat, ...] = ("csv", "parquet", "json")

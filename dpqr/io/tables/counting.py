@@ -22,8 +22,8 @@ from dpqr.io.tables.parquet.table import Accepts, sifted
 from dpqr.io.tables.persons.bounding import PEAK
 from dpqr.io.tables.persons.person import Splitter
 from dpqr.io.tables.row_encoder import Records, RowEncoder
-from dpqr.io.tables.structure import wanted_columns
 from dpqr.io.tables.tallies import Tally, tally
+from dpqr.io.tables.wanted import wanted_columns
 from dpqr.io.tables.workers import take_all
 from dpqr.mechanisms.noisy_answers import RECORDS
 from dpqr.noise.source import NoiseSource, SystemNoise

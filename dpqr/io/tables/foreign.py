@@ -24,7 +24,7 @@ from dpqr.io.tables.limits import discreetly
 from dpqr.io.tables.pandas_columns import column_reader
 
 if TYPE_CHECKING:
-    from dpqr.io.tables.frames import Frame
+    from dpqr.io.tables.file import Frame
 
 _STATISTICAL = {".dta": "read_dta", ".sav": "read_sav", ".sas7bdat": "read_sas7bdat"}
 _ARROW = (".feather", ".arrow")

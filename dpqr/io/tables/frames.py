@@ -14,46 +14,15 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.tables.arrow_arrays import is_text
+from dpqr.io.tables.file import Columns, Frame
 from dpqr.io.tables.limits import Limits, discreetly
 from dpqr.io.tables.pandas_columns import column_reader
 from dpqr.io.tables.parquet.table import Accepts, check_columns, sifted
 from dpqr.io.tables.row_encoder import Records
-
-if TYPE_CHECKING:
-    from dpqr.io.engines.engine import Engine
-
-
-class Frame(Protocol):
-    """A table in memory.
-
-    name: what messages call it. names: its columns. size: bytes it takes, private; None: not known. repeatable:
-    whether it can be read more than once, with the same rows in the same order.
-    """
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def names(self) -> tuple[str, ...]: ...
-    @property
-    def size(self) -> int | None: ...
-    @property
-    def repeatable(self) -> bool: ...
-
-    def kind(self, name: str) -> Any:
-        """The Arrow type of a column, which no row decides. Raises: DataError for a type that Arrow lacks."""
-        ...
-
-    def batches(self, names: Sequence[str], rows: int) -> Iterator[Any]:
-        """These columns of all rows as Arrow record batches of at most `rows` rows."""
-        ...
-
-    def digest(self) -> bytes:
-        """Of the whole content, the same in every process; only of a frame that is repeatable."""
-        ...
 
 
 def in_memory(table: object, name: str = "the table") -> Frame:
@@ -69,7 +38,7 @@ def in_memory(table: object, name: str = "the table") -> Frame:
     )
 
 
-def check_frame(frame: Frame | Engine, columns: Mapping[str, Accepts], limits: Limits) -> None:
+def check_frame(frame: Columns, columns: Mapping[str, Accepts], limits: Limits) -> None:
     """Names and types of the columns that will be read. Raises: DataError."""
     if len(frame.names) > limits.columns:
         raise DataError(f"{frame.name} has more columns than the declared limit of {limits.columns}")

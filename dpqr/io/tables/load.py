@@ -21,6 +21,7 @@ from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
 from dpqr.io.tables.counting import Counted, Counting, person_groups
+from dpqr.io.tables.file import TableFile
 from dpqr.io.tables.foreign import unpacked_bytes
 from dpqr.io.tables.frames import frame_batches
 from dpqr.io.tables.intake import LastAxis
@@ -28,9 +29,10 @@ from dpqr.io.tables.last_axis import Parts, Slots
 from dpqr.io.tables.limits import Limits, Percent, discreetly
 from dpqr.io.tables.parquet.table import Accepts, parquet_batches
 from dpqr.io.tables.row_encoder import Records, RowEncoder
-from dpqr.io.tables.source import TableFile, TableSource
-from dpqr.io.tables.structure import require_single_rows, wanted_columns
+from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.structure import require_single_rows
 from dpqr.io.tables.text.csv_table import csv_batches
+from dpqr.io.tables.wanted import wanted_columns
 from dpqr.mechanisms.noisy_answers import RECORDS
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.sealed import Private

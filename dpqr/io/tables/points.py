@@ -10,10 +10,11 @@ from dpqr.data.arrays import AnyArray
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
-from dpqr.io.engines.address import named_files
+from dpqr.io.engines.known import named_files
+from dpqr.io.tables.file import TableFile
 from dpqr.io.tables.limits import Limits, discreetly
 from dpqr.io.tables.load import Batches
-from dpqr.io.tables.source import TableFile, TableSource
+from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 
 

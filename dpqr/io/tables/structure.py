@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError, DocumentError, InfeasiblePlan, UsageFault
+from dpqr.errors import DataError, UsageFault
 from dpqr.io.tables.arrow_arrays import is_text
-from dpqr.io.tables.encoders import encoder
-from dpqr.io.tables.frames import Frame, check_frame
+from dpqr.io.tables.file import Frame, TableFile
+from dpqr.io.tables.frames import check_frame
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.parquet.table import Accepts, parquet_schema
-from dpqr.io.tables.persons.person import person_refusal
-from dpqr.io.tables.row_encoder import count_refusal
-from dpqr.io.tables.source import TableFile, TableSource
+from dpqr.io.tables.parquet.table import parquet_schema
+from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.text.csv_table import csv_names
+from dpqr.io.tables.wanted import wanted_columns
 
 if TYPE_CHECKING:
     from dpqr.io.engines.engine import Engine
 
-_LARGEST_ATTRIBUTE = 2**32
 _ROW = PrivacyUnit()
 
 
@@ -56,42 +54,6 @@ def require_single_rows(source: TableSource) -> None:
         )
 
 
-def refuse_published_unit(domain: Domain, unit: PrivacyUnit) -> None:
-    """UsageFault where the domain would count by the very column that says who a row belongs to, or how many records
-    it stands for."""
-    _refuse_counted(domain, unit.counted)
-    if unit.column in domain.names:
-        raise UsageFault(
-            f"--unit {unit.column!r} is a column of the domain too; answers cannot be given by person: leave it out of "
-            "the domain file"
-        )
-
-
-def _refuse_counted(domain: Domain, column: str | None) -> None:
-    if column in domain.names:
-        raise UsageFault(f"the count column {column!r} is a column of the domain too; name another one")
-
-
-def wanted_columns(domain: Domain, unit: PrivacyUnit, count_column: str | None) -> dict[str, Accepts]:
-    """The columns that are read, in order: the domain's, then the count or the unit column; each with the types it
-    may have."""
-    if not domain.attributes:
-        raise DocumentError("the domain has no columns; name at least one column of the table")
-    for attribute in domain.attributes:
-        if attribute.size > _LARGEST_ATTRIBUTE:
-            raise InfeasiblePlan(f"column {attribute.name!r} has more than 2^32 cells; give it fewer bins or labels")
-    wanted = {attribute.name: _accepts(encoder(attribute).refusal) for attribute in domain.attributes}
-    _refuse_counted(domain, count_column)
-    refuse_published_unit(domain, unit)
-    if unit.column is not None:
-        if count_column is not None:
-            raise UsageFault("--unit cannot go with --counts: a row that stands for several records has no one person")
-        wanted[unit.column] = _accepts(person_refusal)
-    if count_column is not None:
-        wanted[count_column] = _accepts(count_refusal)
-    return wanted
-
-
 def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
     """Every column's name and Frictionless type ("any" in CSV, whose cells have none), to start a domain file with.
 
@@ -116,19 +78,6 @@ def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
 def _typed(frame: Frame | Engine) -> tuple[tuple[str, str], ...]:
     _refuse_duplicates(frame.name, frame.names)
     return tuple((name, frictionless_type(frame.kind(name))) for name in frame.names)
-
-
-def _accepts(refusal: Accepts) -> Accepts:
-    """Also lets columns without any value pass, and dictionaries of what `refusal` lets pass."""
-
-    def refused(kind: Any) -> str | None:
-        from pyarrow import types
-
-        if types.is_null(kind):
-            return None
-        return refusal(kind.value_type if types.is_dictionary(kind) else kind)
-
-    return refused
 
 
 def frictionless_type(kind: Any) -> str:

@@ -13,7 +13,7 @@ from dpqr.cli.main import main
 from dpqr.data.attribute import Attribute, Codes, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import DataError, UsageFault
-from dpqr.io.engines.address import engine_at
+from dpqr.io.engines.known import engine_at
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource

@@ -16,7 +16,7 @@ from dpqr.cli.main import main
 from dpqr.data.attribute import Attribute, Codes, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import DataError, UsageFault
-from dpqr.io.engines.address import engine_at
+from dpqr.io.engines.known import engine_at
 from dpqr.io.engines.spark_table import SparkTable, is_spark_frame
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.slow_cases import slowly
 
 from dpqr.data.attribute import Attribute, Bins, Codes, Rule
 from dpqr.io.tables.cell_values import (
@@ -56,7 +57,7 @@ PLAIN = st.one_of(
 CELLS = st.lists(st.one_of(PLAIN, PLAIN, ODD, st.text("0123456789.+-eE xnaif_", max_size=6)), max_size=8)
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+@pytest.mark.parametrize("kind", [pa.string(), *slowly(pa.large_string())])
 @given(cells=CELLS)
 def test_a_whole_column_is_read_as_its_cells_one_by_one(kind, cells) -> None:
     values, good = numbers(pa.array(cells, kind))

@@ -3,6 +3,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from support.slow_cases import slowly
 
 from dpqr.noise.selection import draw_exponential, propose, share_kept
 from dpqr.noise.source import SeededNoise
@@ -58,7 +59,7 @@ def test_each_trial_keeps_exactly_the_weight_of_its_candidate(count, scripted, e
             assert draw_exponential(scores, RATE, noise) == (index if kept else found.pick(0)[0])
 
 
-@pytest.mark.parametrize("copies", [1, 600])
+@pytest.mark.parametrize("copies", [1, *slowly(600)])
 def test_chi_square_and_a_rate_ten_percent_off(copies, p_value):
     scores = np.repeat(np.array([24, 0, 2, 1, 0, 3, 1, 0], dtype=np.int64), copies)
     cells = np.repeat(np.arange(8), copies)

@@ -17,9 +17,9 @@ import numpy as np
 
 from dpqr.errors import DataError
 from dpqr.io.tables.arrow_arrays import numpy_values
+from dpqr.io.tables.file import TableFile
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet.footer import I32, STRUCT, BadParquet, BadThrift, Chunk, Compact, Group, Take
-from dpqr.io.tables.source import TableFile
 
 _HEADER = 2**8
 LONGEST_HEADER = 2**20

@@ -18,11 +18,11 @@ import numpy as np
 from dpqr.data.arrays import AnyArray
 from dpqr.errors import DataError
 from dpqr.io.tables.arrow_arrays import is_text, mask, numpy_values
+from dpqr.io.tables.file import TableFile
 from dpqr.io.tables.limits import Limits, discreetly
 from dpqr.io.tables.parquet.footer import BadParquet, Footer, read_footer
 from dpqr.io.tables.parquet.pages import ParquetBudget
 from dpqr.io.tables.row_encoder import Records
-from dpqr.io.tables.source import TableFile
 
 
 def sifted(batch: Any, unit: str | None, longest: int) -> Records:

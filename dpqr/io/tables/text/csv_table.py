@@ -20,9 +20,9 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from dpqr.errors import DataError
+from dpqr.io.tables.file import STDIN, TableFile
 from dpqr.io.tables.limits import BYTES, Limits, discreetly
 from dpqr.io.tables.row_encoder import Records
-from dpqr.io.tables.source import STDIN, TableFile
 from dpqr.io.tables.text.encoding import ByteStream, Recoded
 from dpqr.io.tables.text.pandas_pieces import PandasPieces
 from dpqr.io.tables.text.stream import LongRow, TextStream

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from dpqr.errors import DataError
+from dpqr.io.tables.file import TableFile
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableFile
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE = 2**16

@@ -4,9 +4,9 @@ import pytest
 
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
+from dpqr.io.tables.file import TableFile
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import dense_cells, group_count
-from dpqr.io.tables.source import TableFile
 
 
 def csv(size, path="t.csv", kind="csv"):

@@ -8,11 +8,11 @@ from support.forged_parquet import I32, PACKED, VALUES, chunk_facts, forged, tab
 
 from dpqr.errors import DataError
 from dpqr.io.tables import limits
+from dpqr.io.tables.file import TableFile
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet import pages as parquet_budget
 from dpqr.io.tables.parquet.footer import BadParquet, read_footer
 from dpqr.io.tables.parquet.pages import Page, ParquetBudget, chunk_pages
-from dpqr.io.tables.source import TableFile
 
 NUMBERS = {"a": np.arange(1000, dtype=np.int64)}
 TEXTS = {"a": [f"name {each % 10}" for each in range(1000)]}

@@ -3,8 +3,8 @@ import gzip
 import pytest
 
 from dpqr.errors import DataError
+from dpqr.io.tables.file import TableFile
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableFile
 from dpqr.io.tables.text.stream import TextStream
 
 CONTENT = b"a,b\n" + bytes(range(48, 123)) * 40

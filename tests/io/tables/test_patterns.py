@@ -1,0 +1,74 @@
+"""Patterns of files, held against the standard library's where that is sound."""
+
+import glob
+import os
+from pathlib import Path
+
+import pytest
+
+from dpqr.errors import DataError
+from dpqr.io.tables import patterns
+from dpqr.io.tables.patterns import files_below, files_matching
+
+FILES = ("a.csv", "b.csv", ".c.csv", "x/a.csv", "x/y/a.csv", "x/y/b.pq", "x/.h/a.csv", "xx/a.csv", "[x]/a.csv")
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in FILES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+PATTERNS = [
+    "*.csv",
+    "**/*.csv",
+    "x/**",
+    "x/**/*.csv",
+    "**/y/*",
+    "**/.h/*.csv",
+    "x*/**/a.csv",
+    "**",
+    "**/**/a.csv",
+    "./**/*.pq",
+    "?/**/?.csv",
+    "[[]x]/*",
+    "[a-x]/**/*.csv",
+    "x/**/y/**/b.pq",
+]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns_are_those_of_the_standard_library(tree, pattern) -> None:
+    for given in (pattern, f"{tree}/{pattern}"):
+        known = {os.path.normpath(path) for path in glob.glob(given, recursive=True) if not os.path.isdir(path)}
+        assert [os.path.normpath(path) for path in files_matching(given)] == sorted(known)
+
+
+@pytest.mark.parametrize("pattern", ["**/a.csv/**", "a.csv/**", "**/a.csv/**/**"])
+def test_nothing_lies_below_a_file(tree, pattern) -> None:
+    """As in the shell. The standard library finds the file itself before Python 3.13."""
+    assert files_matching(pattern) == []
+
+
+def test_links_to_directories_are_not_followed(tree) -> None:
+    for name in ("one", "two", "x/three", "x/y/four"):
+        (tree / name).symlink_to(tree)
+    assert files_matching("**/*.pq") == ["x/y/b.pq"]
+    assert files_matching("**/nothing") == []
+    assert len(list(files_below(str(tree)))) == len(FILES)
+
+
+def test_many_steps_cost_little(tree) -> None:
+    deep = Path(tree, *["d"] * 60)
+    deep.mkdir(parents=True)
+    (deep / "a.csv").touch()
+    assert files_matching("/".join([str(tree), *["**", "d"] * 40, "**", "b.csv"])) == []
+
+
+def test_more_files_than_any_table_has(tree, monkeypatch) -> None:
+    monkeypatch.setattr(patterns, "MOST_FILES", 5)
+    with pytest.raises(DataError, match="holds more than 5 files and directories"):
+        files_matching("**")
