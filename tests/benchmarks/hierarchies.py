@@ -5,8 +5,8 @@ python tests/benchmarks/hierarchies.py [even uneven deep] [--leaves 100000] [--r
 even: three levels above the leaves, all of about the same branching, one node at the top. uneven: the same numbers of
 nodes, leaves and nodes to parents at random. deep: every node of eleven levels above has two or three children. Leaves'
 shares of the records are lognormal. error: mean absolute error of a level's answers, in records. independent: of every
-level measured by itself at an equal share of the budget, in closed form. whole: of the whole counts that add up. --equal: all
-levels weigh the same, however many nodes they have; by default all answers do.
+level measured by itself at an equal share of the budget, in closed form. whole: of the whole counts that add up.
+--equal: all levels weigh the same, however many nodes they have; by default all answers do.
 Last line: CPU seconds and peak memory of the run, files among them.
 """
 
