@@ -1,6 +1,6 @@
 """Counts at every level of a hierarchy, crossed with sex: a whole command-line release against its true counts.
 
-python tests/benchmarks/hierarchies.py [even uneven deep] [--leaves 100000] [--rows 1000000] [--eps 1] [--seed 1] [--equal]
+python tests/benchmarks/hierarchies.py [even uneven deep] [--leaves 100000] [--rows 1000000] [--eps 1] [--equal]
 
 even: three levels above the leaves, all of about the same branching, one node at the top. uneven: the same numbers of
 nodes, leaves and nodes to parents at random. deep: every node of eleven levels above has two or three children. Leaves'

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.domain import domain_text, read_domain
 from dpqr.io.documents.queries import read_queries
 from dpqr.io.documents.sources import public_documents
 
@@ -120,3 +120,15 @@ def test_a_release_holds_the_parents_and_not_the_name_of_their_file(tmp_path) ->
     (tmp_path / "inline.json").write_text(json.dumps({"domain": inline, "queries": QUERIES}))
     one, other = (public_documents(read_queries(tmp_path / name).sources) for name in ("q.json", "inline.json"))
     assert one.domain == other.domain == inline
+
+
+def test_the_text_that_is_kept_of_a_domain_needs_no_file(tmp_path) -> None:
+    (tmp_path / "codes.csv").write_text(csv(*ROWS))
+    wage = {"name": "w", "type": "number", "dpqr": {"edges": [0, 0.1234567890123456789, 1]}}
+    (tmp_path / "d.json").write_text(json.dumps({"fields": [*field(file="codes.csv")["fields"], wage]}))
+    text = domain_text(str(tmp_path / "d.json"))
+    (tmp_path / "codes.csv").unlink()
+    (tmp_path / "kept.json").write_text(text)
+    town, wages = read_domain(tmp_path / "kept.json").attributes
+    assert [level.nodes for level in town.hierarchy.levels] == [("East", "West"), ("Norway",)]
+    assert wages.axis.size == 2
