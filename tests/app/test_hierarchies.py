@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import dpqr
+from dpqr.app.documents import check_documents
 
 PARENTS = {f"t{town}": f"r{town % 5}" for town in range(30)} | {f"r{region}": f"c{region % 2}" for region in range(5)}
 TOWNS = [name for name in PARENTS if name.startswith("t")]
@@ -55,3 +56,8 @@ def test_a_certain_release_counts_every_node(table) -> None:
     counted = table.groupby([table["town"].map(PARENTS), "sex"]).size().unstack()
     found = by_node(made, "region").loc[counted.index, counted.columns]
     np.testing.assert_allclose(found, counted, atol=1e-6)
+
+
+def test_check_counts_the_nodes_of_every_level() -> None:
+    town, sex = check_documents({"queries": [HIERARCHY]}, DOMAIN)["columns"]
+    assert (town["levels"], "levels" in sex) == ({"region": 5, "country": 2}, False)
