@@ -37,7 +37,7 @@ def read(tmp_path):
 
 
 def test_a_csv_file(read) -> None:
-    town = read(csv(*ROWS, ("Norway", "")), levels=["region", "country"])
+    town = read(csv(*ROWS, ("Norway", "")) + "\n\n", levels=["region", "country"])
     assert town.titles() == ("Oslo", "Bergen")
     assert [(level.name, level.nodes) for level in town.hierarchy.levels] == [
         ("region", ("East", "West")),
@@ -76,7 +76,7 @@ def test_a_parquet_file(read, tmp_path) -> None:
         (csv(*ROWS[:3]), "codes.csv, line 3: unknown parent 'West' of 'Bergen'"),
         (csv(*ROWS, header="code,parent"), "codes.csv needs the two columns 'child' and 'parent', and no others"),
         (csv(("a", "b", "c"), header="child,parent,name"), "codes.csv needs the two columns"),
-        (csv(("a", "b", "c")), "line 2: has another number of cells than the header; correct it"),
+        (csv(("a", "b", "c")), "line 2 of the file has another number of cells than its header; correct it"),
         ('child,parent\n"a', "is no CSV file in UTF-8; save it as one"),
         ("", "codes.csv needs the two columns"),
         ("child,parent\nOslo,\n", "names no parent"),
