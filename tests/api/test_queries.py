@@ -65,7 +65,7 @@ def test_a_builder_is_a_value():
     grown.document["queries"].clear()
     assert len(grown.entries) == 18
     assert repr(grown).startswith("Queries(all, marginal, pairs, marginals, where,")
-    assert repr(grown).endswith("and 9 more)")
+    assert repr(grown).endswith("and 10 more)")
     with pytest.raises(AttributeError):
         start.entries = ()
 

@@ -1,11 +1,12 @@
 """Counts at every level of a hierarchy, crossed with sex: a whole command-line release against its true counts.
 
-python tests/benchmarks/hierarchies.py [even uneven deep] [--leaves 100000] [--rows 1000000] [--eps 1] [--seed 1]
+python tests/benchmarks/hierarchies.py [even uneven deep] [--leaves 100000] [--rows 1000000] [--eps 1] [--equal]
 
 even: three levels above the leaves, all of about the same branching, one node at the top. uneven: the same numbers of
 nodes, leaves and nodes to parents at random. deep: every node of eleven levels above has two or three children. Leaves'
 shares of the records are lognormal. error: mean absolute error of a level's answers, in records. independent: of every
 level measured by itself at an equal share of the budget, in closed form. whole: of the whole counts that add up.
+--equal: all levels weigh the same, however many nodes they have; by default all answers do.
 Last line: CPU seconds and peak memory of the run, files among them.
 """
 
@@ -43,7 +44,18 @@ def tree(case: str, leaves: int, random: np.random.Generator) -> Nesting:
     return Nesting(leaves, tuple(parents))
 
 
-def written(folder: Path, nesting: Nesting, rows: int, random: np.random.Generator) -> list[np.ndarray]:
+def entries(nesting: Nesting, equal: bool) -> list[dict[str, object]]:
+    """One for all levels, or one a level with a weight."""
+    if not equal:
+        return [{"hierarchy": "place", "by": ["sex"]}]
+    height = len(nesting.counts) - 1
+    names = [f"level {height - place}" for place in range(height)] + ["place"]
+    weights = [nesting.size / count for count in nesting.counts]
+    asked = zip(names, weights, strict=True)
+    return [{"hierarchy": "place", "levels": [name], "by": ["sex"], "weight": weight} for name, weight in asked]
+
+
+def written(folder: Path, nesting: Nesting, rows: int, asked: list, random: np.random.Generator) -> list[np.ndarray]:
     """The three documents and the table; the true counts of every level, shape (nodes, 2)."""
     names = [[f"n{level}.{node}" for node in range(count)] for level, count in enumerate(nesting.counts)]
     children = [name for level in names[1:] for name in level]
@@ -52,7 +64,7 @@ def written(folder: Path, nesting: Nesting, rows: int, random: np.random.Generat
     place = {"name": "place", "type": "string", "parent": {"file": "codes.parquet"}}
     sexes = {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}
     (folder / "d.json").write_text(json.dumps({"fields": [place, sexes]}))
-    (folder / "q.json").write_text(json.dumps({"domain": "d.json", "queries": [{"hierarchy": "place", "by": ["sex"]}]}))
+    (folder / "q.json").write_text(json.dumps({"domain": "d.json", "queries": asked}))
     shares = random.lognormal(0, 1.5, nesting.size)
     places, sex = random.choice(nesting.size, rows, p=shares / shares.sum()), random.integers(0, 2, rows)
     columns = (pa.DictionaryArray.from_arrays(places, names[-1]), pa.DictionaryArray.from_arrays(sex, ["f", "m"]))
@@ -68,7 +80,7 @@ def run(case: str, given: argparse.Namespace) -> None:
     nesting = tree(case, given.leaves, random)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        truth = written(folder, nesting, given.rows, random)
+        truth = written(folder, nesting, given.rows, entries(nesting, given.equal), random)
         command = ["release", str(folder / "t.parquet"), "--queries", str(folder / "q.json"), "--eps", given.eps]
         _, cpu, peak = timed([*command, "--out", str(folder / "out"), "--format", "parquet"])
         estimates = pq.read_table(folder / "out" / "answers.parquet")["estimate"].to_numpy()
@@ -100,6 +112,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--eps", default="1")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--equal", action="store_true")
     given = parser.parse_args()
     for case in given.cases:
         run(case, given)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
+from msgspec.json import Encoder
 
 from dpqr.data.attribute import FAULTS, Attribute, Axis, Bins, Codes, Fault, Labels, Rule
 from dpqr.data.domain import Domain, possible_faults
@@ -63,7 +64,10 @@ def checked_domain(
 def domain_text(source: str | dict[str, Any]) -> str:
     """The JSON text of a domain that was read before, to be kept beside what was made with it."""
     if isinstance(source, dict):
-        return json.dumps(source, indent=2, ensure_ascii=False)
+        return json.dumps(with_parents(source, Location("domain")), indent=2, ensure_ascii=False)
+    value, top = read_document(Path(source)), written_in(Path(source))
+    if (whole := with_parents(value, top)) is not value:
+        return Encoder(decimal_format="number").encode(whole).decode()
     return document_text(Path(source)).decode("utf-8-sig")
 
 

@@ -95,9 +95,11 @@ def _csv_columns(data: bytes, location: Location) -> dict[str, Sequence[str]]:
         rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error):
         raise location.fault("is no CSV file in UTF-8; save it as one") from None
+    while rows and not rows[-1]:
+        rows.pop()  # empty lines at the end
     short = next((at for at, row in enumerate(rows, 1) if len(row) != len(rows[0])), None)
     if short is not None:
-        raise location.fault(f"line {short}: has another number of cells than the header; correct it")
+        raise location.fault(f"line {short} of the file has another number of cells than its header; correct it")
     columns = list(zip(*rows[1:], strict=True)) or [()] * len(rows[0] if rows else ())
     return dict(zip(rows[0], columns, strict=True)) if rows else {}
 

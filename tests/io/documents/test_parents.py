@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.domain import domain_text, read_domain
 from dpqr.io.documents.queries import read_queries
 from dpqr.io.documents.sources import public_documents
 
@@ -37,7 +37,7 @@ def read(tmp_path):
 
 
 def test_a_csv_file(read) -> None:
-    town = read(csv(*ROWS, ("Norway", "")), levels=["region", "country"])
+    town = read(csv(*ROWS, ("Norway", "")) + "\n\n", levels=["region", "country"])
     assert town.titles() == ("Oslo", "Bergen")
     assert [(level.name, level.nodes) for level in town.hierarchy.levels] == [
         ("region", ("East", "West")),
@@ -76,7 +76,7 @@ def test_a_parquet_file(read, tmp_path) -> None:
         (csv(*ROWS[:3]), "codes.csv, line 3: unknown parent 'West' of 'Bergen'"),
         (csv(*ROWS, header="code,parent"), "codes.csv needs the two columns 'child' and 'parent', and no others"),
         (csv(("a", "b", "c"), header="child,parent,name"), "codes.csv needs the two columns"),
-        (csv(("a", "b", "c")), "line 2: has another number of cells than the header; correct it"),
+        (csv(("a", "b", "c")), "line 2 of the file has another number of cells than its header; correct it"),
         ('child,parent\n"a', "is no CSV file in UTF-8; save it as one"),
         ("", "codes.csv needs the two columns"),
         ("child,parent\nOslo,\n", "names no parent"),
@@ -120,3 +120,15 @@ def test_a_release_holds_the_parents_and_not_the_name_of_their_file(tmp_path) ->
     (tmp_path / "inline.json").write_text(json.dumps({"domain": inline, "queries": QUERIES}))
     one, other = (public_documents(read_queries(tmp_path / name).sources) for name in ("q.json", "inline.json"))
     assert one.domain == other.domain == inline
+
+
+def test_the_text_that_is_kept_of_a_domain_needs_no_file(tmp_path) -> None:
+    (tmp_path / "codes.csv").write_text(csv(*ROWS))
+    wage = {"name": "w", "type": "number", "dpqr": {"edges": [0, 0.1234567890123456789, 1]}}
+    (tmp_path / "d.json").write_text(json.dumps({"fields": [*field(file="codes.csv")["fields"], wage]}))
+    text = domain_text(str(tmp_path / "d.json"))
+    (tmp_path / "codes.csv").unlink()
+    (tmp_path / "kept.json").write_text(text)
+    town, wages = read_domain(tmp_path / "kept.json").attributes
+    assert [level.nodes for level in town.hierarchy.levels] == [("East", "West"), ("Norway",)]
+    assert wages.axis.size == 2
