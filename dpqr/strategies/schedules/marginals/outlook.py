@@ -99,7 +99,7 @@ class Outlook:
     two measurements of a block the better one is all that counts. In rho they add up, so no way but the table is
     better there.
 
-    pairs: of columns below the blocks; none where their errors are too many. opening: deviation of the first one-way marginals.
+    pairs: of columns below the blocks, whose errors may be measured. opening: deviation of the first one-way marginals.
     """
 
     noise: Mapping[Way, Noise]
