@@ -79,7 +79,7 @@ class Forecasts:
     def sentence(self) -> str:
         """For the release."""
         others = ", ".join(f"{one} {error:.2g}" for one, error in self.errors.items() if one != self.best)
-        known = "" if self.dependence is None else f", of which one-way marginals miss {self.dependence:.2g}"
+        known = "" if self.dependence is None else f", of which one-way marginals miss {self.dependence:.2g} in pairs"
         return (
             f"{WORDS[self.best]}: at {self.records:,.0f} records, as declared or counted with noise{known}, that has "
             f"the least forecast error (L1 over n), {self.errors[self.best]:.2g} ({others})"
@@ -99,7 +99,7 @@ class Outlook:
     two measurements of a block the better one is all that counts. In rho they add up, so no way but the table is
     better there.
 
-    pairs: of columns below the blocks. opening: deviation of the first one-way marginals.
+    pairs: of columns below the blocks, whose errors may be measured. opening: deviation of the first one-way marginals.
     """
 
     noise: Mapping[Way, Noise]
@@ -131,7 +131,7 @@ class Outlook:
         n = max(1.0, records)
         share, each = self.dependence_share(n), list[dict[Choice, float]]()
         for hidden in POSSIBLE_DEPENDENCES:
-            errors: dict[Choice, float] = {**self._errors(n, hidden)}
+            errors = self._errors(n, hidden)
             if share is not None:
                 errors["dependence"] = min(self._errors(n, hidden, share).values())
             each.append(errors)
@@ -144,7 +144,7 @@ class Outlook:
         measured, share = max(found.mean, 0.0) / n, self.dependence_share(n) or 0.0
         squares = [measured**2 - noise**2 for noise in self._opening_errors(n)]
         hidden = [max(square, TUNING.least_dependence**2) ** 0.5 for square in squares]
-        return Forecasts.of(n, [{**self._errors(n, one, share)} for one in hidden], math.sqrt(math.prod(hidden)))
+        return Forecasts.of(n, [self._errors(n, one, share) for one in hidden], math.sqrt(math.prod(hidden)))
 
     def dependence_share(self, records: float) -> float | None:
         """Of the budget, for the error of one-way marginals on pairs; None: noise would hide it, or there are none."""
@@ -160,13 +160,13 @@ class Outlook:
         cut = float(Noise.alone(total, np.ones(len(cells))).errors(records, 1.0, 0.0).mean())
         return cut, float(TUNING.noise_kept * NORMAL * total.mean() / records)
 
-    def _errors(self, records: float, hidden: float, share: float | None = None) -> Mapping[Way, float]:
+    def _errors(self, records: float, hidden: float, share: float | None = None) -> dict[Choice, float]:
         """Expected errors by way. share: of the budget that the dependence takes after the first one-way marginals;
         None: it is not measured."""
         spent = 0.0 if share is None else share + float(TUNING.opening)
         louder, pure = (1.0 / (1.0 - spent)) ** self.budget.power, not self.budget.concentrated
         ways = (way for way in self.noise if pure or way in ("table", "columns"))
-        errors: dict[Way, float] = {way: self._error(way, records, louder, hidden) for way in ways}
+        errors: dict[Choice, float] = {way: self._error(way, records, louder, hidden) for way in ways}
         errors["search"] = self._searched(records, hidden, (1.0 / (1.0 - (share or 0.0))) ** self.budget.power)
         return errors
 
@@ -187,11 +187,13 @@ class Outlook:
 
 
 def pairs_below(problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
-    """All pairs of columns below the blocks of a search, in the workload's own blocks where these are asked for."""
+    """All pairs of columns below the blocks of a search, in the workload's own blocks where these are asked for; none
+    where they have too many cells to be answered at once."""
     blocks = joint(with_surrogates(problem, roles.check))
     asked = {tuple(sorted(block.axes)): block for block in blocks if block.is_marginal}
     pairs = sorted({pair for block in blocks for pair in combinations(sorted(block.axes), 2)})
-    return tuple(asked.get(axes) or marginal(problem, axes, "below") for axes in pairs)
+    found = tuple(asked.get(axes) or marginal(problem, axes, "below") for axes in pairs)
+    return found if sum(pair.cells for pair in found) <= TUNING.table else ()
 
 
 def possible_records(problem: Problem) -> tuple[float, ...]:

@@ -125,6 +125,12 @@ def test_nothing_is_measured_of_the_dependence_where_noise_would_hide_it():
     assert 0.0 < known[-1] < known[0] <= TUNING.largest_dependence
 
 
+def test_pairs_of_too_many_cells_are_not_compared():
+    sizes = (2_100, 2_100, 2)
+    plan = Marginals(table=0).plan(problem(marginals(2, sizes), sizes), BUDGET, roles())
+    assert outlook(plan, 0).dependence_share(10.0**6) is None
+
+
 def test_under_rho_one_way_marginals_show_the_records_and_nothing_is_counted():
     budget = replace(BUDGET, epsilon=3 * BUDGET.epsilon)
     plan = Marginals().plan(problem(marginals(2, (8,) * 8), (8,) * 8), budget, roles("zcdp"))
