@@ -83,13 +83,17 @@ def release_document(
             "dropped": _dropped(release),
             "trust": list(release.trust),
             "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
-            **({"synthetic": synthetic} | ({} if views is None else {"views": views})),
-            "files": list(files or {}),
-            "hashes": dict(files or {}),
+            "synthetic": synthetic,
+            **({} if views is None else {"views": views}),
+            **_files(files or {}),
             "plan": plan_document(plan),
             "transcript": [_round(finished) for finished in release.transcript.rounds],
         }
     )
+
+
+def _files(hashes: Mapping[str, str]) -> dict[str, Any]:
+    return {"files": list(hashes), "hashes": dict(hashes)}
 
 
 def _origin(release: Release) -> dict[str, Any]:
