@@ -83,17 +83,16 @@ def release_document(
             "dropped": _dropped(release),
             "trust": list(release.trust),
             "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
-            "synthetic": synthetic,
-            **({} if views is None else {"views": views}),
-            **_files(files or {}),
+            **_files(files or {}, synthetic, views),
             "plan": plan_document(plan),
             "transcript": [_round(finished) for finished in release.transcript.rounds],
         }
     )
 
 
-def _files(hashes: Mapping[str, str]) -> dict[str, Any]:
-    return {"files": list(hashes), "hashes": dict(hashes)}
+def _files(hashes: Mapping[str, str], synthetic: dict[str, Any] | None, views: dict[str, Any] | None) -> dict[str, Any]:
+    stated = {"synthetic": synthetic} if views is None else {"synthetic": synthetic, "views": views}
+    return {**stated, "files": list(hashes), "hashes": dict(hashes)}
 
 
 def _origin(release: Release) -> dict[str, Any]:
