@@ -21,6 +21,7 @@ from dpqr.audit.cases.block_errors import error_cases
 from dpqr.audit.cases.choices import choice_cases
 from dpqr.audit.cases.files import file_cases
 from dpqr.audit.cases.filters import filter_cases
+from dpqr.audit.cases.learned_functions import function_cases
 from dpqr.audit.cases.left_out import left_out_cases
 from dpqr.audit.cases.predictions import predict_cases
 from dpqr.audit.cases.releases import release_cases
@@ -120,7 +121,8 @@ def known_cases() -> dict[str, Attacked]:
         *filter_cases(),
         *sparse_vector_cases(),
     ]
-    found: list[Attacked] = [*drawn, *releases, *vote_cases(), *predict_cases(), *file_cases()]
+    predicted = [*vote_cases(), *predict_cases(), *function_cases()]
+    found: list[Attacked] = [*drawn, *releases, *predicted, *file_cases()]
     return {case.name: case for case in found}
 
 

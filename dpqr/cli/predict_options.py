@@ -19,7 +19,7 @@ _LEARNER = (
         metavar="NAME",
         default="logistic",
         show_default=True,
-        help="logistic, svm, least-squares, quantile, online or aggregate.",
+        help="logistic, svm, least-squares, quantile, online, aggregate, or of a package (`dpqr guide extending`).",
     ),
     _option(
         "--positive",
@@ -70,7 +70,7 @@ _AGGREGATE = (
         metavar="SPEC",
         help="aggregate: least-squares, or sklearn.tree.DecisionTreeClassifier(max_depth=5).",
     ),
-    _option("--trust", metavar="NAME", multiple=True, help="Vouch for a base that is not on dpqr's list."),
+    _option("--trust", metavar="NAME", multiple=True, help="Vouch for a third party's base, loss or learner."),
     _option(
         "--parts",
         metavar="R",

@@ -187,6 +187,7 @@ class PredictionPlan:
             codes: of the points.
         """
         assert isinstance(self.recipe, StableRecipe)
+        assert not isinstance(self.form, ProcessForm)
         limit = self.recipe.limit
         if isinstance(learner, ExactKernel):
             asked = Asked(learner=learner.at(codes), points=None, limit=limit, own=len(codes))

@@ -45,6 +45,7 @@ class PlannerInput:
         problem, budget, recipe: of the run.
         accountants: that may prove it.
         asked: whether the user named the accountant.
+        separate: whether points come one after the other, so that nothing is drawn for all of them at once.
     """
 
     problem: PredictionProblem
@@ -52,6 +53,7 @@ class PlannerInput:
     recipe: Recipe
     accountants: Sequence[Accountant]
     asked: bool = False
+    separate: bool = False
 
 
 def least_spread(wanted: PlannerInput) -> PredictionPlan:
@@ -163,7 +165,7 @@ def _parts(wanted: PlannerInput, price: Price, noise: Noise, tuning: Price | Non
 def _forms(wanted: PlannerInput) -> tuple[Form, ...]:
     """The ways to release that go with the recipe."""
     form, problem, recipe = _form(wanted), wanted.problem, wanted.recipe
-    points = problem.points
+    points = None if wanted.separate else problem.points
     if points is None or points > MOST_POINTS or isinstance(recipe, Aggregate) or not recipe.exact(problem):
         return (form,)
     return form, ProcessForm(points=points)

@@ -1,7 +1,7 @@
 """Adult: accuracy and loss of private predictions on a held-out fifth, mean over releases, beside non-private figures.
 
 python tests/benchmarks/predict.py --data adult-labels.csv [--runs 20] [--only function methods votes loss sensitivity
-    rates] [--peer PYTHON]
+    rates made] [--peer PYTHON]
 
 Income: function release at (eps, delta) with lambda chosen by the public default, and aggregation of 1,000 points under
 one total; bars beside the figures. Hours per week: quantile and least squares at eps 1, as a ratio to the loss of the
@@ -10,8 +10,9 @@ a public research extract. CPU seconds are those of one run.
 Methods: the same function by gradient descent and by means of parts. Sensitivity: the largest change between 50 times
 --runs random and adversarial neighbours, as a share of the certified bound; the pairs built to meet each bound stand in
 the tests of the learners. Rates: mean excess risk of the online learner on made-up streams, its bound and its order.
---data is not read for these two. --peer: the Python of an environment with diffprivlib, whose logistic regression
-gets the same features, and its best C by the test file, which is not paid for.
+Made: logistic functions of made-up tables, by the default method and by output perturbation, at delta 1e-6. --data is
+not read for these three. --peer: the Python of an environment with diffprivlib, whose logistic regression gets the same
+features, and its best C by the test file, which is not paid for.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -38,16 +40,23 @@ from support.prediction_tables import LOSSES, measured_descent_shares, measured_
 
 from dpqr.app.predict import apply_model, predict
 from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.domain import Domain
 from dpqr.data.histogram import SparseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.io.documents.domain import read_domain
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.points import read_points
 from dpqr.io.tables.source import TableSource
+from dpqr.noise.source import SystemNoise
 from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.forms import DIRECT
 from dpqr.prediction.online_error import OnlineError
-from dpqr.prediction.problem import PredictionProblem, read_target, without
+from dpqr.prediction.planner import PlannerInput, least_spread
+from dpqr.prediction.problem import PredictionProblem, Target, read_target, without
 from dpqr.prediction.recipes import StableRecipe
+from dpqr.privacy.accountants.known import PREDICTING
+from dpqr.privacy.budget import PrivacyBudget
 
 BOUNDS = {"age": (17, 90), "education-num": (1, 16), "hours-per-week": (1, 99)}
 EDGES = {
@@ -202,6 +211,38 @@ def rates(_: Bench | None, runs: int) -> None:
             )
 
 
+def made(_: Bench | None, runs: int) -> None:
+    """Independent uniform columns; labels by a random linear score of deviation about 3."""
+    drawn, noise = np.random.default_rng(5), SystemNoise()
+    accountants = [one for name, one in PREDICTING.items() if name != "pld"]
+    print("made-up tables: share of right labels, default and output perturbation")
+    for columns, size in ((3, 3), (8, 5), (20, 10)):
+        names = [f"c{place}" for place in range(columns)]
+        fields = (*(Attribute(name=name, axis=Codes(size)) for name in names), Attribute(name="y", axis=Codes(2)))
+        problem = PredictionProblem(
+            domain=Domain(fields), target=Target(attribute=fields[-1], axis=columns, positive=1), unit=PrivacyUnit()
+        )
+        features = CellFeatures(domain=problem.features)
+        for records in (500, 5000, 50_000):
+            weights = drawn.normal(size=(columns, size)) * 3 / columns**0.5
+            rows = drawn.integers(size, size=(records + 20_000, columns))
+            scores = weights[np.arange(columns), rows].sum(axis=1)
+            labels = (drawn.random(len(rows)) < 1 / (1 + np.exp(-scores))).astype(int)
+            codes, times = np.unique(np.column_stack([rows, labels])[:records], axis=0, return_counts=True)
+            table, test = SparseHistogram(problem.domain.shape, codes, times), features.of(rows[records:])
+            for eps in ("0.1", "1"):
+                told = []
+                for method in (None, "output"):
+                    recipe = StableRecipe(name="logistic", features=features, method=method)
+                    asked = {"budget": PrivacyBudget.parse(eps, "1e-6"), "recipe": recipe, "accountants": accountants}
+                    plan = least_spread(PlannerInput(problem=replace(problem, records=records), **asked))
+                    mechanism = plan.direct() if plan.noise in DIRECT else plan.weights(plan.learner(records))
+                    found = [mechanism.sample(table, noise).astype(float) for _ in range(runs)]
+                    right = [np.mean((test @ each > 0) == (labels[records:] == 1)) for each in found]
+                    told.append(f"{plan.noise} {np.mean(right):.3f} +-{np.std(right):.3f}")
+                print(f"  {columns:>2} x {size:<2} n {records:>6,} eps {eps:<3}: {', '.join(told)}", flush=True)
+
+
 def peer(bench: Bench, python: str, runs: int) -> None:
     """diffprivlib on the same features, rows of norm 1."""
     domain = read_domain(bench.folder / "domain.json")
@@ -265,7 +306,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path)
     parser.add_argument("--runs", type=int, default=20)
-    free = {"sensitivity": sensitivity, "rates": rates}
+    free = {"sensitivity": sensitivity, "rates": rates, "made": made}
     parts = {"function": function, "methods": methods, "votes": votes, "loss": loss}
     parser.add_argument("--peer", metavar="PYTHON")
     parser.add_argument("--only", nargs="+", choices=[*parts, *free], default=[*parts, *free])

@@ -77,6 +77,14 @@ def test_some_neighbours_come_near_the_bound(loss):
     assert 0.8 * float(learner.bound) <= np.abs(near).max() <= float(learner.bound)
 
 
+def test_a_label_that_changes_among_balanced_ones_meets_the_bound():
+    """Of the hinge at lambda = 1: f is 0 at their place, where every slope is full, and one of 20 slopes turns."""
+    learner = exact(unit_vectors(np.random.default_rng(7)), Hinge(), KERNELS[0], 20, "1")
+    rows = [(0, number % 2) for number in range(20)]
+    moved = values(learner, rows) - values(learner, [*rows[:-1], (0, 0)])
+    assert 0.95 * float(learner.bound) <= np.abs(moved).max() <= float(learner.bound)
+
+
 def test_the_bound_by_hand():
     """lambda = 1/16, m = 1000, width 3. Pinball 3/4: C_L / (lambda m); least squares D(r) / (lambda m), r = 2.
 

@@ -18,7 +18,7 @@ def test_two_digits_within_the_bounds():
 def test_no_other_penalty_has_less_of_what_is_balanced():
     """Lipschitz losses: lambda R^2 + spread C_L / (2 lambda m0) for a record that comes; R is the public guess."""
     scale, loss = Scale(unit=UNITS[Neighbours.ADD_REMOVE], records=1000), Pinball(tau=Fraction(4, 5))
-    found = balanced_penalty("quantile", loss, scale, 3.0)
+    found = balanced_penalty(REACH["quantile"], loss, scale, 3.0)
 
     def cost(penalty):
         return penalty * REACH["quantile"] ** 2 + 3.0 * float(loss.lipschitz) / (2 * penalty * 1000)

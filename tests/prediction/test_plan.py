@@ -13,6 +13,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.bases import RidgeBase
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.forms import PointsForm
 from dpqr.prediction.kernel_process import ProcessForm
 from dpqr.prediction.kernels import Kernel
 from dpqr.prediction.plan import usable
@@ -67,12 +68,16 @@ def test_an_exact_kernels_draws(delta):
     )
     accountant = Basic() if delta == "0" else ACCOUNTANTS["zcdp"]
     budget = PrivacyBudget(epsilon=Fraction(2), delta=Fraction(delta))
-    plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[accountant]))
+    wanted = PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[accountant])
+    plan = least_spread(wanted)
     codes = np.zeros((7, 3), dtype=int)
     if delta == "0":
         assert plan.predictions(plan.learner(100), codes).events == plan.events
         return
     assert plan.form == ProcessForm(points=7)
+    with pytest.raises(AssertionError):
+        plan.predictions(plan.learner(100), codes)
+    assert least_spread(replace(wanted, separate=True)).form == PointsForm(count=7)
     _, mechanism = plan.process(plan.learner(100), codes)
     assert ((mechanism.event, 1),) == plan.events
 

@@ -12,14 +12,11 @@ from dpqr.audit.cases.predictions import (
     POINTS,
     UNITS,
     function_case,
-    gaussian_objective_case,
     hinge,
-    moments_case,
     predict_cases,
     prediction_case,
     pure_function_case,
 )
-from dpqr.audit.own_figures import exact_share
 from dpqr.data.unit import Neighbours
 from dpqr.mechanisms.learned_functions import PREDICTION, Asked, LaplacePredictions, rounded, step
 
@@ -79,33 +76,6 @@ def test_pure_noise_at_half_its_sensitivity_is_refuted():
         sample = replace(batch.weights, scale=batch.weights.scale / 2).sample
 
     assert breach(case, replace(case.trial, batch=Half()), 5 * RUNS)
-
-
-@pytest.mark.parametrize(
-    ("relation", "reached"), [pytest.param("add-remove", 0.85, marks=pytest.mark.slow), ("replace", 0.45)]
-)
-def test_the_noisy_moments_come_near_their_claim_by_their_exact_law(relation, reached):
-    """Two thirds of the stated variance would be a breach where a record comes; so would a half be where one is
-    replaced by one of the other class."""
-    case = moments_case(relation, UNITS[relation])
-    for sums, law in zip(case.pair, case.laws, strict=True):
-        assert case.trial.batch.moments.learner.sums(sums).tolist() == [one.answer for one in law]
-    assert reached < exact_share(*case.laws, case.claim) <= 1
-    wrong = [tuple(replace(one, variance=one.variance * (reached - 0.05)) for one in law) for law in case.laws]
-    assert exact_share(*wrong, case.claim) > 1
-
-
-@pytest.mark.slow
-def test_a_normal_pull_of_half_its_deviation_is_refuted():
-    case = gaussian_objective_case(RELATION, UNITS[RELATION])
-    assert not breach(case, case.trial)
-    batch = case.trial.batch
-
-    class Half:
-        events = batch.events
-        sample = replace(batch.weights, variance=batch.weights.variance / 4).sample
-
-    assert breach(case, replace(case.trial, batch=Half()), 2 * RUNS)
 
 
 def test_one_scalar_of_noise_for_a_whole_function_is_refuted():
