@@ -14,6 +14,7 @@ TOPICS = (
     "privacy",
     "domain",
     "queries",
+    "figures",
     "codebooks",
     "check",
     "tables",
