@@ -178,7 +178,7 @@ def within_a_session(wanted: PlannerInput) -> PlannerInput:
         raise UsageFault("open: a function answers all points; release it with `dpqr predict --release function`")
     if isinstance(wanted.recipe, StableRecipe) and wanted.recipe.releases > 1:
         raise UsageFault("--releases: a session predicts each point once; leave it out")
-    return replace(wanted, accountants=accountants)
+    return replace(wanted, accountants=accountants, separate=True)
 
 
 def distinct(codes: AnyArray, known: dict[Codes, int]) -> list[Codes]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from support.breaches import breach
+from support.breaches import RUNS, breach
 
 from dpqr.audit.cases.learned_functions import function_cases, gaussian_objective_case, moments_case
 from dpqr.audit.cases.predictions import UNITS
