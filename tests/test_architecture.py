@@ -56,6 +56,7 @@ UNMIRRORED = {
         "testing.py",
     ),
     "run by the tests of the loop, of the schedules and of the journal": (
+        "construction/block_answers.py",
         "construction/journal.py",
         "strategies/explanation.py",
         "strategies/plan.py",
@@ -75,6 +76,8 @@ UNMIRRORED = {
         "io/outputs/prediction_document.py",
         "io/outputs/read_release.py",
         "io/tables/points.py",
+        "io/outputs/read_figures.py",
+        "io/outputs/views_table.py",
         "workload/figures.py",
     ),
     "run by the tests of the learners and of the planner": ("prediction/release.py",),

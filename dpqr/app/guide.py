@@ -15,6 +15,7 @@ TOPICS = (
     "domain",
     "queries",
     "sql",
+    "figures",
     "codebooks",
     "check",
     "tables",

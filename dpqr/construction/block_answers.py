@@ -23,6 +23,7 @@ class BlockAnswers:
     with their noise and intervals; NaN where nothing was measured. bound: the certificate's, on every estimate of the
     release, where it holds at LEVEL at least; else NaN.
 
+    >>> import numpy as np
     >>> one = np.array([8.0])
     >>> BlockAnswers(block=QueryBlock(name="records"), estimate=one, error=one / 4, noisy=Noisy.nothing(1)).known_error
     array([nan])

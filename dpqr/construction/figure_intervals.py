@@ -136,7 +136,8 @@ def fieller(top: FloatArray, bottom: FloatArray, errors: FloatArray, factor: flo
         value = top / bottom
         error = np.sqrt(np.maximum(first - 2 * value * mixed + value**2 * second, 0.0)) / np.abs(bottom)
         lower, upper = (b - root) / a, (b + root) / a
-    return Span(lower=lower, upper=upper, error=error, small=~((a > 0.0) & (bottom > 0.0)))
+    small: Flags = np.asarray((a <= 0.0) | (bottom <= 0.0)) & ~np.isnan(a)
+    return Span(lower=lower, upper=upper, error=error, small=small)
 
 
 def linearised(values: FloatArray, error: FloatArray, factor: float) -> Span:

@@ -34,7 +34,12 @@ class Quotient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """A variance: square / count - (sum / count)^2. Every field: coefficients of a group's answers."""
+    """A variance: square / count - (sum / count)^2. Every field: coefficients of a group's answers.
+
+    >>> one, none = Fraction(1), Fraction(0)
+    >>> Spread(count=(one, none), sum=(none, one), square=(none, one), ceiling=one / 4).ceiling
+    Fraction(1, 4)
+    """
 
     count: tuple[Fraction, ...]
     sum: tuple[Fraction, ...]
@@ -47,6 +52,9 @@ class Quantiles:
     """Values below which a part of the records lies, for each of `at`. A group's answers are cumulative counts.
 
     bounds: smallest and largest value of each bin.
+
+    >>> Quantiles(at=(Fraction(1, 2),), bounds=((Fraction(0), Fraction(9)),)).at
+    (Fraction(1, 2),)
     """
 
     at: tuple[Fraction, ...]
@@ -55,7 +63,11 @@ class Quantiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Largest:
-    """The cells with the largest counts. titles: of the cells, each one of a group's answers."""
+    """The cells with the largest counts. titles: of the cells, each one of a group's answers.
+
+    >>> Largest(count=1, titles=("yes", "no")).count
+    1
+    """
 
     count: int
     titles: tuple[str, ...]

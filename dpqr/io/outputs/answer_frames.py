@@ -87,8 +87,9 @@ def read_figures_frame(files: ReleaseFiles) -> pd.DataFrame:
     import pandas as pd
 
     records = read_figures(files)
-    frame = pd.DataFrame(records, columns=None if records else list(OWN))
-    return frame.astype({name: float if name in NUMBERS else object for name in frame.columns})
+    kinds = {name: float if name in NUMBERS else object for name in (records[0] if records else OWN)}
+    columns = {name: pd.Series([one[name] for one in records], dtype=kind) for name, kind in kinds.items()}
+    return pd.DataFrame(columns)
 
 
 def synthetic_frame(table: Any) -> pd.DataFrame:

@@ -60,8 +60,7 @@ def release_document(
     events are the charged ones; plan.events the planned ones, which say the worst that may be drawn: fewer or cheaper
     ones where the loop ended early, a sum where prices followed what was released, the noise of the largest query where
     others were measured. warning: what may have gone wrong with the table or the domain file; null: nothing seen.
-    The guarantee is that of all planned events, wherever the loop stopped; what a ledger gave back for an early stop
-    stands in the ledger. sha256: of the canonical JSON of all the rest.
+    The guarantee is that of all planned events, wherever the loop stopped. sha256: of the canonical JSON of the rest.
     """
     plan, unit = release.plan, release.plan.problem.unit
     return sealed(

@@ -212,7 +212,7 @@ FAULTS = (
         "construction/release.py",
         ("    if not private:", "    if private:", "noise that repeats is not told"),
         (
-            "require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)\n",
+            "require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)\n",
             "pass\n",
             "final answers are not looked at",
         ),
