@@ -147,7 +147,7 @@ def _require_stated(review: Review) -> None:
     context = click.get_current_context()
     for parameter in () if review.plan else context.command.params:
         stated = context.params["sql"] if parameter.name == "queries" else None
-        if parameter.name in ("queries", "eps") and (context.params[parameter.name] or stated) is None:
+        if parameter.name in ("queries", "eps") and context.params[parameter.name] is None and stated is None:
             raise click.MissingParameter(ctx=context, param=parameter)
 
 
