@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from dpqr.api.approval import Approval
 from dpqr.api.checks import Figure, Path, figure, text, truth
-from dpqr.api.options import reason
 from dpqr.api.policy_options import PolicyOptions, policy_fields
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
@@ -121,6 +120,7 @@ class Ledger:
         Raises:
             BudgetRefused: the dataset has one.
         """
+        from dpqr.api.options import reason
         from dpqr.app.budget import open_budget
         from dpqr.app.requests import BudgetRequest
         from dpqr.privacy.policy import Policy
@@ -158,6 +158,7 @@ class Ledger:
         Raises:
             DocumentError: the plan is not what would be planned now.
         """
+        from dpqr.api.options import reason
         from dpqr.app.approval import approve
         from dpqr.app.requests import LedgerRequest
 

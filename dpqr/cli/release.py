@@ -30,12 +30,12 @@ class Output:
     format: Literal["csv", "parquet", "json"] | None
     synthetic: Literal["rows", "cells"] | None
     bins: Literal["title", "midpoint", "sampled"] | None
-    if_exists: Literal["skip", "fail", "replace"] | None
     views: int | None
+    if_exists: Literal["skip", "fail", "replace"] | None
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--out, --format, --synthetic, --bins, --if-exists and --views, as `output`."""
+    """--out, --format, --synthetic, --bins, --views and --if-exists, as `output`."""
     option = options.under("Output")
     return options.added(
         options.gathered(Output, "output")(command),

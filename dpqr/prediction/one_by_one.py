@@ -2,6 +2,16 @@
 
 Each point has a draw, a charge and a line in the transcript of its own, so a crash loses one point at most. Without
 sharing, a learner would be fitted, or all members of an ensemble trained, for every one of them.
+
+>>> from dpqr.data.histogram import DenseHistogram
+>>> class Members:
+...     parts, touched = 2, 1
+...     def votes(self, counts, noise):
+...         return np.array([[2, 0], [1, 1]])
+>>> table, shared = DenseHistogram(np.array([1, 2])), Shared()
+>>> points = [OnePoint(ensemble=Members(), shared=shared, place=place) for place in range(2)]
+>>> [point.votes(table, None).tolist() for point in points]
+[[[2, 0]], [[1, 1]]]
 """
 
 from __future__ import annotations

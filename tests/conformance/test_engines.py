@@ -32,7 +32,7 @@ class Table:
         batches = self._table.select(list(asked.columns)).to_batches(max_chunksize=part(self._table.num_rows))
         if asked.unit.column is not None:
             return asked.counted(lambda: batches)
-        return asked.together([asked.counted(lambda batch=batch: [batch]) for batch in batches])
+        return asked.together(asked.counted(lambda batch=batch: [batch]) for batch in batches)
 
 
 class Pandas:
@@ -93,7 +93,7 @@ class Cut(Table):
 
     def count(self, asked):
         batches = self._table.select(list(asked.columns)).to_batches(max_chunksize=20)
-        return asked.together([asked.counted(lambda batch=batch: [batch]) for batch in batches])
+        return asked.together(asked.counted(lambda batch=batch: [batch]) for batch in batches)
 
 
 class Shifted(Table):

@@ -159,6 +159,7 @@ class Foreign:
 
     coefficients: object
     _cache: object = None
+    rows = 1
 
 
 def test_matrices_of_third_parties_are_compared_by_class_and_fields():
