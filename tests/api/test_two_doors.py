@@ -124,8 +124,8 @@ def test_both_doors_refuse_alike(desk, refused):
 
 
 def test_every_option_of_the_command_has_its_name_here():
-    """Options of a plan, of files and of a ledger, by name; what is about the screen has no use in a program, and SQL is
-    a document there (`dpqr.sql`)."""
+    """Options of a plan, of files and of a ledger, by name; what is about the screen has no use in a program; SQL is a
+    document there (`dpqr.sql`)."""
     screen = {"data", "as_json", "progress", "no_color", "dry_run"}
     known = {each.name for each in command.params} - screen - {"sql"}
     own = set(inspect.signature(dpqr.release).parameters) - {"table", "options"}
