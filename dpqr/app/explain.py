@@ -125,15 +125,8 @@ def _forecast(request: PlanRequest, document: QueriesDocument, name: str) -> Sch
     except InfeasiblePlan as refusal:
         return ScheduleForecast(name=name, use=USES[name], refusal=str(refusal))
     alpha = None if plan.promised is None else float(plan.promised)
-    return ScheduleForecast(
-        name=name,
-        use=USES[name],
-        rounds=plan.rounds,
-        noise=plan.typical_noise,
-        error=closed_mean(plan),
-        expected=plan.expected,
-        alpha=alpha,
-    )
+    noise, error = plan.typical_noise, closed_mean(plan)
+    return ScheduleForecast(name=name, use=USES[name], rounds=plan.rounds, noise=noise, error=error, alpha=alpha)
 
 
 def _promised(request: PlanRequest, document: QueriesDocument, rule: str) -> Iterator[tuple[Variant, Fraction]]:

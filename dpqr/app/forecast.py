@@ -16,7 +16,7 @@ from dpqr.app.planning import WITHOUT_N, fraction
 from dpqr.app.rehearse import ROWS
 from dpqr.app.release import dry_run, planned
 from dpqr.app.requests import ReleaseRequest
-from dpqr.construction.forecast import Forecast, chosen_words, closed_form, forecast, planned_runs
+from dpqr.construction.forecast import Forecast, closed_form, forecast, planned_runs
 from dpqr.construction.goal import Goal, smallest_epsilon
 from dpqr.construction.likely import likely_words
 from dpqr.construction.missing_error import UNKNOWN, MissingError
@@ -142,7 +142,7 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     ordered = tuple(sorted(points, key=lambda point: point.forecast.epsilon))
     staged = (point.plan for point in ordered if point.plan.stop and point.plan.stop.stages)
     likely = tuple(likely_words(plan, tables) for plan in staged)
-    return Outlook(points=ordered, seconds=seconds, notes=(*likely, *notes, *chosen_words(ordered[0].plan)), goal=goal)
+    return Outlook(points=ordered, seconds=seconds, notes=(*likely, *notes), goal=goal)
 
 
 def outlook_document(outlook: Outlook) -> dict[str, Any]:

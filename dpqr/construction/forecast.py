@@ -19,7 +19,6 @@ from dpqr.data.arrays import FloatArray
 from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import prepare
 from dpqr.noise.public import PublicNoise
-from dpqr.privacy.budget import upward_text
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.choice import guarded
 from dpqr.strategies.plan import Plan
@@ -28,12 +27,6 @@ from dpqr.workload.sensitivity import Norm, sensitivity
 _ROW = PrivacyUnit()
 _HALF_NORMAL = math.sqrt(math.pi / 2 - 1)
 """Deviation over mean of the absolute value of normal noise."""
-
-
-CHOSEN = (
-    "what is measured at epsilon {epsilon} is not decided by these simulations but by a closed form, {expected:.2g} of "
-    "L1 / n: a geometric mean over numbers of records (the declared one, or 100 to 1,000,000) and over dependences"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,13 +152,6 @@ def forecast(plan: Plan, tables: Sequence[PublicTable], runs: int | None = None)
         runs=each * len(tables),
         closed=closed is not None,
     )
-
-
-def chosen_words(plan: Plan) -> tuple[str, ...]:
-    """That the forecast by which a schedule chooses what it measures is another one; nothing where it does not."""
-    if plan.expected is None:
-        return ()
-    return (CHOSEN.format(epsilon=upward_text(plan.budget.epsilon), expected=plan.expected),)
 
 
 def planned_runs(plan: Plan, tables: int) -> int:

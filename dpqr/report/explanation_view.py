@@ -44,8 +44,6 @@ def _forecast(schedule: ScheduleForecast) -> str:
     told = f"{counted(schedule.rounds, 'round')}, {noise}" if schedule.rounds else noise
     if schedule.error is not None:
         return f"{told}; mean error {amount(schedule.error)} of an answer, in records"
-    if schedule.expected is not None:
-        told = f"{told}; L1 / n of {amount(schedule.expected)} by the closed form that decides what is measured"
     return f"{told}; `dpqr plan --schedule {schedule.name}` forecasts the error"
 
 

@@ -13,8 +13,7 @@ class ScheduleForecast:
     """What one schedule would do.
 
     noise: typical standard deviation of a measured answer, in records. error: mean over the queries of their mean
-    absolute errors, in records, where there is a closed form. Both are the figures of a dry run. expected: the mean L1
-    error over n by which the schedule chooses what it measures (`Plan.expected`); None: it makes no such choice.
+    absolute errors, in records, where there is a closed form. Both are the figures of a dry run.
     alpha: the largest error over n that it promises (`theory`). refusal: why it cannot be taken; else empty.
     """
 
@@ -23,7 +22,6 @@ class ScheduleForecast:
     rounds: int = 0
     noise: float | None = None
     error: float | None = None
-    expected: float | None = None
     alpha: float | None = None
     refusal: str = ""
 

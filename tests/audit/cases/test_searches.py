@@ -23,12 +23,6 @@ def test_the_count_leads_to_one_table_and_to_one_way_marginals():
     assert {15, 1} == set(seen.context[:, 0].tolist())
 
 
-def test_the_error_of_one_way_marginals_leads_to_these_alone_and_to_a_search():
-    seen = CASES["release-dependence-zcdp-replace"].outcomes(0, 25, SeededNoise(4))
-    assert (seen.context[:, 0] == 1).all()
-    assert {1, 2} == set(seen.context[:, 2].tolist())
-
-
 @pytest.mark.parametrize("case", [case for name, case in CASES.items() if "search" in name])
 def test_what_a_run_draws_follows_what_it_released(case):
     seen = case.outcomes(0, 25, SeededNoise(4))

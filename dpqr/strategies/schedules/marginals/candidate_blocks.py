@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray
-from dpqr.data.unit import PrivacyUnit
 from dpqr.strategies.checks import Check
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
@@ -37,7 +35,7 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
     prefixes, so these are measured with k times the noise (Gaussian: sqrt k). A function of the workload and of the
     noise's kind.
     """
-    gone = [block for block in problem.workload.blocks if _gives_way(block, problem.unit, pure=check.pure)]
+    gone = [block for block in problem.workload.blocks if _gives_way(block, problem, check)]
     if not gone:
         return problem
     kept = [block for block in problem.workload.blocks if block not in set(gone)]
@@ -51,20 +49,16 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
     return replace(problem, workload=Workload((*kept, *surrogates)))
 
 
-@lru_cache(maxsize=4096)
-def _gives_way(block: QueryBlock, unit: PrivacyUnit, *, pure: bool) -> bool:
-    """Kept, for a workload is planned for several accountants."""
+def _gives_way(block: QueryBlock, problem: Problem, check: Check) -> bool:
     if block.is_marginal:
         return False
-    sizes = {axis: size for factor in block.factors for axis, size in zip(factor.axes, factor.sizes, strict=True)}
-    cells = QueryBlock(name="cells", factors=tuple(Factor.identity(axis, size) for axis, size in sizes.items()))
-    return _noise(block, unit, pure=pure) >= _noise(cells, unit, pure=pure)
+    return _noise(block, problem, check) >= _noise(marginal(problem, block.axes, "cells"), problem, check)
 
 
-def _noise(block: QueryBlock, unit: PrivacyUnit, *, pure: bool) -> float:
+def _noise(block: QueryBlock, problem: Problem, check: Check) -> float:
     """Of all answers together, each in units of the largest coefficient, up to a factor that all blocks share."""
-    moved = sensitivity((block,), Norm.L1 if pure else Norm.L2_SQUARED, unit)
-    deviation = float(moved) if pure else float(moved) ** 0.5
+    moved = sensitivity((block,), Norm.L1 if check.pure else Norm.L2_SQUARED, problem.unit)
+    deviation = float(moved) if check.pure else float(moved) ** 0.5
     return block.rows * deviation / max(block.largest_coefficient, 1)
 
 

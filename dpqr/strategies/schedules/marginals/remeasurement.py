@@ -50,12 +50,6 @@ def explored(plan: Plan, released: Sequence[Measurement | None]) -> tuple[Search
     return replace(known, spent=spent), shares
 
 
-def opened_records(plan: Plan, released: Sequence[Measurement | None]) -> float:
-    """The number of records that the first measurements of all attributes show."""
-    singles = tuple(candidate[0] for candidate in first_marginals(plan).blocks)
-    return max(1.0, estimated_records(opening_counts(singles, released)))
-
-
 def opening_counts(singles: Sequence[QueryBlock], released: Sequence[Measurement | None]) -> dict[int, FloatArray]:
     """The first noisy one-way marginals; even counts for one that was lost.
 

@@ -21,22 +21,22 @@ from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_sur
 from dpqr.strategies.schedules.marginals.one_table import (
     RECORDS,
     counts_records,
-    first_marginals,
     remaining,
     whole_table,
 )
-from dpqr.strategies.schedules.marginals.outlook import (
-    NOUNS,
-    Choice,
-    error_among,
-    likely_records,
-    outlook,
-    possible_records,
-)
-from dpqr.strategies.schedules.marginals.remeasurement import opened_records
 from dpqr.strategies.schedules.marginals.states import Counting, MarginalsState, Once, Opening
 from dpqr.strategies.schedules.marginals.tuning import TUNING
-from dpqr.strategies.schedules.marginals.ways import NOTES, Way, measured_by, noise_of
+from dpqr.strategies.schedules.marginals.ways import (
+    NOTES,
+    NOUNS,
+    Outlook,
+    Way,
+    count_forecasts,
+    error_among,
+    measured_by,
+    noise_by_block,
+    possible_records,
+)
 from dpqr.strategies.transcript import Round, Step, Transcript
 
 
@@ -67,28 +67,20 @@ def measured_once(
 
 def _forecast(way: Way, problem: Problem, roles: Roles, whole: BudgetAllocation) -> tuple[BlockForecast, ...]:
     """Noise of every block's answers where it is measured by the way: before the fit, which only lowers it."""
-    noise = noise_of(way, problem, roles, whole)
-    assert noise is not None, "the way measures something"
+    each = zip(problem.workload.blocks, noise_by_block(way, problem, roles, whole), strict=True)
     return tuple(
         BlockForecast(
             name=block.name,
             rows=block.rows,
-            deviation=float(total) / block.rows * max(block.largest_coefficient, 1) * float(block.scale),
+            deviation=noise.total / block.rows * max(block.largest_coefficient, 1) * float(block.scale),
         )
-        for block, total in zip(problem.workload.blocks, noise.total, strict=True)
+        for block, noise in each
     )
 
 
 COUNT = (
     "a noisy count of the records ({share:.0%} of the budget) decides what is measured: {ways}; the answers' total is "
     "held to it"
-)
-OPENED: frozenset[Choice] = frozenset({"columns", "search", "dependence"})
-"""Choices that begin with one-way marginals, which show the records; in rho, further ones add up with them."""
-
-DEPENDENCE = (
-    "the error that the first one-way marginals leave in pairs of columns is measured, and decides what follows: "
-    "one-way marginals alone, all blocks or pairs once, one table of all columns, or a search"
 )
 SEARCH = (
     "one-way marginals come first; then choices look for blocks that are further off than noise would leave them; "
@@ -128,33 +120,27 @@ class Marginals:
         if not self.table:
             return searching
         whole = remaining(searching)
-        known = outlook(searching, self.table)
-        found = [known.at(number) for number in possible_records(problem)]
-        choices = tuple(dict.fromkeys(one.best for one in found))
-        return replace(
-            self._planned(choices, searching, whole), expected=error_among([one.errors[one.best] for one in found])
-        )
+        outlook = Outlook.of(problem, roles, whole, self.table)
+        found = [outlook.at(number) for number in possible_records(problem)]
+        ways = tuple(dict.fromkeys(one.best for one in found))
+        plan = searching
+        if ways != ("search",):
+            plan = (
+                measured_once(ways[0], self, problem, budget, roles, whole)
+                if len(ways) == 1
+                else self._counting(ways, problem, budget, roles, whole)
+            )
+        return replace(plan, expected=error_among([min(one.errors.values()) for one in found]))
 
-    def _planned(self, choices: tuple[Choice, ...], searching: Plan, whole: BudgetAllocation) -> Plan:
-        """choices: of least forecast error, from few records to many."""
-        problem, budget, roles = searching.problem, searching.budget, searching.roles
-        best, *others = choices
-        if "dependence" in choices and OPENED.issuperset(choices) and (whole.concentrated or not others):
-            return replace(searching, notes=(DEPENDENCE, *searching.notes))
-        if others:
-            return self._counting(choices, searching, whole)
-        if best == "search" or best == "dependence":
-            return searching
-        return measured_once(best, self, problem, budget, roles, whole)
-
-    def _counting(self, choices: tuple[Choice, ...], searching: Plan, whole: BudgetAllocation) -> Plan:
-        """choices: that the count decides between."""
-        problem, budget, roles, many = searching.problem, searching.budget, searching.roles, choices[-1]
+    def _counting(
+        self, ways: tuple[Way, ...], problem: Problem, budget: PrivacyBudget, roles: Roles, whole: BudgetAllocation
+    ) -> Plan:
+        """ways: that the count decides between, from few records to many."""
         plan = self._searching(problem, budget, roles, counted=True)
-        note = COUNT.format(share=float(TUNING.count), ways=" or ".join(NOUNS[one] for one in choices))
-        known = plan.forecast if many == "search" or many == "dependence" else _forecast(many, problem, roles, whole)
-        searched = "search" in choices or "dependence" in choices
-        return replace(plan, forecast=known, notes=(note, *(plan.notes if searched else ())))
+        note = COUNT.format(share=float(TUNING.count), ways=" or ".join(NOUNS[way] for way in ways))
+        many = ways[-1]
+        known = plan.forecast if many == "search" else _forecast(many, problem, roles, whole)
+        return replace(plan, forecast=known, notes=(note, *(plan.notes if "search" in ways else ())))
 
     def _searching(self, problem: Problem, budget: PrivacyBudget, roles: Roles, *, counted: bool = False) -> Plan:
         """On paper two rounds a column; in the run as many as what they show is worth, at prices that follow it.
@@ -205,14 +191,9 @@ class Marginals:
         if counts_records(plan):
             return Counting(plan=plan, table=self.table)
         if plan.rounds:
-            return self._opening(plan)
+            return Opening(plan=plan)
         opening = plan.named("opening")
         return Once(waiting=tuple((blocks[0], phase.price) for phase in opening for blocks in phase.blocks))
-
-    def _opening(self, plan: Plan) -> Opening:
-        """The first one-way marginals where no count comes before them."""
-        records = likely_records(plan, None)
-        return Opening(plan=plan, outlook=outlook(plan, self.table) if self.table else None, records=records)
 
     def next(self, plan: Plan, state: MarginalsState) -> Step | None:
         return state.step()
@@ -221,14 +202,6 @@ class Marginals:
         return state.after(finished)
 
     def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
-        """What was measured, and why, where a count or the measured dependence decided."""
+        """What was measured, and why, where a count decided."""
         counted = transcript.rounds[0].measurement if transcript.rounds and counts_records(plan) else None
-        found = next((one.errors for one in transcript.rounds if one.errors), None)
-        records = likely_records(plan, counted)
-        if records is None and found is not None:
-            opened = [one.measurement for one in transcript.rounds[: first_marginals(plan).count]]
-            records = opened_records(plan, opened)
-        if records is None or (counted is None and found is None):
-            return ()
-        known = outlook(plan, self.table)
-        return ((known.at(records) if found is None else known.after(records, found)).sentence,)
+        return () if counted is None else (count_forecasts(plan, counted, self.table).sentence,)

@@ -11,11 +11,9 @@ from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.marginals.gap import NOISE
 from dpqr.strategies.schedules.marginals.one_table import first_marginals, remaining
-from dpqr.strategies.schedules.marginals.outlook import Outlook, likely_records, outlook
-from dpqr.strategies.schedules.marginals.remeasurement import explored, opened_records
+from dpqr.strategies.schedules.marginals.remeasurement import explored
 from dpqr.strategies.schedules.marginals.search import Batch, Search, SearchState
-from dpqr.strategies.schedules.marginals.tuning import TUNING
-from dpqr.strategies.schedules.marginals.ways import Way, measured_by
+from dpqr.strategies.schedules.marginals.ways import count_forecasts, measured_by
 from dpqr.strategies.some_candidates import SomeCandidates
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
@@ -39,14 +37,13 @@ class Counting:
 
     def after(self, finished: Round) -> MarginalsState:
         """A count that was lost in a crash leaves the search, which needs none."""
-        records = likely_records(self.plan, finished.measurement)
-        if records is None:
-            return Opening(plan=self.plan)
-        known = outlook(self.plan, self.table)
-        best = known.at(records).best
-        if best == "dependence":
-            return Opening(plan=self.plan, outlook=known, records=records)
-        return Opening(plan=self.plan) if best == "search" else Once.of(self.plan, best, 1.0)
+        plan, known = self.plan, finished.measurement
+        way = count_forecasts(plan, known, self.table).best if known is not None else "search"
+        if way == "search":
+            return Opening(plan=plan)
+        budget = remaining(plan)
+        shares = measured_by(way, plan.problem, plan.roles, budget)
+        return Once(waiting=tuple((block, budget.price(share)) for block, share in shares))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,13 +51,6 @@ class Once:
     """Blocks are measured, each once. waiting: those that still are to be, with their prices."""
 
     waiting: tuple[tuple[QueryBlock, Price], ...]
-
-    @classmethod
-    def of(cls, plan: Plan, way: Way, left: float) -> Once:
-        """What the way measures. left: share of what was left after the count of the records."""
-        budget = remaining(plan)
-        shares = measured_by(way, plan.problem, plan.roles, budget)
-        return cls(waiting=tuple((block, budget.price(left * share)) for block, share in shares))
 
     def step(self) -> Step | None:
         """The hypothesis is fitted after the last one."""
@@ -77,13 +67,10 @@ class Once:
 class Opening:
     """One-way marginals are measured for the first time.
 
-    released: by each of them so far; None: it was lost in a crash. outlook: forecasts that decide what follows; None: a
-    search. records: at which these are made; None: at as many as the one-way marginals show.
+    released: by each of them so far; None: it was lost in a crash.
     """
 
     plan: Plan
-    outlook: Outlook | None = None
-    records: float | None = None
     released: tuple[Measurement | None, ...] = ()
 
     def step(self) -> Step:
@@ -95,56 +82,22 @@ class Opening:
         grown = replace(self, released=(*self.released, finished.measurement))
         if len(grown.released) < first_marginals(self.plan).count:
             return grown
-        if self.outlook is None or None in grown.released:
-            return _explored(self.plan, grown.released)
-        records = self.records or opened_records(self.plan, grown.released)
-        best = self.outlook.at(records).best
-        if best == "dependence":
-            return Dependence(plan=self.plan, outlook=self.outlook, records=records, released=grown.released)
-        if best == "columns":
-            return Once.of(self.plan, best, 1.0 - float(TUNING.opening))
-        return _explored(self.plan, grown.released)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dependence:
-    """The error that one-way marginals leave in pairs of columns is measured, before it is decided what follows."""
-
-    plan: Plan
-    outlook: Outlook
-    records: float
-    released: tuple[Measurement | None, ...]
-
-    @property
-    def share(self) -> float:
-        return self.outlook.dependence_share(self.records) or 0.0
-
-    def step(self) -> Step:
-        price = remaining(self.plan).price(self.share)
-        return Step(candidates=self.outlook.pairs, select=None, measure=price, refit=False, errors=True)
-
-    def after(self, finished: Round) -> MarginalsState:
-        """A search, or a way with all that is left; a draw that was lost leaves the search."""
-        found = finished.errors
-        way = "search" if found is None else self.outlook.after(self.records, found).best
-        if way == "search" or way == "dependence":
-            return _explored(self.plan, self.released, self.share)
-        return Once.of(self.plan, way, 1.0 - float(TUNING.opening) - self.share)
+        known, again = explored(self.plan, grown.released)
+        return Remeasurement(known=known, waiting=again) if again else _searching(known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remeasurement:
-    """Some of the one-way marginals are measured again, before the search. spent: share for the dependence."""
+    """Some of the one-way marginals are measured again, before the search."""
 
     known: Search
     waiting: Shares
-    spent: float = 0.0
 
     def step(self) -> Step:
         return _measured(self.known, self.waiting)
 
     def after(self, finished: Round) -> MarginalsState:
-        return replace(self, waiting=self.waiting[1:]) if len(self.waiting) > 1 else _searching(self.known, self.spent)
+        return replace(self, waiting=self.waiting[1:]) if len(self.waiting) > 1 else _searching(self.known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,17 +153,11 @@ class Finishing:
         return replace(self, waiting=self.waiting[1:])
 
 
-MarginalsState = Counting | Once | Opening | Dependence | Remeasurement | Searching | Finishing
+MarginalsState = Counting | Once | Opening | Remeasurement | Searching | Finishing
 
 
-def _explored(plan: Plan, released: tuple[Measurement | None, ...], spent: float = 0.0) -> MarginalsState:
-    """After the first one-way marginals. spent: share of the budget that the dependence took."""
-    known, again = explored(plan, released)
-    return Remeasurement(known=known, waiting=again, spent=spent) if again else _searching(known, spent)
-
-
-def _searching(known: Search, spent: float) -> MarginalsState:
-    return _advanced(known, SearchState(left=1.0 - sum(known.spent) - spent))
+def _searching(known: Search) -> MarginalsState:
+    return _advanced(known, SearchState(left=1.0 - sum(known.spent)))
 
 
 def _advanced(known: Search, state: SearchState) -> MarginalsState:

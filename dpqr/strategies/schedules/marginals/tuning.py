@@ -16,19 +16,8 @@ class Tuning:
 
     table: int = 2**22  # cells of the one table of all columns, at most (32 MiB)
     count: Fraction = Fraction(1, 50)  # share of the count of the records
-    fine_dependence: float = 0.02  # deviation of the measured dependence, L1 error over n
-    largest_dependence: float = 0.05  # share that this costs, at most
-    dependence: float = 0.06  # deviation above which it is not measured
-    hiding_noise: float = 0.4  # error from noise in the first one-way marginals above which it is not measured
-    least_dependence: float = 0.02  # of columns that noise shows as independent
-    noise_kept: float = 0.8  # part of small noise that a fit leaves in a block
-    noise_cut: float = 3.0  # noise of so many times the records cuts this part to its (1 / 2)^noise_power, inverse
-    noise_power: float = 0.7  # how fast it falls with the noise
-    noise_on_empty: float = 0.2  # noise of so many times the records, inverse, halves what dependence cuts of it
-    noise_hiding: float = 50.0  # noise of so many times the records hides half of the dependence in what is measured
-    hidden_in_sums: float = 0.25  # part of what cells hide that sums of them do, for each even record that they hold
-    hidden_by_sums: float = 1.5  # and all of them together, at most
-    hidden_by_pairs: float = 0.4  # part of what one-way marginals hide in a further column that pairs hide in it
+    hidden_by_columns: float = 0.25  # part of the records that one-way marginals hide, for each further column
+    hidden_by_pairs: float = 0.15  # part of them that pairs hide
     explored: float = 2.0  # blocks a column that a search is forecast to measure
     passed_over: float = 0.25  # part of what is hidden that a search leaves in the blocks that it passes over
     last_pure: float = 0.55  # share of the blocks in the forecast of a search, in epsilon

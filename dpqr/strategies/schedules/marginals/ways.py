@@ -1,25 +1,25 @@
-"""Ways to spend a budget on marginals, and the noise that each leaves in the workload's answers."""
+"""Ways to spend a budget on marginals, and the error that each is forecast to leave among so many records."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
-from dpqr.strategies.plan import Roles
+from dpqr.strategies.plan import TINY, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL, one_way
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
 from dpqr.strategies.schedules.marginals.candidate_blocks import marginal, with_surrogates
-from dpqr.strategies.schedules.marginals.one_table import RECORDS, known_records, summed_noise, whole_table
+from dpqr.strategies.schedules.marginals.one_table import RECORDS, known_records, remaining, summed_noise, whole_table
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 Way = Literal["table", "blocks", "pairs", "columns", "search"]
 """One table of all columns; all asked blocks once; all pairs below them once; one-way marginals once; a search."""
@@ -27,14 +27,27 @@ Way = Literal["table", "blocks", "pairs", "columns", "search"]
 Tables = Mapping[frozenset[int], tuple[QueryBlock, float]]
 """Measured marginals by their columns, with deviations in records."""
 
-LARGEST_EMPTY = 0.8
-"""Part of the noise that is cut because dependence leaves cells empty, at most."""
-
-LARGEST_HIDDEN = 1.9
-"""L1 error over n of a marginal that others do not show, at most."""
+POSSIBLE_RECORDS = tuple(float(number) for number in np.geomspace(100, 10**6, 9))
+"""Numbers of records at which a plan is judged where nobody knows them."""
 
 Shares = tuple[tuple[QueryBlock, float], ...]
 """Blocks that are measured once, each with its share of what is left."""
+
+NOUNS: Mapping[Way, str] = {
+    "table": "one table of all columns",
+    "blocks": "all blocks once",
+    "pairs": "all pairs of columns once",
+    "columns": "one-way marginals alone",
+    "search": "what a search finds",
+}
+WORDS: Mapping[Way, str] = {
+    "table": "one table of all columns was measured",
+    "blocks": "all blocks were measured once",
+    "pairs": "all pairs of columns below the blocks were measured once",
+    "columns": "one-way marginals alone were measured",
+    "search": "the blocks were searched",
+}
+
 
 NOTES: Mapping[Way, str] = {
     "table": "all columns together are measured once, with less noise in every block than a search would leave",
@@ -51,14 +64,14 @@ def measured_by(way: Way, problem: Problem, roles: Roles, budget: BudgetAllocati
     """
     if way == "table":
         return ((whole_table(problem), 1.0),)
-    blocks = measured_blocks(way, problem, roles)
+    blocks = _blocks(way, problem, roles)
     costs = [block.rows / max(block.largest_coefficient, 1) * _relative(block, budget, problem) for block in blocks]
     untold = bool(blocks) and known_records(problem) is None and not any(block.is_marginal for block in blocks)
     total = ((RECORDS, float(TUNING.count)),) if untold else ()
     return (*total, *zip(blocks, budget.split(1.0 - sum(share for _, share in total), costs), strict=True))
 
 
-def measured_blocks(way: Way, problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
+def _blocks(way: Way, problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
     """Those within a marginal that is measured too are left to it."""
     searched = with_surrogates(problem, roles.check).workload.blocks
     if way == "columns":
@@ -83,82 +96,165 @@ def _relative(block: QueryBlock, budget: BudgetAllocation, problem: Problem) -> 
     return budget.relative(block, QueryBlock(name="records"), problem.unit)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """Of the workload's blocks, in their order, where some blocks are measured; each of shape (blocks,).
+    """Of one block, where some blocks are measured.
 
     total: deviations of all answers together, in units of the most that a record changes one. even: share of even
-    records that the answers hold together. hidden: what is measured does not show so many times the part of the records
-    that one-way marginals hide in a pair of columns. joined: columns beyond the first whose dependence is measured: the
-    more they depend, the fewer cells hold records, and the more noise the fit cuts.
+    records that the answers hold together. hidden: part of the records that what is measured is assumed not to show.
     """
 
-    total: FloatArray
-    even: FloatArray
-    hidden: FloatArray
-    joined: FloatArray
+    total: float
+    even: float
+    hidden: float
+
+    def error(self, records: float, louder: float, hidden: float) -> float:
+        """L1 error over n, forecast at so many times the noise and of what is hidden."""
+        noise = louder * NORMAL * self.total / (records * self.even)
+        return self.even * noise / (2.0 * math.pow(1.0 + noise, 0.6)) + hidden * self.hidden
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecasts:
+    """Expected errors by way, means over the blocks of L1 over n, at so many records."""
+
+    records: float
+    errors: Mapping[Way, float]
+
+    @property
+    def best(self) -> Way:
+        return min(self.errors, key=self.errors.__getitem__)
+
+    @property
+    def sentence(self) -> str:
+        """For the release."""
+        others = ", ".join(f"{way} {error:.2g}" for way, error in self.errors.items() if way != self.best)
+        return (
+            f"{WORDS[self.best]}: at {self.records:,.0f} records (the count less its deviation) that has the least "
+            f"forecast error (L1 over n), {self.errors[self.best]:.2g} ({others})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """Noise by way and block of the workload, from which errors are forecast at any number of records.
+
+    A block whose answers hold m of n even records, and get noise of q records together, is left with an error of about
+    q / 2 where q is small beside m; noise on cells that are mostly empty is cut by the fit, so the error grows with
+    q to the power of 0.4 from there on. What columns or pairs hide of the records is assumed: nothing public says it.
+
+    A search is taken to measure some blocks a column (explored: the part of all), so each more exactly, and to pass
+    over the rest, which depend less; or all blocks, or none, if that is less. In epsilon it pays for what it tries: of
+    two measurements of a block the better one is all that counts. In rho they add up, so no way but the table is
+    better there.
+    """
+
+    noise: Mapping[Way, tuple[Noise, ...]]
+    explored: Mapping[Way, float]
+    budget: BudgetAllocation
 
     @classmethod
-    def alone(cls, total: FloatArray, even: FloatArray) -> Noise:
-        """Where nothing is hidden."""
-        return cls(total=total, even=even, hidden=np.zeros(len(total)), joined=np.zeros(len(total)))
+    def of(cls, problem: Problem, roles: Roles, budget: BudgetAllocation, table: int) -> Outlook:
+        """Where `budget` is all that is left; table: cells of one table of all columns, at most."""
+        ways: list[Way] = ["blocks", "pairs", "columns"]
+        if whole_table(problem).cells <= table:
+            ways.insert(0, "table")
+        noise = {way: noise_by_block(way, problem, roles, budget) for way in ways}
+        most = TUNING.explored * len(problem.workload.axes)
+        searched: tuple[Way, ...] = ("blocks", "pairs")
+        numbers = {way: len(_blocks(way, problem, roles)) for way in searched}
+        explored = {way: min(1.0, most / number) for way, number in numbers.items() if number}
+        return cls(noise={way: one for way, one in noise.items() if one}, explored=explored, budget=budget)
 
-    def errors(self, records: float, louder: float, hidden: float) -> FloatArray:
-        """L1 errors over n, forecast at so many times the noise, where one-way marginals hide so much in a pair."""
-        noise = louder * NORMAL * self.total / (records * self.even)
-        kept = TUNING.noise_kept * noise / (1.0 + TUNING.noise_cut * noise) ** TUNING.noise_power
-        empty = np.minimum((hidden * self.joined) ** 2 / 2.0, LARGEST_EMPTY) / (1.0 + TUNING.noise_on_empty * noise)
-        missed = self.hidden + self.joined * noise / (noise + TUNING.noise_hiding)
-        found: FloatArray = self.even * (1.0 - empty) * kept + np.minimum(hidden * missed, LARGEST_HIDDEN)
-        return found
+    def at(self, records: float) -> Forecasts:
+        """Where so many records were counted or declared."""
+        n, pure = max(1.0, records), not self.budget.concentrated
+        errors = {way: self._error(way, n) for way in self.noise if pure or way == "table"}
+        errors["search"] = self._searched(n)
+        return Forecasts(records=n, errors=errors)
+
+    def _searched(self, records: float) -> float:
+        """Of a search for blocks, or for the pairs below them: the least."""
+        last, power = TUNING.last_rho if self.budget.concentrated else TUNING.last_pure, self.budget.power
+        passed = self._error("columns", records, (1.0 / (1.0 - last)) ** power, TUNING.passed_over)
+        hopeless = self._error("columns", records, (1.0 / last) ** power)
+        searched = (
+            part * self._error(way, records, (part / last) ** power) + (1.0 - part) * passed
+            for way, some in self.explored.items()
+            for part in (some, 1.0)
+        )
+        return min(hopeless, *searched)
+
+    def _error(self, way: Way, records: float, louder: float = 1.0, hidden: float = 1.0) -> float:
+        return float(np.mean([one.error(records, louder, hidden) for one in self.noise[way]]))
 
 
-def noise_of(way: Way, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Noise | None:
-    """None: the way measures nothing."""
+def possible_records(problem: Problem) -> tuple[float, ...]:
+    """The known number, or POSSIBLE_RECORDS."""
+    known = known_records(problem)
+    return POSSIBLE_RECORDS if known is None else (float(known),)
+
+
+def error_among(errors: Sequence[float]) -> float:
+    """The geometric mean of errors at different numbers of records."""
+    return math.exp(float(np.mean(np.log(np.maximum(errors, TINY)))))
+
+
+def direct_error(plan: Plan, *, fitted: bool) -> float:
+    """Forecast error among the possible records of a plan by which every block is measured, or estimated unbiased.
+
+    Args:
+        fitted: whether a fit cuts noise on cells of few records; else an answer is off by its noise, or by no more than
+            even records would be.
+    """
+    errors = []
+    for records in possible_records(plan.problem):
+        found = []
+        for block, known in zip(plan.problem.workload.blocks, plan.forecast, strict=True):
+            total = known.rows * known.deviation / float(block.scale) / max(block.largest_coefficient, 1)
+            one = Noise(total=total, even=_even_share(block), hidden=0.0)
+            raw = min(NORMAL * total / max(1.0, records), one.even)
+            found.append(one.error(max(1.0, records), 1.0, 0.0) if fitted else raw)
+        errors.append(float(np.mean(found)))
+    return error_among(errors)
+
+
+def count_forecasts(plan: Plan, counted: Measurement, table: int) -> Forecasts:
+    """By a noisy count of the records, less one deviation: noise on too few records is off by more than a search."""
+    least = float(counted.values[0][0]) - counted.law.deviation
+    return Outlook.of(plan.problem, plan.roles, remaining(plan), table).at(least)
+
+
+def noise_by_block(way: Way, problem: Problem, roles: Roles, budget: BudgetAllocation) -> tuple[Noise, ...]:
+    """Of the workload's blocks, in their order; none where the way measures nothing."""
     shares = measured_by(way, problem, roles, budget)
-    if not shares:
-        return None
     laws = ((block, roles.check.law((block,), problem.unit, budget.price(share))) for block, share in shares)
     known = [(block, law.deviation) for block, law in laws]
     own = {block.name: deviation for block, deviation in known}
     tables = {frozenset(block.axes): (block, deviation) for block, deviation in known if block.is_marginal}
-    figures = np.array([_noise(block, own.get(block.name), tables) for block in problem.workload.blocks])
-    joined = np.array([0 if way == "columns" else max(len(block.axes) - 1, 0) for block in problem.workload.blocks])
-    return Noise(total=figures[:, 0], even=figures[:, 1], hidden=figures[:, 2], joined=joined)
+    return tuple(_noise(block, own.get(block.name), tables) for block in problem.workload.blocks if known)
 
 
-def _noise(block: QueryBlock, own: float | None, tables: Tables) -> tuple[float, float, float]:
-    """Total, even and hidden: from the block, a marginal that holds it, or those of its columns or pairs of columns.
+def _noise(block: QueryBlock, own: float | None, tables: Tables) -> Noise:
+    """From the block itself, a marginal that holds it, or those of its columns or pairs of columns.
 
     Args:
         own: deviation of its own measurement; None: it is not measured.
     """
-    axes, even = frozenset(block.axes), even_share(block)
+    axes, even = frozenset(block.axes), _even_share(block)
     if own is not None:
-        return own * block.rows / max(block.largest_coefficient, 1), even, 0.0
+        return Noise(total=own * block.rows / max(block.largest_coefficient, 1), even=even, hidden=0.0)
     above = [tables[axes]] if axes in tables else [found for key, found in tables.items() if axes < key]
     if above:
-        return min(summed_noise(one, block, each) for one, each in above), even, 0.0
+        return Noise(total=min(summed_noise(one, block, each) for one, each in above), even=even, hidden=0.0)
     of_pairs = [tables[frozenset(pair)] for pair in combinations(axes, 2) if frozenset(pair) in tables]
     below = of_pairs or [tables[frozenset((axis,))] for axis in axes if frozenset((axis,)) in tables]
-    shown, each = (2, TUNING.hidden_by_pairs) if of_pairs else (1, 1.0)
-    noise = sum(even * _cells_summed(block, one, even) * deviation for one, deviation in below)
-    total = noise / (len(axes) - 1 if of_pairs else 1)
-    reach = 1.0 if block.is_marginal else min(TUNING.hidden_in_sums * even, TUNING.hidden_by_sums)
-    return total, even, each * max(len(axes) - shown, 0) * reach
+    shown, each = (2, TUNING.hidden_by_pairs) if of_pairs else (1, TUNING.hidden_by_columns)
+    total = sum(even * one.rows * deviation for one, deviation in below) / (len(axes) - 1 if of_pairs else 1)
+    return Noise(total=total, even=even, hidden=each * max(len(axes) - shown, 0) * min(even, 1.0))
 
 
-def _cells_summed(block: QueryBlock, table: QueryBlock, even: float) -> float:
-    """Noise of a typical answer over its even share, in deviations of a cell of the table: of independent cells, as
-    many as hold the answer's share of each of the table's columns."""
-    if block.is_marginal or not block.axes:
-        return float(table.rows)
-    share = (even / block.rows) ** (len(table.axes) / len(block.axes))
-    return math.sqrt(table.rows / max(share, 1.0 / table.cells))
-
-
-@lru_cache(maxsize=4096)
-def even_share(block: QueryBlock) -> float:
+def _even_share(block: QueryBlock) -> float:
     """Sum over a block's answers of the share of even records that each holds, in units of the largest coefficient."""
     if block.is_marginal:
         return 1.0
