@@ -12,8 +12,9 @@ What the deviations of linear functions of the answers rest on:
 - `measured`: the figure's own blocks were measured, with independent noise of a known law in every answer, so there is
   no covariance. The interval is around what was measured.
   The same holds for sums of the cells of one measured table, where these have the smaller deviations; then the
-  deviations of all functions are those of such sums. Sums of draws lie within so many deviations of their own as a draw
-  does of its own, or more often.
+  deviations of all functions are those of such sums. Sums of draws are taken to lie within so many deviations of their
+  own as often as a draw does of its own: exact for normal noise, shown by quadrature for two Laplace draws, and not
+  proved for more.
 - `estimate`: the functions are answered as blocks that nobody asked for (`Figure.tested`). Their deviations come from
   the estimate in closed form or from refits, so they hold whatever covariance the model makes. Where there are none,
   errors of the answers are taken to add up, which no covariance exceeds.
