@@ -107,7 +107,9 @@ def _names(column: str, count: int, stated: Links) -> tuple[str, ...]:
     if stated.levels is None:
         return tuple(f"level {place}" for place in range(1, count + 1))
     if len(stated.levels) != count:
-        raise stated.location.fault(f"'levels' names {len(stated.levels)} levels, and the parents make {count}")
+        raise stated.location.fault(
+            f"'levels' names {len(stated.levels)} levels above the column, and the parents make {count}"
+        )
     if len({column, *stated.levels}) <= count:
         raise stated.location.fault("two levels have one name (the lowest has the column's); give each its own")
     return stated.levels

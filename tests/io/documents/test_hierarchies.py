@@ -91,7 +91,7 @@ WRONG = [
     ),
     (
         {"map": TOWNS, "levels": ["region", "country"]},
-        "$.fields[0].parent.map: 'levels' names 2 levels, and the parents make 1",
+        "$.fields[0].parent.map: 'levels' names 2 levels above the column, and the parents make 1",
     ),
     (
         {"map": TOWNS, "levels": ["town"]},
