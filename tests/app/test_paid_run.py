@@ -32,7 +32,7 @@ from support.paid_releases import (
     transcript,
     unsound,
 )
-from support.slow_cases import slow_but
+from support.slow_cases import slow_but, thinned
 
 from dpqr.app import paid_run as module
 from dpqr.app import release as release_module
@@ -349,7 +349,7 @@ ZCDP = {"delta": "1e-7", "accountant": "zcdp"}
 
 
 @pytest.mark.parametrize(("budget", "asked"), slow_but({0}, [({}, {}), (PAIRS, ZCDP)]), ids=["epsilon", "pairs"])
-@pytest.mark.parametrize("stage", STAGES, ids=named)
+@pytest.mark.parametrize("stage", thinned(STAGES, 2), ids=named)
 def test_a_killed_release_is_continued_and_no_draw_is_paid_twice(tmp_path, stage, budget, asked):
     place = tmp_path
     lay(place, **budget)

@@ -10,6 +10,7 @@ from hostile.bombs import BOMBS
 from hostile.tables import NEW, every
 from support.command_desk import QUERIES, TABLE, Desk
 from support.refusal_form import refused
+from support.slow_cases import thinned
 
 from dpqr.errors import STAYS_SPENT
 
@@ -36,9 +37,10 @@ def desk(book, tmp_path, monkeypatch):
     return made
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, id=f"{category}-{case.name}") for category, cases in NEW.items() for case in cases]
-)
+CASES = [pytest.param(case, id=f"{category}-{case.name}") for category, cases in NEW.items() for case in cases]
+
+
+@pytest.mark.parametrize("case", thinned(CASES, 2))
 def test_it_is_refused_and_what_is_spent_is_told(desk, book, monkeypatch, case):
     """Nothing, unless rows could be read: then all that was reserved."""
     ledger = book.path / "ledger.sqlite"

@@ -12,10 +12,12 @@ from hostile.oracles.outputs import OUTPUTS
 from hostile.oracles.policies import POLICIES
 from hostile.oracles.rows import FAULTY
 from hostile.oracles.verdict import tried
+from support.slow_cases import thinned
 
 ATTEMPTS = [*LIMITS, *POLICIES, *FAULTY, *OUTPUTS]
 LEAST, LEAST_CAUGHT = 40, 10
-SLOW = {"schedule-theory", "schedule-zcdp", "schedule-ordered", "learner-tuned", "files-cells", "files-rows-sampled"}
+DEAR = ("schedule-", "learner-", "files-", "session-")
+"""Attempts that run whole releases many times: in the slow part."""
 
 
 @pytest.fixture
@@ -36,12 +38,11 @@ def trial(tmp_path, monkeypatch):
 
 
 def case(each):
-    return pytest.param(
-        each, id=each.name, marks=pytest.mark.slow if each.name in SLOW or "session" in each.name else ()
-    )
+    dear = each.name.startswith(DEAR) or "session" in each.name
+    return pytest.param(each, id=each.name, marks=pytest.mark.slow if dear else ())
 
 
-@pytest.mark.parametrize("attempt", [case(each) for each in ATTEMPTS])
+@pytest.mark.parametrize("attempt", thinned([case(each) for each in ATTEMPTS], 2))
 def test_nothing_is_learnt_for_free(trial, attempt):
     made = trial(attempt)
     assert made.leak is None

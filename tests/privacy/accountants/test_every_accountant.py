@@ -5,6 +5,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from support.slow_cases import thinned
 
 from dpqr.errors import BudgetRefused, InfeasiblePlan
 from dpqr.privacy.accountant import Portion
@@ -112,7 +113,7 @@ def test_the_price_is_exact_and_of_one_kind(accountant, budget):
         assert price == Price(**{price.currency: figure})
 
 
-@pytest.mark.parametrize("counts", COUNTS, ids=str)
+@pytest.mark.parametrize("counts", thinned(COUNTS, 3), ids=str)
 def test_what_was_cut_stays_within_the_budget_and_nearly_fills_it(accountant, budget, counts):
     portions = portions_for(accountant, counts)
     prices = cut(accountant, budget, counts)

@@ -11,6 +11,7 @@ import pytest
 from support.ordered_releases import Quiet
 from support.plain_screen import printed
 from support.schedule_states import next_step
+from support.slow_cases import slowly
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
@@ -196,7 +197,7 @@ def hidden(rows=None, alpha=None):
 PREDICATES = [[1, 0, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0, 1, 1], [1, 1, 1, 1, 1, 1, 1, 1]]
 
 
-@pytest.mark.parametrize("kept", [0, 1, 60, 1_000, DECLARED])
+@pytest.mark.parametrize("kept", [0, *slowly(1, 60), 1_000, *slowly(DECLARED)])
 @pytest.mark.parametrize("rule", [MultiplicativeWeights(), Perceptron(), Median()], ids=lambda rule: rule.name)
 @pytest.mark.parametrize("variant", ["printed", "sharp"])
 def test_a_private_number_of_kept_records_is_measured_and_the_promise_kept(kept, rule, variant):
