@@ -38,6 +38,7 @@ UNMIRRORED = {
         "cli/predict_options.py",
         "cli/progress.py",
         "cli/screen.py",
+        "cli/session_options.py",
         "cli/streams.py",
         "report/page/reported.py",
         "report/interactive_view.py",

@@ -9,18 +9,14 @@ import click
 
 from dpqr.cli import groups, options
 from dpqr.cli.completion import DOCUMENTS, TABLES
-from dpqr.cli.streams import product, product_json, require_output, say
+from dpqr.cli.session_options import of_session, show
+from dpqr.cli.streams import require_output, say
 
 if TYPE_CHECKING:
     from dpqr.app.interactive import Status
 
 STATED = ("domain", "expect", "surprises", "questions", "dataset", "ledger", "anchor")
 """Options of `open` that are no options of a plan."""
-_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-_files = (
-    click.option("--ledger", metavar="FILE", help="The ledger. [DPQR_LEDGER, else this user's own]"),
-    click.option("--anchor", metavar="FILE", help="What finds rollbacks of the ledger. [DPQR_ANCHOR]"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +87,7 @@ def open_command(
 
     require_output()
     given = groups.keywords(asked, guarantee, table, payer, asker)
-    stated = {
-        key: given.pop(key) for key in ("domain", "expect", "surprises", "questions", "dataset", "ledger", "anchor")
-    }
+    stated = {key: given.pop(key) for key in STATED}
     request = open_request(data, name=name, eps=eps, **stated, options=given)
     with progress(display.progress, color=not display.no_color) as observer:
         found = open_session(request, observer)
@@ -101,13 +95,10 @@ def open_command(
 
 
 @command.command("ask")
-@click.argument("name")
 @click.option("--where", metavar="PREDICATE", help="Count the records that fulfil it.")
 @click.option("--queries", metavar="FILE", callback=options.named, shell_complete=DOCUMENTS, help="Queries file.")
 @click.option("--sql", metavar="TEXT", help="SELECT statements.")
-@_files[0]
-@_files[1]
-@_json
+@of_session
 def ask_command(
     name: str,
     *,
@@ -127,19 +118,13 @@ def ask_command(
     require_output()
     payer = session_payer(ledger, anchor)
     found = ask(ask_request(name, payer, where=where, queries=groups.file_or_sql(queries, sql)), Unwatched())
-    if as_json:
-        product_json([each.document() for each in found])
-    else:
-        product("\n".join(answer_lines(found)))
+    show([each.document() for each in found], answer_lines(found), as_json=as_json)
     if any(each.answer.low is None or each.answer.high is None for each in found):
         say("note: no threshold is left for a side marked ?: there the answers were not compared with the table")
 
 
 @command.command("status")
-@click.argument("name")
-@_files[0]
-@_files[1]
-@_json
+@of_session
 def status_command(name: str, *, ledger: str | None, anchor: str | None, as_json: bool) -> None:
     """Say how the session NAME stands; the table is not opened."""
     from dpqr.api.interactive import Session
@@ -149,11 +134,8 @@ def status_command(name: str, *, ledger: str | None, anchor: str | None, as_json
 
 
 @command.command("close")
-@click.argument("name")
 @click.option("--out", metavar="DIR", help="Write the answers as a release into this new directory.")
-@_files[0]
-@_files[1]
-@_json
+@of_session
 def close_command(name: str, *, out: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
     """End the session NAME: its answers become a release, and what was not drawn goes back to the budget."""
     from dpqr.api.interactive import Session
@@ -164,10 +146,7 @@ def close_command(name: str, *, out: str | None, ledger: str | None, anchor: str
     if finished is None:
         say(f"session {name!r} is closed; it had answered nothing")
         return
-    if as_json:
-        product_json(finished.record)
-    else:
-        product(str(finished.receipt).rstrip("\n"))
+    show(finished.record, [str(finished.receipt).rstrip("\n")], as_json=as_json)
     if out is not None:
         say(f"released to {plain(out)}")
 
@@ -175,7 +154,4 @@ def close_command(name: str, *, out: str | None, ledger: str | None, anchor: str
 def _show(found: Status, *, as_json: bool) -> None:
     from dpqr.report.interactive_view import status_lines
 
-    if as_json:
-        product_json(found.document())
-    else:
-        product("\n".join(status_lines(found)))
+    show(found.document(), status_lines(found), as_json=as_json)

@@ -8,17 +8,12 @@ import click
 
 from dpqr.cli import groups, options, predict_options
 from dpqr.cli.completion import TABLES
+from dpqr.cli.session_options import of_session, show
 from dpqr.cli.settings import settings_notes
-from dpqr.cli.streams import product, product_json, require_output, say
+from dpqr.cli.streams import product_json, require_output, say
 
 if TYPE_CHECKING:
     from dpqr.app.predict_session import PredictionStatus
-
-_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-_files = (
-    click.option("--ledger", metavar="FILE", help="The ledger. [DPQR_LEDGER, else this user's own]"),
-    click.option("--anchor", metavar="FILE", help="What finds rollbacks of the ledger. [DPQR_ANCHOR]"),
-)
 
 
 @click.group("predict")
@@ -82,11 +77,8 @@ def open_command(
 
 
 @sessions.command("ask")
-@click.argument("name")
 @click.option("--points", metavar="FILE", callback=options.named, help="Public rows to predict for; - is stdin.")
-@_files[0]
-@_files[1]
-@_json
+@of_session
 def ask_command(name: str, *, points: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
     """Predict for every row of --points, one a line. A point that was asked about before is free."""
     from dpqr.api.interactive_requests import session_payer
@@ -106,10 +98,7 @@ def ask_command(name: str, *, points: str | None, ledger: str | None, anchor: st
 
 
 @sessions.command("status")
-@click.argument("name")
-@_files[0]
-@_files[1]
-@_json
+@of_session
 def status_command(name: str, *, ledger: str | None, anchor: str | None, as_json: bool) -> None:
     """Say how the session NAME stands; the table is not opened."""
     from dpqr.api.predict_sessions import PredictionSession
@@ -119,11 +108,8 @@ def status_command(name: str, *, ledger: str | None, anchor: str | None, as_json
 
 
 @sessions.command("close")
-@click.argument("name")
 @click.option("--out", metavar="FILE", callback=options.named, help="Write the points with their predictions there.")
-@_files[0]
-@_files[1]
-@_json
+@of_session
 def close_command(name: str, *, out: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
     """End the session NAME: what was not drawn goes back to the budget."""
     from dpqr.api.predict_sessions import PredictionSession
@@ -134,10 +120,7 @@ def close_command(name: str, *, out: str | None, ledger: str | None, anchor: str
     if finished is None:
         say(f"session {name!r} is closed; it had predicted nothing")
         return
-    if as_json:
-        product_json(finished.record)
-    else:
-        product(str(finished.receipt).rstrip("\n"))
+    show(finished.record, [str(finished.receipt).rstrip("\n")], as_json=as_json)
     if out is not None:
         say(f"predictions written to {plain(out)}, and their record beside them")
 
@@ -145,7 +128,4 @@ def close_command(name: str, *, out: str | None, ledger: str | None, anchor: str
 def _show(found: PredictionStatus, *, as_json: bool) -> None:
     from dpqr.report.prediction_view import prediction_status_lines
 
-    if as_json:
-        product_json(found.document())
-    else:
-        product("\n".join(prediction_status_lines(found)))
+    show(found.document(), prediction_status_lines(found), as_json=as_json)
