@@ -12,6 +12,7 @@ from dpqr.app.release import release
 from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.construction.resources import FORMS, Resources, loop_seconds
 from dpqr.io.tables.source import TableSource
+from dpqr.noise.source import SeededNoise
 
 
 @pytest.fixture
@@ -61,6 +62,7 @@ def test_files_are_about_as_large_as_forecast(desk, form):
             output=OutputRequest(directory="out", format=form),
         ),
         Unwatched(),
+        noise=SeededNoise(1),
     )
     written = sum(file.stat().st_size for file in Path("out").iterdir())
     assert json.loads(Path("out/release.json").read_text())["plan"]["schedule"]
