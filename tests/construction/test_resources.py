@@ -54,7 +54,8 @@ def test_nothing_is_written_to_the_screen(desk):
 def test_files_are_about_as_large_as_forecast(desk, form):
     """Within a factor of two: texts are counted, figures have a typical length."""
     made = plan(desk, [{"marginals": [["a", "b"], ["b", "c"]]}, {"prefix": "a"}], a=50, b=30, c=20)
-    desk.write(table__csv="a,b,c\n" + "1,2,3\n" * 50)
+    rows = "".join(f"{row * row % 50},{row * 7 % 30},{row * 11 % 20}\n" for row in range(3000))
+    desk.write(table__csv=f"a,b,c\n{rows}")
     release(
         ReleaseRequest(
             source=TableSource(paths=("table.csv",)),
