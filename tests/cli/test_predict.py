@@ -495,6 +495,7 @@ def test_a_trusted_base_runs_in_processes_of_its_own_and_is_named(shop):
     assert any("a third party's, vouched for by --trust" in note for note in record["plan"]["notes"])
 
 
+@pytest.mark.slow
 def test_a_base_of_scikit_learn_needs_no_trust(shop):
     pytest.importorskip("sklearn")
     done = predict(shop, *AGGREGATE, "--base", "sklearn.tree.DecisionTreeClassifier(max_depth=3)")

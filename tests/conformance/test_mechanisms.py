@@ -107,7 +107,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("kit", "strategy", "says"), slow_but({0, 5, 7, 10}, BROKEN))
+@pytest.mark.parametrize(("kit", "strategy", "says"), slow_but({5, 10}, BROKEN))
 def test_a_planted_fault_is_found(kit, strategy, says):
     with pytest.raises(AssertionError) as raised:
         kit(strategy)

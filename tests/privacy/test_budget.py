@@ -94,16 +94,16 @@ def test_decimal_text_is_exact(text, value):
     assert decimal(text, option="--eps") == value
 
 
-@pytest.mark.parametrize("text", NO_NUMBERS, ids=lambda text: ascii(text)[:20])
 @pytest.mark.parametrize("parse", [lambda text: PrivacyBudget.parse(text), lambda text: PrivacyBudget.parse("1", text)])
-def test_everything_else_is_refused_in_one_short_line(text, parse):
-    with pytest.raises(UsageFault) as refusal:
-        parse(text)
-    message = str(refusal.value)
-    assert message.startswith(("--eps", "--delta"))
-    assert "give a" in message
-    assert "\n" not in message
-    assert len(message) < 250
+def test_everything_else_is_refused_in_one_short_line(parse):
+    for text in NO_NUMBERS:
+        with pytest.raises(UsageFault) as refusal:
+            parse(text)
+        message = str(refusal.value)
+        assert message.startswith(("--eps", "--delta")), ascii(text)
+        assert "give a" in message, ascii(text)
+        assert "\n" not in message, ascii(text)
+        assert len(message) < 250, ascii(text)
 
 
 @pytest.mark.parametrize("text", ["0", "0.0", "1e-10", "9.99e-10", "1000.0001", "1e30", "1e999", "1e-999"])
@@ -174,11 +174,11 @@ def test_the_root_is_below_and_nearly_exact(numerator, denominator):
     assert value * SHORT**2 <= root**2 <= value
 
 
-@pytest.mark.parametrize("power", range(-300, 301, 7))
-def test_the_root_at_every_size(power):
-    for near in (-1, 0, 1):
-        value = Fraction(2) ** power * (1 + near * Fraction(1, 2**200))
-        assert value * SHORT**2 <= root_below(value) ** 2 <= value
+def test_the_root_at_every_size():
+    for power in range(-300, 301, 7):
+        for near in (-1, 0, 1):
+            value = Fraction(2) ** power * (1 + near * Fraction(1, 2**200))
+            assert value * SHORT**2 <= root_below(value) ** 2 <= value, power
 
 
 def test_the_root_of_squares_is_exact():

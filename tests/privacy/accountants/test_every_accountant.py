@@ -143,13 +143,13 @@ def test_unequal_shares_need_a_theorem_for_unequal_draws(accountant, budget):
         assert len(accountant.cut(budget, unequal)) == 2
 
 
-@pytest.mark.parametrize("portions", [[], [Portion(share=Fraction(1), count=0)]])
-def test_no_draws_cannot_be_priced(accountant, budget, portions):
-    with pytest.raises(InfeasiblePlan, match="no draws"):
-        accountant.cut(budget, portions)
+def test_no_draws_cannot_be_priced(accountant, budget):
+    for portions in ([], [Portion(share=Fraction(1), count=0)]):
+        with pytest.raises(InfeasiblePlan, match="no draws"):
+            accountant.cut(budget, portions)
 
 
-@pytest.mark.parametrize("counts", COUNTS, ids=str)
+@pytest.mark.parametrize("counts", thinned(COUNTS, 3), ids=str)
 def test_the_guard_admits_exactly_the_plan(accountant, budget, counts):
     portions = portions_for(accountant, counts)
     plan = plan_of(cut(accountant, budget, counts), portions)

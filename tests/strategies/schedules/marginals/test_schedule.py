@@ -151,6 +151,7 @@ def test_pairs_below_wider_marginals_are_searched_first():
     assert set(chosen[0].axes) <= {0, 1, 2, 3}, "the columns that follow each other"
 
 
+@pytest.mark.slow
 def test_wider_marginals_are_searched_where_noise_is_small():
     generous = PrivacyBudget(Fraction(400), Fraction(1, 10**9))
     steps, _, _ = played(Marginals().plan(problem(ways=3), generous, roles("zcdp")), TABLE)
