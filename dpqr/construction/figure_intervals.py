@@ -94,7 +94,8 @@ class Covariances:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AddedUp:
-    """Errors whose covariances are not known: they are taken to add up, which no covariance exceeds.
+    """Errors whose covariances are not known: they are taken to add up, which no covariance exceeds. A `pair` serves
+    quotients of at least 0.
 
     each: deviations, shape (groups, answers).
 

@@ -23,7 +23,7 @@ What the deviations of linear functions of the answers rest on:
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -181,10 +181,11 @@ def _modelled(figure: Figure, held: list[BlockAnswers], estimates: FloatArray, f
 def _one_value(formula: Formula, estimates: FloatArray, ground: _Ground) -> tuple[Span, FloatArray]:
     """The interval and the estimate of a quotient or a variance; groups without records have neither."""
     if isinstance(formula, Quotient):
-        top, bottom = _floats(formula.numerator), _floats(formula.denominator)
-        errors = ground.errors(len(top)).pair(top, bottom)
-        span = fieller(ground.values @ top, ground.values @ bottom, errors, ground.factor)
-        floor = float(formula.floor)
+        top, bottom, floor = _floats(formula.numerator), _floats(formula.denominator), float(formula.floor)
+        excess = top - floor * bottom  # of the quotient over its floor: never negative, as `AddedUp.pair` needs it
+        errors = ground.errors(len(top)).pair(excess, bottom)
+        span = fieller(ground.values @ excess, ground.values @ bottom, errors, ground.factor)
+        span = replace(span, lower=span.lower + floor, upper=span.upper + floor)
         ceiling = np.inf if formula.ceiling is None else float(formula.ceiling)
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.where(estimates @ bottom > 0.0, estimates @ top / (estimates @ bottom), np.nan)

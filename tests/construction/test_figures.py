@@ -18,6 +18,7 @@ DOMAIN: dict[str, Any] = {
     "fields": [
         {"name": "sex", "type": "string", "constraints": {"enum": ["F", "M"]}},
         {"name": "pay", "type": "integer", "constraints": {"minimum": 0, "maximum": 4}, "dpqr": {"bins": 5}},
+        {"name": "loss", "type": "integer", "constraints": {"minimum": -10, "maximum": -6}, "dpqr": {"bins": 5}},
         {"name": "job", "type": "integer", "constraints": {"minimum": 1, "maximum": 3}, "dpqr": {"bins": 3}},
     ]
 }
@@ -53,6 +54,16 @@ def answered(
 def sums(*rows: list[float]) -> np.ndarray:
     """Answers to rows of coefficients of pay, by sex."""
     return (COUNTS @ np.array(rows, dtype=float).T).reshape(-1)
+
+
+@pytest.mark.parametrize("how", [{"deviation": 2.0}, {"deviation": None, "error": 2.0}], ids=["measured", "added up"])
+def test_a_mean_below_0_is_as_sure_as_one_above(how) -> None:
+    truths = [sums([4, 3, 2, 1, 0], [0, 1, 2, 3, 4])]
+    above, below = (answered({"mean": name, "by": ["sex"]}, truths, **how) for name in ("pay", "loss"))
+    assert below.estimate == pytest.approx(above.estimate - 10)
+    assert below.lower == pytest.approx(above.lower - 10)
+    assert below.upper == pytest.approx(above.upper - 10)
+    assert (below.upper - below.lower > 0.01).all()
 
 
 def test_a_mean_is_that_of_the_table_and_a_small_group_has_a_wide_interval() -> None:
