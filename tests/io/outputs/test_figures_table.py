@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 import dpqr
 from dpqr.app.verify import VerifyRequest, verify
 from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.io.outputs.plan_document import sealed
+from dpqr.io.outputs.record import document_text
 
 TABLE = pd.DataFrame(
     {"sex": ["f", "m", "m", "f"] * 60, "pay": [float(number % 50) for number in range(240)], "job": ["=a", "b"] * 120}
@@ -69,6 +72,21 @@ def test_a_changed_figure_is_found(tmp_path: Path) -> None:
     checks = {check.name: check for check in verify(VerifyRequest(release=str(out))).checks}
     assert checks["figures"].state == "ok"
     assert all(check.code == 0 for check in checks.values())
+    forged(out, "figures.csv")
+    again = {check.name: check for check in verify(VerifyRequest(release=str(out))).checks}
+    assert (again["files"].state, again["figures"].code) == ("ok", 6)
+
+
+def forged(out: Path, name: str) -> None:
+    """Another digit in a file, with the record's hash and seal made anew."""
+    path, record = out / name, json.loads((out / "release.json").read_text())
+    head, first, *rest = path.read_text().splitlines()
+    cells = first.split(",")
+    place = next(place for place, cell in enumerate(cells) if cell.replace(".", "").isdigit())
+    cells[place] = str(float(cells[place]) + 1)
+    path.write_text("\n".join([head, ",".join(cells), *rest]) + "\n")
+    record["hashes"][name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (out / "release.json").write_bytes(document_text(sealed(record)).encode())
 
 
 def test_without_figures_there_is_no_file_and_an_empty_frame(tmp_path: Path) -> None:
