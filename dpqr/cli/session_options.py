@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dpqr.cli import options
+from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json
 
 
@@ -23,7 +24,8 @@ def of_session(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def show(document: Any, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print a document as JSON, or what it says as lines."""
+    """Print a document as JSON, or what it says as lines; on stderr, which settings were in use."""
+    say_settings()
     if as_json:
         product_json(document)
     else:
