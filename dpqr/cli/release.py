@@ -41,7 +41,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         options.gathered(Output, "output")(command),
         option("--out", metavar="DIR", help="Write the release into this new directory."),
         option("--format", type=_forms, help="Form of the answers in DIR. [default: csv]"),
-        option("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet: whole rows, or cells with weights."),
+        option("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet."),
         option(
             "--bins", type=_bins, help="How synthetic data shows a bin; sampled: by a value from it. [default: title]"
         ),
