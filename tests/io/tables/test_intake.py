@@ -11,8 +11,8 @@ from dpqr.data.packing import Packing
 from dpqr.io.tables.intake import PersonIntake, RowIntake
 from dpqr.io.tables.persons.person import Splitter
 from dpqr.io.tables.row_encoder import Records, RowEncoder
-from dpqr.io.tables.tallies import tally
 from dpqr.noise.source import SeededNoise
+from dpqr.io.tables.tallies import tally
 
 DOMAIN = Domain(
     (
@@ -36,7 +36,7 @@ def of_persons(most=1, groups=1):
         splitter=Splitter.draw(groups, SeededNoise(2)),
         most=most,
         memory=2**28,
-        noise=SeededNoise(3),
+        key=bytes(32),
     )
 
 
