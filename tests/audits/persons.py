@@ -38,7 +38,7 @@ def as_built(table: Table, most: int, order: tuple[int, ...]) -> Outcome:
     def words(key: bytes, names: Iterable[bytes], counts: Iterable[int]) -> np.ndarray:
         ranks = [[order.index(place) for place in passed if table[place][0] == int(name)] for name in names]
         assert [len(each) for each in ranks] == list(counts)
-        return np.array(sum(ranks, []), dtype=np.uint64) << np.uint64(32)
+        return np.array(list(itertools.chain(*ranks)), dtype=np.uint64) << np.uint64(32)
 
     bounding = Bounding(most, 1, 2**28, b"")
     codes = np.array([[row for _, row in table if row is not None]], dtype=np.uint64)

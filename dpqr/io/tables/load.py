@@ -157,11 +157,11 @@ def load_table(
     column says), whatever order, batches and files they come in. Where the unit has a column, rows without a person
     are left out, and of each person's other rows K are kept by a uniform choice (`Bounding`).
 
-    noise: what the key of that choice is drawn from. declared: the public number of records of the table (of persons, where the
-    unit has a column), those included that a rule drops; None: it is private. parts: the number of parts of which every
-    record, or person, draws one (`Parts`), as a last axis of the counts. slots: whether that axis holds the order of
-    the records instead (`Slots`); they are `declared` then. asked: columns that are looked at together, where all are
-    known: their joint counts may then be all that is kept. progress: receives how much was read (`Percent`).
+    noise: what the key of that choice is drawn from. declared: the public number of records of the table (of persons,
+    where the unit has a column), those included that a rule drops; None: it is private. parts: the number of parts of
+    which every record, or person, draws one (`Parts`), as a last axis of the counts. slots: whether that axis holds the
+    order of the records instead (`Slots`); they are `declared` then. asked: columns that are looked at together, where
+    all are known: their joint counts may then be all that is kept. progress: receives how much was read (`Percent`).
 
     Raises: UsageFault for parts of a table of counts. DataError, in constant words, on a structural fault, on a broken
     `fail` rule, beyond a limit, or on another number than `declared`.

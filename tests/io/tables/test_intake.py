@@ -11,8 +11,8 @@ from dpqr.data.packing import Packing
 from dpqr.io.tables.intake import PersonIntake, RowIntake
 from dpqr.io.tables.persons.person import Splitter
 from dpqr.io.tables.row_encoder import Records, RowEncoder
-from dpqr.noise.source import SeededNoise
 from dpqr.io.tables.tallies import tally
+from dpqr.noise.source import SeededNoise
 
 DOMAIN = Domain(
     (

@@ -1,8 +1,8 @@
 """Bounding: at most K rows of each person, chosen by a keyed hash.
 
 A person's coded rows are put in order, and the i-th of them has the i-th word of a hash of the secret key and the
-person's name as its ticket; the rows with the K smallest tickets are kept. So the choice is a function of the key and of
-that person's rows alone, in whatever order, batches, files and engines the rows come: who counts a part of the table
+person's name as its ticket; the rows with the K smallest tickets are kept. So the choice is a function of the key and
+of that person's rows alone, in whatever order, batches, files and engines the rows come: who counts a part of the table
 again, with the same key, keeps the same rows. Without the key every set of K rows is equally likely, equal rows being
 as many rows as they are.
 """
@@ -41,7 +41,7 @@ def smallest_tickets(owners: IntArray, persons: Any, most: int, key: bytes) -> A
 
 
 def _by_ticket(owners: IntArray, tickets: WordArray) -> AnyArray:
-    """Rows by owner, then by ticket, then as they stand. Owners and leading digits are one word, which is sorted several
+    """Rows by owner, then by ticket, then as they stand. Owners and leading digits are one word, sorted several
     times faster; where two of these are equal, everything is sorted."""
     digits = np.uint64(64 - max(1, int(owners.max()).bit_length()))
     joined = (owners.astype(np.uint64) << digits) | (tickets >> (np.uint64(64) - digits))
