@@ -30,7 +30,7 @@ from dpqr.io.tables.limits import Limits, Percent, discreetly
 from dpqr.io.tables.parquet.table import Accepts, parquet_batches
 from dpqr.io.tables.row_encoder import Records, RowEncoder
 from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import require_single_rows
+from dpqr.io.tables.structure import require_places, require_single_rows
 from dpqr.io.tables.text.csv_table import csv_batches
 from dpqr.io.tables.wanted import wanted_columns
 from dpqr.mechanisms.noisy_answers import RECORDS
@@ -176,6 +176,8 @@ def load_table(
     last = _last_axis(parts, declared if slots else None, unit, noise)
     if last is not None:
         require_single_rows(source)
+    if slots:
+        require_places(source)
     key = b"" if unit.column is None else secret_key(noise)
     question = Counting(domain=domain, asked=asked, unit=unit, limits=limits, key=key, last=last)
     question = replace(question, count_column=source.count_column, workers=source.workers)
