@@ -110,8 +110,8 @@ def check_engine(made: Callable[[Any], Any], *, rows: int = 1000) -> None:
 
     Nulls, NaN, infinities, -0.0, values at bin edges and one step beside them, decimals, Unicode normal forms, time
     zones, leap seconds, texts that are no numbers or dates, own cells and every other rule, counts of records, persons
-    and the bound on their rows; of no row, of one, and of `rows`. That the rows kept of a person are a uniform choice,
-    and that nothing is executed before `count`, is not tested.
+    and the rows that are kept of each; of no row, of one, and of `rows`. That nothing is executed before `count` is not
+    tested.
 
     Args:
         made: given an Arrow table, loads it where the engine counts, and returns the engine.

@@ -141,8 +141,7 @@ def _rules(rule: Rule, clipped: bool) -> dict[Fault, Rule]:
 
 
 def awkward_table(rows: int) -> Any:
-    """An Arrow table of the twelve columns; of whose row it is ("who", and once more "twin"), and how many records it
-    stands for ("n")."""
+    """An Arrow table of the twelve columns; of whose row it is ("who"), and how many records it stands for ("n")."""
     import pyarrow as pa
 
     kinds = {
@@ -162,4 +161,4 @@ def awkward_table(rows: int) -> Any:
     for axis, (name, (kind, cells)) in enumerate((CELLS | PERSONS).items()):
         at = (place * (axis + 1) + place // (7 + 2 * axis)) % len(cells)
         columns[name] = pa.array(cells, type=kinds[kind]).take(pa.array(at))
-    return pa.table(columns | {"twin": columns["who"]})
+    return pa.table(columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol, final
 
@@ -14,6 +15,8 @@ from dpqr.data.arrays import WordArray
 
 _PIECE = 2**16
 """Bytes per call of SHAKE256."""
+_NAME = b"name:"
+"""Before a name; a counter begins with a byte 0, so no name is taken for one."""
 
 
 class NoiseSource(Protocol):
@@ -83,6 +86,20 @@ class KeyedNoise:
         found = b"".join(pieces)
         self._left = found[8 * count :]
         return np.frombuffer(found[: 8 * count], dtype="<u8").astype(np.uint64, copy=False)
+
+
+def keyed_words(key: bytes, names: Iterable[bytes], counts: Iterable[int]) -> WordArray:
+    """So many uniform words for each name, one name after the other: SHAKE256 of the key and the name.
+
+    Privacy:
+        A name's words depend on the key and the name alone, whatever the other names are. As for `KeyedNoise`, they
+        are uniform and independent for who does not have the key, and the noise of answers never comes from here.
+
+    >>> keyed_words(bytes(32), [b"ann", b"bob"], [2, 1])[2] == keyed_words(bytes(32), [b"bob"], [1])[0]
+    np.True_
+    """
+    drawn = (hashlib.shake_256(key + _NAME + name).digest(8 * count) for name, count in zip(names, counts, strict=True))
+    return np.frombuffer(b"".join(drawn), dtype="<u8").astype(np.uint64, copy=False)
 
 
 @final

@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 from audits.neighbours import Breach
-from support.scripted_noise import ScriptedNoise
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
@@ -34,12 +34,18 @@ Bound = Callable[[Table, int, tuple[int, ...]], Outcome]
 def as_built(table: Table, most: int, order: tuple[int, ...]) -> Outcome:
     """The loader's own bounding, its tickets in the given order."""
     passed = [place for place, (_, row) in enumerate(table) if row is not None]
-    ranks = [order.index(place) << 32 for place in passed]
-    bounding = Bounding(most, 1, 2**28, ScriptedNoise(ranks))
+
+    def words(key: bytes, names: Iterable[bytes], counts: Iterable[int]) -> np.ndarray:
+        ranks = [[order.index(place) for place in passed if table[place][0] == int(name)] for name in names]
+        assert [len(each) for each in ranks] == list(counts)
+        return np.array(list(itertools.chain(*ranks)), dtype=np.uint64) << np.uint64(32)
+
+    bounding = Bounding(most, 1, 2**28, b"")
     codes = np.array([[row for _, row in table if row is not None]], dtype=np.uint64)
     people = pa.array([person for person, _ in table], pa.int64())
     bounding.add(people, np.array(passed, dtype=np.int64), codes)
-    found = bounding.finish()
+    with patch("dpqr.io.tables.persons.bounding.keyed_words", words):
+        found = bounding.finish()
     return counted(found.rows[0].astype(np.int64).tolist()), found.lost
 
 

@@ -80,16 +80,13 @@ class PaidRun:
         )
 
     def drawing(self, noise: NoiseSource) -> NoiseSource:
-        """What the rows of each person are drawn from: where the run can be continued, a stream of a key that stays in
-        the ledger, so that a job that continues it keeps the same rows.
+        """What the key is drawn from that chooses the rows of each person: where the run can be continued, a stream of
+        a key that stays in the ledger, so that a job that continues it keeps the same rows.
 
         Privacy:
-            The choice is made once for each reservation, uniform and independent of the table, as `Bounding` asks,
-            under the assumption that `KeyedNoise` states. The key is never exported, is used for no other purpose than
-            the table's mark (for which it is hashed in another way), and is erased with the settlement; to somebody
-            who has read it before and sees the release, one more row moves the choices of others. Rows meet the
-            same words again, for a continued run reads the same files (`table_mark`) under the same plan, limits and
-            policy in the same order.
+            The key is made once for each reservation, independent of the table, as `Bounding` asks; the guarantee holds
+            for every key, to somebody who knows it too. It is never exported, is used for no other purpose than the
+            table's mark (for which it is hashed in another way), and is erased with the settlement.
         """
         if not self.kept or not self.ledger or not self.paid or not self.repeatable:
             return noise

@@ -34,7 +34,7 @@ from dpqr.io.outputs.read_release import prediction_record
 from dpqr.io.outputs.tidy import Tidy
 from dpqr.io.tables.load import LoadedTable, load_table
 from dpqr.io.tables.points import read_points, require_public
-from dpqr.io.tables.structure import check_table, require_single_rows
+from dpqr.io.tables.structure import check_table, require_places, require_single_rows
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import FunctionForm
@@ -196,6 +196,8 @@ def check_input(request: PredictionRequest, plan: PredictionPlan, held: Reading,
     check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
     if plan.parts is not None or plan.ordered:
         require_single_rows(held.source)
+    if plan.ordered:
+        require_places(held.source)
 
 
 def _reserved(out: str | None, function: bool) -> tuple[SingleFile, ...]:

@@ -16,11 +16,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.engines.address import Address
-from dpqr.io.tables.counting import Counted, Counting, person_groups
+from dpqr.io.tables.arrow_arrays import is_text
+from dpqr.io.tables.counting import Counted, Counting
 from dpqr.io.tables.limits import discreetly
 
 _PARQUET = (".parquet", ".pq")
@@ -70,19 +72,18 @@ class DuckTable:
 
     def count(self, asked: Counting) -> Counted:
         chosen = ", ".join(map(_quoted, asked.columns))
-        with self._opened() as connection:
+        with self._opened() as connection, TemporaryDirectory(prefix="dpqr") as overflow:
+            connection.execute(f"SET temp_directory = {_literal(overflow)}")
+            statement = f"SELECT {chosen} FROM {self._relation}"
+            if asked.unit.column is not None:
+                connection.execute(f"SET memory_limit = '{asked.limits.memory}B'")
+                statement += f" ORDER BY {self._order(asked.unit.column)}"
+            return asked.counted(lambda: iter(connection.sql(statement).to_arrow_reader(2**17)), in_order=True)
 
-            def batches() -> Iterator[Any]:
-                return iter(connection.sql(f"SELECT {chosen} FROM {self._relation}").to_arrow_reader(2**17))
-
-            return asked.counted(batches, groups=self._groups(connection, asked))
-
-    def _groups(self, connection: Any, asked: Counting) -> int:
-        """Passes over persons, by the number of rows, which decides nothing else."""
-        if asked.unit.column is None:
-            return 1
-        ((rows,),) = connection.sql(f"SELECT count(*) FROM {self._relation}").fetchall()
-        return person_groups(rows, asked.domain, asked.limits)
+    def _order(self, person: str) -> str:
+        """SQL of what persons are sorted by: numbers, or the bytes of texts, whatever collation the column has."""
+        kind, name = self.kind(person), _quoted(person)
+        return f"encode({name}::VARCHAR)" if is_text(getattr(kind, "value_type", kind)) else name
 
     @property
     def _of_parquet(self) -> bool:

@@ -20,7 +20,8 @@ class Engine(Protocol):
     `return asked.counted(lambda: BATCHES)`, with the columns `asked.columns` in that order, a stream that is never held
     as a whole. One that counts on other machines calls `asked.counted` for each part of the rows there, and adds the
     parts up by `asked.together`, which keeps none of them: give it an iterator. Where the unit is a person, all rows of
-    a person go to one part.
+    a person go to one part, best in the order of persons (`in_order`). Which of them are kept is a function of those
+    rows and of `asked.key`, so a part may be counted again.
 
     >>> class Lines:
     ...     name, public, names = "lines", None, ("sex",)

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.engines.address import Address
 from dpqr.io.ledger.addresses import require_no_password
-from dpqr.io.tables.counting import Counted, Counting, person_groups
+from dpqr.io.tables.counting import Counted, Counting
 from dpqr.io.tables.limits import discreetly
 
 PIECE = 2**22
@@ -94,6 +94,12 @@ class Column:
             return f"{bounded} AT TIME ZONE 'UTC'"
         return quoted
 
+    @property
+    def order(self) -> str:
+        """The SQL of what persons are sorted by: numbers, or the bytes of texts, whatever collation the column has."""
+        plain = _quoted(self.name)
+        return plain if self.of in _PLAIN else f"pg_catalog.format('%s', {plain}) COLLATE \"C\""
+
 
 @dataclass(slots=True)
 class PostgresTable:
@@ -127,21 +133,19 @@ class PostgresTable:
 
     def count(self, asked: Counting) -> Counted:
         chosen = [self._named[name] for name in asked.columns]
+        person = None if asked.unit.column is None else self._named[asked.unit.column]
         with self._opened() as connection:
-            groups = 1
-            if asked.unit.column is not None:  # passes over persons, by the number of rows, which decides nothing else
-                ((rows,),) = connection.execute(f"SELECT count(*) FROM {self._relation}".encode()).fetchall()
-                groups = person_groups(rows, asked.domain, asked.limits)
-            return asked.counted(lambda: self._batches(connection, chosen), groups=groups)
+            return asked.counted(lambda: self._batches(connection, chosen, person), in_order=True)
 
     @property
     def _named(self) -> dict[str, Column]:
         return {column.name: column for column in self._schema}
 
-    def _batches(self, connection: Any, chosen: list[Column]) -> Iterator[Any]:
-        """The rows of the transaction's snapshot; each pass sees the same ones."""
+    def _batches(self, connection: Any, chosen: list[Column], person: Column | None) -> Iterator[Any]:
+        """The rows of the transaction's snapshot, in the order of persons where there are any."""
         selected = ", ".join(column.selected for column in chosen) or "NULL"
-        statement = f"COPY (SELECT {selected} FROM {self._relation}) TO STDOUT (FORMAT csv)"
+        order = "" if person is None else f" ORDER BY {person.order}"
+        statement = f"COPY (SELECT {selected} FROM {self._relation}{order}) TO STDOUT (FORMAT csv)"
         with connection.cursor() as cursor, cursor.copy(statement.encode()) as rows:
             waiting, size = [], 0
             for row in rows:  # a message is a row

@@ -1,15 +1,16 @@
 """Spark: a table, a Parquet lake, a query, or a DataFrame, counted where its partitions lie.
 
 Each partition is coded and counted by the core's own encoders and counters (mapInArrow); what leaves an executor are
-counts of cells. Those of rows are added up by Spark on the way (partial sums, then a shuffle by cell). Where the unit
-is a person, all rows of a person are brought to one partition first.
+counts of cells. They are added up in a tree: partitions' counts are brought together a few at a time, then in one task,
+and the driver gets one sum. Where the unit is a person, all rows of a person are brought to one partition first, and
+sorted there, so that a task holds those of one person at a time.
 
 **Privacy** Counts must hold every row once, whatever Spark tries again. Of the attempts at one task, speculative ones
-too, Spark takes one result and drops the others. But a shuffle after a task may ask for that task's output again, and
-gets another one where the task has drawn: half of the sums would come from one draw of a person's rows, half from
-another, more than the bound in all. So what draws (persons, learners) is not shuffled afterwards; its results go to the
-driver, one of each partition. A partition that fails ends in a constant text: nothing of its rows comes into Spark's
-logs.
+too, Spark takes one result and drops the others; a shuffle may ask for a task's output a second time, and must get the
+same again. It does: counts are a function of the partition's rows and of the key that chooses a person's rows, which
+was drawn before, whatever order the rows come in. Learners draw their parts in the task, so their counts are not
+shuffled: the driver gets those of each partition. A partition that fails ends in a constant text: nothing of its rows
+comes into Spark's logs.
 """
 
 from __future__ import annotations
@@ -18,19 +19,20 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-from dpqr.errors import DpqrError, UsageFault
+from dpqr.errors import UsageFault
 from dpqr.io.engines.address import Address
-from dpqr.io.engines.cells import counted_again, failure_rows, rows_of
+from dpqr.io.engines.partial_counts import added, carried
+from dpqr.io.tables.arrow_arrays import is_text
 from dpqr.io.tables.counting import Counted, Counting
 from dpqr.io.tables.limits import discreetly
 
-_SCHEMA = "set int, cell binary, n bigint"
+_SCHEMA = "place int, counts binary"
 _FILES = re.compile(r".*(/|\.parquet$|\.pq$)", re.DOTALL)
 BATCH = 2**17
 """Rows of a record batch, where the session is ours."""
@@ -70,13 +72,16 @@ class SparkTable:
 
     def count(self, asked: Counting) -> Counted:
         chosen = self._frame.select(*(_quoted(name) for name in asked.columns))
-        person = asked.unit.column
-        if person is not None:
-            chosen = chosen.repartition(chosen[_quoted(person)])
-        parts = chosen.mapInArrow(partial(_counted, replace(asked, workers=1)), _SCHEMA)
-        if person is None and asked.last is None:
-            parts = parts.groupBy("set", "cell").sum("n").withColumnRenamed("sum(n)", "n")
-        return counted_again(parts.toArrow(), asked)
+        if asked.unit.column is not None:
+            person = chosen[_quoted(asked.unit.column)]
+            text = is_text(self.kind(asked.unit.column))  # sorted by its bytes, whatever collation the column has
+            chosen = chosen.repartition(person).sortWithinPartitions(person.cast("binary") if text else person)
+        asked = replace(asked, workers=1)
+        parts = chosen.mapInArrow(partial(_counted, asked), _SCHEMA)
+        if asked.last is None:
+            some = parts.repartition("place").mapInArrow(partial(_added, asked), _SCHEMA)
+            parts = some.repartition(1).mapInArrow(partial(_added, asked), _SCHEMA)
+        return added(parts.toArrow()["counts"].to_pylist(), asked)
 
     @property
     def _frame(self) -> Any:
@@ -122,14 +127,22 @@ def _session() -> Any:
 
 
 def _counted(asked: Counting, batches: Iterable[Any]) -> Iterator[Any]:
-    """What one task does: the counts of its partition, or the constant words of its failure."""
-    try:
-        found = list(rows_of(asked.counted(lambda: batches)))
-    except DpqrError as public:
-        found = list(failure_rows(str(public)))
-    except Exception as error:
-        found = list(failure_rows(f"spark: counting a partition ended with {type(error).__name__}"))
-    return iter(found)
+    """What one task does: the counts of its partition."""
+    yield _row(lambda: asked.counted(lambda: batches, in_order=True))
+
+
+def _added(asked: Counting, batches: Iterable[Any]) -> Iterator[Any]:
+    """The sum of several partitions' counts, of which one at a time is held."""
+    yield _row(lambda: added((value.as_py() for batch in batches for value in batch.column("counts")), asked))
+
+
+def _row(count: Callable[[], Counted]) -> Any:
+    import pyarrow as pa
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    place = 0 if context is None else context.partitionId()
+    return pa.record_batch({"place": pa.array([place], pa.int32()), "counts": pa.array([carried(count)], pa.binary())})
 
 
 def _quoted(name: str) -> str:

@@ -26,10 +26,15 @@ from dpqr.io.tables.tallies import Tally, tally
 from dpqr.io.tables.wanted import wanted_columns
 from dpqr.io.tables.workers import take_all
 from dpqr.mechanisms.noisy_answers import RECORDS
-from dpqr.noise.source import NoiseSource, SystemNoise
+from dpqr.noise.source import KeyedNoise, NoiseSource, SystemNoise
 
 Walk = Callable[[], Iterable[tuple[Records, RowEncoder]]]
 """Begins a new pass over all rows."""
+
+
+def secret_key(noise: NoiseSource) -> bytes:
+    """A key of 256 bits, for nothing but the choice of persons' rows."""
+    return noise.words(4).tobytes()
 
 
 _PERSON_WORDS = 4
@@ -63,13 +68,13 @@ class Counted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counting:
-    """What is to be counted. Public, but for the noise.
+    """What is to be counted. Public, but for the key.
 
     domain: the code of every cell and the rules. asked: sets of axes whose joint counts are all that is looked at;
     None: all columns together. unit: whose rows, and how many of one person's at most. count_column: where rows stand
-    for several records. limits: of memory, records and bytes a row. noise: what the choice of a person's rows is drawn
-    from. last: one more axis, of which each record, or person, draws its place (learners). workers: threads that count,
-    each in arrays of its own; they do not change the result.
+    for several records. limits: of memory, records and bytes a row. key: secret; it chooses the rows of a person, the
+    same ones wherever they are counted. last: one more axis, of which each record, or person, draws its place
+    (learners). workers: threads that count, each in arrays of its own; they do not change the result.
     """
 
     domain: Domain
@@ -77,7 +82,7 @@ class Counting:
     unit: PrivacyUnit = PrivacyUnit()  # noqa: RUF009 (frozen)
     count_column: str | None = None
     limits: Limits = Limits()  # noqa: RUF009 (frozen)
-    noise: NoiseSource = SystemNoise()  # noqa: RUF009 (frozen)
+    key: bytes = field(default_factory=lambda: secret_key(SystemNoise()), repr=False)
     last: LastAxis | None = None
     workers: int = 1
 
@@ -95,12 +100,13 @@ class Counting:
         """What codes a batch. text: the attribute's missing texts stand for null."""
         return RowEncoder.of(self.domain, text=text, count_cap=None if self.count_column is None else RECORDS)
 
-    def counted(self, batches: Callable[[], Iterable[Any]], *, groups: int = 1) -> Counted:
+    def counted(self, batches: Callable[[], Iterable[Any]], *, groups: int = 1, in_order: bool = False) -> Counted:
         """Count rows once each.
 
         batches: begins a pass over them, as Arrow record batches whose columns are `columns`, in that order. Each pass
         must see the same rows, in any order. groups: of persons, one pass each, where all do not fit in memory
-        (`person_groups`).
+        (`person_groups`). in_order: rows come in the order of persons, numbers by value or texts by their bytes; then
+        one pass is enough, and the rows of one person at a time are held.
 
         Where the unit is a row, any division of a table into parts may be counted part by part (`together`). Where it
         is a person, all rows of a person must be in one part.
@@ -116,11 +122,11 @@ class Counting:
                     piece = fitting(batch.slice(start, most), columns)
                     yield sifted(piece, self.unit.column, self.limits.row_bytes), rows
 
-        return self.of_records(walk, groups=groups)
+        return self.of_records(walk, groups=groups, in_order=in_order)
 
-    def of_records(self, walk: Walk, *, groups: int = 1, cells: int | None = None) -> Counted:
+    def of_records(self, walk: Walk, *, groups: int = 1, in_order: bool = False, cells: int | None = None) -> Counted:
         """The same of records that are cut out of a format. cells: most of an array that is kept dense."""
-        intakes = [self._intake(self._tally(cells), groups) for _ in range(self._threads)]
+        intakes = [self._intake(self._tally(cells), groups, in_order) for _ in range(self._threads)]
         failed: set[str] = set()
         read = 0
         for _ in range(intakes[0].passes):
@@ -173,16 +179,17 @@ class Counting:
         largest = self.limits.cells if cells is None else cells
         return tally(shape, largest, self.asked) if self.last is None else tally((*shape, self.last.count), largest)
 
-    def _intake(self, cells: Tally, groups: int) -> Intake:
+    def _intake(self, cells: Tally, groups: int, in_order: bool) -> Intake:
         if self.unit.column is None:
             return RowIntake(cells=cells, last=self.last)
         return PersonIntake(
             cells=cells,
             packing=Packing(self.domain.shape),
             place=len(self.domain.attributes),
-            splitter=Splitter.draw(groups, self.noise),
+            splitter=Splitter.draw(groups, KeyedNoise(key=self.key)),
             most=self.unit.rows,
             memory=self.limits.memory,
-            noise=self.noise,
+            key=self.key,
+            in_order=in_order,
             last=self.last,
         )

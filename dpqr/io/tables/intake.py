@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
-from dpqr.data.arrays import IntArray
+from dpqr.data.arrays import AnyArray, IntArray, WordArray
 from dpqr.data.packing import Packing
-from dpqr.io.tables.arrow_arrays import mask
+from dpqr.io.tables.arrow_arrays import mask, numpy_values
 from dpqr.io.tables.persons.bounding import Bounded, Bounding
-from dpqr.io.tables.persons.person import Splitter, persons
+from dpqr.io.tables.persons.person import Splitter, last_in_order, persons
 from dpqr.io.tables.row_encoder import CodedRows, Records, RowEncoder
 from dpqr.io.tables.tallies import Tally
-from dpqr.noise.source import NoiseSource
 
 _UNPACKED = 2**20
 
@@ -90,8 +89,10 @@ class RowIntake:
 class PersonIntake:
     """One group of persons a pass: rows of nobody are left out, then rows that a rule drops, then rows beyond K.
 
-    place: of the unit column in a batch. A malformed row is nobody's: whose it is cannot be read. A row counts as left
-    out only if somebody has it: nothing bounds how many rows without a person one person may have brought.
+    place: of the unit column in a batch. key: chooses the rows. in_order: rows come in the order of persons
+    (`last_in_order`), so those of one person at a time are held. A malformed row is nobody's: whose it is cannot be
+    read. A row counts as left out only if somebody has it: nothing bounds how many rows without a person one person may
+    have brought.
     """
 
     cells: Tally
@@ -100,7 +101,8 @@ class PersonIntake:
     splitter: Splitter
     most: int
     memory: int
-    noise: NoiseSource
+    key: bytes = field(repr=False)
+    in_order: bool = False
     last: LastAxis | None = None
     read: int = 0
     units: int = 0
@@ -108,6 +110,7 @@ class PersonIntake:
     malformed: bool = False
     _group: int = 0
     _bounding: Bounding | None = None
+    _before: Any = field(default=None, repr=False)
 
     @property
     def passes(self) -> int:
@@ -116,7 +119,10 @@ class PersonIntake:
     def take(self, batch: Records, rows: RowEncoder) -> frozenset[str]:
         self.read += batch.count
         self.malformed |= len(batch.malformed) > 0
-        people, chosen = persons(batch.rows.column(self.place))
+        cells = batch.rows.column(self.place)
+        if self.in_order:
+            self._before = last_in_order(self._before, cells)
+        people, chosen = persons(cells)
         mine = self.splitter.group(people) == self._group
         if not mine.all():
             people = people.filter(mask(mine))
@@ -124,10 +130,27 @@ class PersonIntake:
             chosen[chosen] = mine
         coded = rows.encode(batch.rows if chosen.all() else batch.rows.filter(mask(chosen)))
         places = np.arange(len(people)) if coded.places is None else coded.places
-        self._open.add(people, places, self.packing.pack(coded.codes, coded.rows))
+        self._add(people, places, self.packing.pack(coded.codes, coded.rows))
         return coded.failed
 
+    def _add(self, people: Any, places: AnyArray, rows: WordArray) -> None:
+        """Where rows come in order, more rows may follow of the batch's last person only."""
+        from pyarrow import compute
+
+        if self.in_order and len(people):
+            ended = int(np.count_nonzero(numpy_values(compute.not_equal(people, people[-1]))))
+            before = int(np.searchsorted(places, ended))
+            if ended:
+                self._open.add(people[:ended], places[:before], rows[:, :before])
+                self._finish()
+            people, places, rows = people[ended:], places[before:] - ended, rows[:, before:]
+        self._open.add(people, places, rows)
+
     def close(self) -> None:
+        self._finish()
+        self.read, self._group = 0, self._group + 1
+
+    def _finish(self) -> None:
         bounded = self._open.finish()
         drawn = self.last.of_persons(bounded) if self.last else None
         for start in range(0, bounded.rows.shape[1], _UNPACKED):
@@ -136,11 +159,11 @@ class PersonIntake:
             self.cells.add((*codes.T, *last), len(codes), None)
         self.units += bounded.persons
         self.dropped += bounded.lost
-        self.read, self._group, self._bounding = 0, self._group + 1, None
+        self._bounding = None
 
     @property
     def _open(self) -> Bounding:
         if self._bounding is None:
             words = len(self.packing.groups)
-            self._bounding = Bounding(self.most, words, self.memory, self.noise)
+            self._bounding = Bounding(self.most, words, self.memory, self.key)
         return self._bounding

@@ -20,7 +20,7 @@ from dpqr.data.domain import Domain, failing_attributes
 from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
-from dpqr.io.tables.counting import Counted, Counting, person_groups
+from dpqr.io.tables.counting import Counted, Counting, person_groups, secret_key
 from dpqr.io.tables.file import TableFile
 from dpqr.io.tables.foreign import unpacked_bytes
 from dpqr.io.tables.frames import frame_batches
@@ -30,7 +30,7 @@ from dpqr.io.tables.limits import Limits, Percent, discreetly
 from dpqr.io.tables.parquet.table import Accepts, parquet_batches
 from dpqr.io.tables.row_encoder import Records, RowEncoder
 from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import require_single_rows
+from dpqr.io.tables.structure import require_places, require_single_rows
 from dpqr.io.tables.text.csv_table import csv_batches
 from dpqr.io.tables.wanted import wanted_columns
 from dpqr.mechanisms.noisy_answers import RECORDS
@@ -155,13 +155,13 @@ def load_table(
 
     A malformed row, and one with a cell whose rule is `drop`, is left out; all others count once (or as the count
     column says), whatever order, batches and files they come in. Where the unit has a column, rows without a person
-    are left out, and of each person's other rows K are kept by a uniform choice.
+    are left out, and of each person's other rows K are kept by a uniform choice (`Bounding`).
 
-    noise: what that choice is drawn from. declared: the public number of records of the table (of persons, where the
-    unit has a column), those included that a rule drops; None: it is private. parts: the number of parts of which every
-    record, or person, draws one (`Parts`), as a last axis of the counts. slots: whether that axis holds the order of
-    the records instead (`Slots`); they are `declared` then. asked: columns that are looked at together, where all are
-    known: their joint counts may then be all that is kept. progress: receives how much was read (`Percent`).
+    noise: what the key of that choice is drawn from. declared: the public number of records of the table (of persons,
+    where the unit has a column), those included that a rule drops; None: it is private. parts: the number of parts of
+    which every record, or person, draws one (`Parts`), as a last axis of the counts. slots: whether that axis holds the
+    order of the records instead (`Slots`); they are `declared` then. asked: columns that are looked at together, where
+    all are known: their joint counts may then be all that is kept. progress: receives how much was read (`Percent`).
 
     Raises: UsageFault for parts of a table of counts. DataError, in constant words, on a structural fault, on a broken
     `fail` rule, beyond a limit, or on another number than `declared`.
@@ -176,7 +176,10 @@ def load_table(
     last = _last_axis(parts, declared if slots else None, unit, noise)
     if last is not None:
         require_single_rows(source)
-    question = Counting(domain=domain, asked=asked, unit=unit, limits=limits, noise=noise, last=last)
+    if slots:
+        require_places(source)
+    key = b"" if unit.column is None else secret_key(noise)
+    question = Counting(domain=domain, asked=asked, unit=unit, limits=limits, key=key, last=last)
     question = replace(question, count_column=source.count_column, workers=source.workers)
     return discreetly(lambda: _sealed(_watched(source, question, progress), question, declared), _unexpected)
 

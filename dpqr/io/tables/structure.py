@@ -54,6 +54,19 @@ def require_single_rows(source: TableSource) -> None:
         )
 
 
+def require_places(source: TableSource) -> None:
+    """UsageFault for an engine's table, where a row's slot would be its place among all rows.
+
+    **Privacy** A query or a view may order rows by what they hold, and parts of a table are counted each by itself: one
+    row more or less would move the slots of others.
+    """
+    if source.engine is not None:
+        raise UsageFault(
+            f"--learner online: rows of {source.engine.name} have no fixed places; name a column of public slots with "
+            "--slots COLUMN, or give the table as a file"
+        )
+
+
 def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
     """Every column's name and Frictionless type ("any" in CSV, whose cells have none), to start a domain file with.
 

@@ -14,7 +14,7 @@ from dpqr.data.marginals import LARGEST_JOINT, marginals, passes
 from dpqr.data.packing import Packing
 
 _LEAST_PENDING = 2**15
-_NARROW = 2**31
+_NARROW, _WORD = 2**31, 64
 _PIECE = 2**16
 """Rows whose indices stay in the processor's cache. tests/benchmarks/counting.py"""
 _DENSE = 8
@@ -180,13 +180,29 @@ def merged(words: AnyArray, counts: IntArray) -> tuple[AnyArray, IntArray]:
     """
     if not counts.all():
         words, counts = words[:, counts > 0], counts[counts > 0]
-    order = np.argsort(words[0]) if len(words) == 1 else np.lexsort(words[::-1])
+    order = ordered(words)
     words, counts = words[:, order], counts[order]
     del order
     starts = np.ones(len(counts), dtype=bool)
     starts[1:] = (words[:, 1:] != words[:, :-1]).any(axis=0)
     places = np.flatnonzero(starts)
     return words[:, starts], np.add.reduceat(counts, places) if len(places) else counts
+
+
+def ordered(words: AnyArray) -> AnyArray:
+    """The order of the columns of `words`, most significant word first; any order among equal ones.
+
+    Words that fit into one together are sorted as one, which is several times faster.
+    """
+    if not words.size:
+        return np.zeros(0, dtype=np.int64)
+    joined = words[0]
+    for word in words[1:]:
+        bits = int(word.max()).bit_length()
+        if int(joined.max()).bit_length() + bits > _WORD:
+            return np.lexsort(words[::-1])
+        joined = (joined << np.uint64(bits)) | word
+    return np.argsort(joined)
 
 
 def tally(shape: tuple[int, ...], largest: int, asked: Sequence[Axes] | None = None) -> Tally:

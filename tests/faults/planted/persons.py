@@ -1,4 +1,4 @@
-"""Faults of persons: who is whose, the bound of K rows, tickets, their keyed stream, groups and slots."""
+"""Faults of persons: who is whose, the bound of K rows, tickets, their key, the order of persons, groups and slots."""
 
 from faults.fault import planted_in
 
@@ -6,13 +6,13 @@ FAULTS = (
     *planted_in(
         "io/tables/persons/bounding.py",
         (
-            "smallest_tickets(merged.owners, merged.tickets, self.most, self.noise)",
-            "smallest_tickets(merged.owners, merged.tickets, len(merged.owners), self.noise)",
+            "smallest_tickets(owners, held.persons, self.most, self.key)",
+            "smallest_tickets(owners, held.persons, len(owners), self.key)",
             "the bound of rows a person is ignored",
         ),
         (
-            "smallest_tickets(merged.owners, merged.tickets, self.most, self.noise)",
-            "smallest_tickets(merged.owners, merged.tickets, self.most + 1, self.noise)",
+            "smallest_tickets(owners, held.persons, self.most, self.key)",
+            "smallest_tickets(owners, held.persons, self.most + 1, self.key)",
             "a person has one row too many",
         ),
         (
@@ -25,16 +25,20 @@ FAULTS = (
             "lost = np.minimum(held.read, self.most).sum()",
             "kept rows count as lost too",
         ),
-        ("tickets[:, kept], merged.rows[:, kept]", "tickets, merged.rows[:, kept]", "tickets and rows part"),
         (
-            "tickets = fresh_tickets(len(owners), levels, self.noise)",
-            "tickets = np.tile(fresh_tickets(-(-len(owners) // 2), levels, self.noise), 2)[:, : len(owners)]",
-            "two persons share their tickets",
+            "rows, owners = rows[chosen], owners[chosen]",
+            "rows, owners = rows[chosen], owners[: chosen.sum()]",
+            "rows part from their owners",
         ),
-        ("        if PEAK * merged.bytes > self.memory:", "        if False:", "the declared memory is no limit"),
         (
-            "        if PEAK * merged.bytes > self.memory:",
-            "        if merged.bytes > self.memory:",
+            "rows, counts = merged(rows, counts)",
+            "rows, counts = merged(rows, np.ones_like(counts))",
+            "equal rows held are one row",
+        ),
+        ("        if PEAK * held.bytes > self.memory:", "        if False:", "the declared memory is no limit"),
+        (
+            "        if PEAK * held.bytes > self.memory:",
+            "        if held.bytes > self.memory:",
             "the sort's copies take no memory",
         ),
         ("            read[:old] = held.read\n", "            read[:old] = 0\n", "rows read earlier are forgotten"),
@@ -54,13 +58,8 @@ FAULTS = (
             "rows of later batches get other owners",
         ),
         (
-            "tickets = fresh_tickets(len(owners), levels, self.noise)",
-            "tickets = np.zeros((levels, len(owners)), dtype=np.uint64)",
-            "rows that come later are kept first",
-        ),
-        (
             "persons=len(held.read), lost=int(lost))",
-            "persons=len(np.unique(held.owners)), lost=int(lost))",
+            "persons=len(np.unique(owners)), lost=int(lost))",
             "persons without a kept row are not counted",
         ),
     ),
@@ -148,35 +147,41 @@ FAULTS = (
     ),
     *planted_in(
         "io/tables/persons/bounding.py",
-        ("kept[ordered[rank >= most]] = False", "kept[ordered[rank > most]] = False", "a person has one row too many"),
+        ("ranks >= most]]] = False", "ranks > most]]] = False", "a person has one row too many"),
         (
-            "np.bincount(owners)[owners] > most)",
-            "np.bincount(owners)[owners] > most + 1)",
+            "crowded = np.flatnonzero(sizes > most)",
+            "crowded = np.flatnonzero(sizes > most + 1)",
             "one row too many is no crowd",
         ),
-        ("return None if equal.any() else order", "return order", "ties are decided by the order of the rows"),
-        ("(np.diff(key[order]) != 0).all()", "True", "digits below the leading ones do not count"),
+        ("(np.diff(joined[order]) != 0).all()", "True", "digits below the leading ones do not count"),
+        ("joined = (owners.astype(np.uint64) << digits) |", "joined =", "persons compare their tickets with others'"),
+        ("np.lexsort((tickets, owners))", "np.lexsort((owners,))", "ties of leading digits go by the rows' order"),
+    ),
+    *planted_in(
+        "io/tables/persons/person.py",
         (
-            "tickets = np.concatenate([tickets, fresh_tickets(len(owners), 1, noise)])",
-            "tickets = fresh_tickets(len(owners), 1, noise)",
-            "digits drawn before are thrown away",
+            "joined = found if last is None else",
+            "joined = found if True else",
+            "persons may come again in the next batch",
         ),
         (
-            "return noise.words(levels * count).reshape(levels, count)",
-            "return np.broadcast_to(noise.words(levels)[:, None], (levels, count)).copy()",
-            "all rows share one ticket",
+            "if compute.any(compute.less(joined[1:], joined[:-1]), min_count=0).as_py():",
+            "if False:",
+            "no order is checked",
         ),
+    ),
+    *planted_in(
+        "io/tables/intake.py",
+        ("            if ended:\n", "            if True:\n", "a person's rows in two batches are two persons'"),
+        ("before = int(np.searchsorted(places, ended))", "before = ended", "rows that a rule drops move the cut"),
+        ("places[before:] - ended", "places[before:]", "rows after the cut have other owners"),
+    ),
+    *planted_in(
+        "io/tables/load.py",
         (
-            "return noise.words(levels * count).reshape(levels, count)",
-            "return np.sort(noise.words(levels * count)).reshape(levels, count)",
-            "earlier rows have the smaller tickets",
-        ),
-        ("np.lexsort((*tickets[::-1], owners))", "np.lexsort((*tickets, owners))", "the last digits decide first"),
-        ("key = (owners.astype(np.uint64) << digits) |", "key =", "persons compare their tickets with others'"),
-        (
-            "_strict_order(owners[crowded], tickets[:, crowded])",
-            "_strict_order(owners[crowded], tickets[:, : len(crowded)])",
-            "rows meet the tickets of others",
+            'key = b"" if unit.column is None else secret_key(noise)',
+            'key = b""',
+            "everybody knows the key of the tickets",
         ),
     ),
     *planted_in(
@@ -185,5 +190,7 @@ FAULTS = (
         ("self._left = found[8 * count :]", "self._left = found", "a keyed stream gives words a second time"),
         ("self._left = found[8 * count :]", 'self._left = b""', "a keyed stream depends on how it is asked for"),
         ("shake_256(self.key + self._number", "shake_256(self._number", "all keyed streams are one"),
+        ("shake_256(key + _NAME + name)", "shake_256(key + _NAME)", "all persons share their tickets"),
+        ("shake_256(key + _NAME + name)", "shake_256(_NAME + name)", "tickets do not depend on the key"),
     ),
 )

@@ -5,8 +5,10 @@ import json
 import duckdb
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
 import dpqr
+from dpqr.cli.main import main
 from dpqr.data.attribute import Attribute, Codes, Labels
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
@@ -164,12 +166,36 @@ def test_without_duckdb_one_line_says_what_to_install(place, monkeypatch) -> Non
         TableSource(paths=(f"duckdb:{place}/t.duckdb?table=people",))
 
 
-@pytest.mark.parametrize("groups", [1, 3])
-def test_persons_are_counted_whole_in_several_passes(place, monkeypatch, groups) -> None:
-    """All rows of each person come in every pass; K of them are kept."""
-    monkeypatch.setattr("dpqr.io.engines.duckdb_table.person_groups", lambda rows, *_: groups if rows == 3000 else 99)
+@pytest.mark.parametrize(
+    ("who", "kind"),
+    [
+        ("i % 300", "BIGINT"),
+        ("i % 300", "UBIGINT"),
+        ("i % 300", "VARCHAR"),
+        ("chr(65 + (i % 60)::INT) || i // 60 % 5", "VARCHAR COLLATE NOCASE"),
+    ],
+)
+def test_persons_come_in_order_whatever_their_type_and_collation(place, who, kind) -> None:
+    """K rows of each person are kept; sorted without regard to case, rows of "a" and "A" would be mixed."""
     with duckdb.connect(str(place / "p.duckdb")) as made:
-        made.execute("CREATE OR REPLACE TABLE p AS SELECT 'f' AS sex, 0 AS k, i % 300 AS who FROM range(3000) t(i)")
+        made.execute(f"CREATE OR REPLACE TABLE p (sex VARCHAR, k INT, who {kind})")
+        made.execute(f"INSERT INTO p SELECT 'f', 0, {who} FROM range(3000) t(i)")
     engine = TableSource(paths=(f"duckdb:{place}/p.duckdb?table=p",)).engine
     found = engine.count(Counting(domain=DOMAIN, unit=PrivacyUnit(column="who", rows=4)))
     assert (found.units, found.dropped, int(found.counts.marginal(()))) == (300, 300 * 4, 300 * 4)
+
+
+def test_a_learner_of_the_rows_order_is_refused(place, tmp_path) -> None:
+    """A query may order rows by what they hold, so one row more would move others; persons' places are drawn."""
+    query = f"duckdb:{place}/t.duckdb?query=SELECT sex, k, k AS who FROM people ORDER BY k"
+    fields = [field | {"dpqr": {"otherwise": "drop"}} for field in QUERIES["domain"]["fields"]]
+    (tmp_path / "domain.json").write_text(json.dumps({"malformed": "drop", "fields": fields}))
+    words = f"--target k --learner online --release function --eps 1 --neighbours replace --n 5 --domain {tmp_path}"
+    for unit in ((), ("--unit", "who", "--max-rows", "2")):
+        done = CliRunner().invoke(
+            main, ["predict", query, *f"{words}/domain.json".split(), *unit, "--out", f"{tmp_path}/model.json"]
+        )
+        assert done.exit_code == 2, done.output
+        assert "have no fixed places" in done.stderr
+    with pytest.raises(UsageFault, match="have no fixed places"):
+        load_table(TableSource(paths=(f"duckdb:{place}/*.parquet",)), DOMAIN, Limits(), declared=5, slots=True)

@@ -220,7 +220,7 @@ class TestSource:
             place[0].execute("INSERT INTO days VALUES ('f', 1, %s, %s, %s)", text, text, text)
         engine = engine_at((f"{place[1]}?table=days",))
         with engine._opened() as connection:
-            (batch,) = engine._batches(connection, list(engine._schema))
+            (batch,) = engine._batches(connection, list(engine._schema), None)
         found = batch.to_pydict()
         assert [str(day) for day in found["d"]] == ["9999-12-31", "0001-01-01", "0001-01-01", "None"]
         assert [str(moment)[:19] for moment in found["z"]] == [

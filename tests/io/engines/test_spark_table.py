@@ -5,6 +5,7 @@ import importlib.util
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 from contextlib import ExitStack
 
@@ -59,6 +60,14 @@ def test_other_tables_are_no_frames_of_spark():
 
 
 LOCAL, STANDALONE = "local[2]", "a master and two workers"
+NAMED = (
+    "spark.driver.host",
+    "spark.driver.bindAddress",
+    "spark.driver.memory",
+    "spark.executor.memory",
+    "spark.executor.cores",
+    "spark.cores.max",
+)
 
 
 @pytest.fixture(scope="module", params=[LOCAL])
@@ -78,6 +87,7 @@ def session(request, tmp_path_factory):
         "spark.driver.memory": "1g",
         "spark.executor.memory": "512m",
         "spark.executor.cores": "1",
+        "spark.cores.max": str(WORKERS),
         "spark.sql.session.timeZone": "America/St_Johns",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     }
@@ -100,7 +110,11 @@ def place(session, tmp_path_factory):
     return folder
 
 
-on_a_cluster = pytest.mark.parametrize("session", [STANDALONE], indirect=True)
+one_worker = pytest.mark.xdist_group
+"""Tests of one session run in one process of xdist, so that each session is made once (`--dist loadgroup`)."""
+on_a_cluster = pytest.mark.parametrize(
+    "session", [pytest.param(STANDALONE, marks=one_worker("cluster"))], indirect=True
+)
 
 
 @pytest.mark.slow
@@ -129,7 +143,11 @@ def test_a_task_that_is_tried_again_counts_once(session):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("session", [STANDALONE, LOCAL], indirect=True)
+@pytest.mark.parametrize(
+    "session",
+    [pytest.param(STANDALONE, marks=one_worker("cluster")), pytest.param(LOCAL, marks=one_worker("local"))],
+    indirect=True,
+)
 @pytest.mark.parametrize("rows", [10**6])
 @pytest.mark.filterwarnings("ignore")
 def test_the_conformance_kit(session, rows, tmp_path):
@@ -144,6 +162,24 @@ def test_the_conformance_kit(session, rows, tmp_path):
 
 
 @pytest.mark.slow
+@on_a_cluster
+def test_the_cluster_that_a_configuration_names(session, tmp_path):
+    """The guide's command in a process of its own, which knows the cluster by `SPARK_CONF_DIR` alone."""
+    settings = {name: session.conf.get(name) for name in NAMED} | {"spark.master": session.sparkContext.master}
+    (tmp_path / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
+    place = {"SPARK_CONF_DIR": str(tmp_path), "PYSPARK_PYTHON": sys.executable}
+    (block,) = topic("scale").all_of("spark")
+    words = [word.replace("spark:SURVEY", "spark:sample_data/survey.parquet") for word in shlex.split(block)[1:]]
+    command = [sys.executable, "-m", "dpqr", *words[:-1], str(tmp_path / "out")]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | place, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "release.json").exists()
+    (log,) = tmp_path.parent.glob("cluster*/master.log")
+    assert "Registered app dpqr" in log.read_text()
+
+
+@pytest.mark.slow
+@one_worker("local")
 @pytest.mark.filterwarnings("ignore")
 def test_the_command_of_the_guide(session, tmp_path, monkeypatch):
     session.read.parquet(f"file:{ROOT}/sample_data/survey.parquet").createOrReplaceTempView("survey")
@@ -156,6 +192,7 @@ def test_the_command_of_the_guide(session, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@one_worker("local")
 @pytest.mark.filterwarnings("ignore")
 class TestSource:
     def counts(self, source):

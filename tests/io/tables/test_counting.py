@@ -10,7 +10,6 @@ from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
 from dpqr.io.tables.counting import Counting
 from dpqr.io.tables.limits import Limits
-from dpqr.noise.source import SeededNoise
 
 DOMAIN = Domain(
     (
@@ -41,9 +40,9 @@ def test_columns_are_the_domains_then_the_persons() -> None:
 
 @pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit(column="who", rows=1), PrivacyUnit(column="who", rows=9)])
 def test_parts_add_up_to_the_whole(unit) -> None:
-    asked = Counting(domain=DOMAIN, unit=unit, noise=SeededNoise(5))
+    asked = Counting(domain=DOMAIN, unit=unit, key=bytes(32))
     whole = chosen(asked, ONE, TWO)
-    asked = Counting(domain=DOMAIN, unit=unit, noise=SeededNoise(5))
+    asked = Counting(domain=DOMAIN, unit=unit, key=bytes(32))
     sum_ = asked.together([chosen(asked, ONE), chosen(asked, TWO)])
     assert (sum_.read, sum_.units, sum_.dropped) == (whole.read, whole.units, whole.dropped) == (7, *whole_units(unit))
     assert sum_.failed == whole.failed == {"k"}
@@ -79,3 +78,37 @@ def test_the_limit_on_records_holds_for_the_sum_too() -> None:
         asked.together([chosen(asked, ONE), chosen(asked, TWO)])
     with pytest.raises(DataError, match="more records than the declared limit"):
         chosen(asked, ONE, TWO)
+
+
+def of_persons(people, **how):
+    """Rows of persons whose codes differ, counted in batches of `size`."""
+    unit = PrivacyUnit(column="who", rows=2)
+    asked = Counting(domain=Domain((Attribute(name="k", axis=Codes(50)),)), unit=unit, key=bytes(32))
+    table = pa.table({"k": pa.array(range(len(people))), "who": people})
+    size = how.pop("size", 100)
+    found = asked.counted(lambda: table.to_batches(max_chunksize=size), **how)
+    return found.counts.marginal((0,)).tolist(), found.units, found.dropped
+
+
+TEXTS = pa.array(
+    sorted(["7"] * 9 + ["07"] * 8 + ["ann"] * 7 + ["b"] + ["Zo\N{LATIN SMALL LETTER E WITH ACUTE}"] * 5, key=str.encode)
+)
+NUMBERS = pa.array([-5] * 9 + [None] * 3 + [0, 7, 7, 7, 7] + [2**40] * 9)
+
+
+@pytest.mark.parametrize(
+    "people", [TEXTS, NUMBERS, NUMBERS.drop_null().cast("string").sort(), TEXTS.dictionary_encode()]
+)
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_rows_in_the_order_of_persons_are_counted_one_person_at_a_time(people, size) -> None:
+    """The same rows are kept as where all persons are held, in one pass or in three."""
+    expected = of_persons(people)
+    assert of_persons(people, groups=3) == expected
+    assert of_persons(people, in_order=True, size=size) == expected
+
+
+@pytest.mark.parametrize("size", [1, 2, 100])
+@pytest.mark.parametrize("people", [["a", "b", "a"], ["a", "B"], [9, 10, 9], [10, 9]])
+def test_another_order_than_promised_ends_the_run(people, size) -> None:
+    with pytest.raises(DataError, match="fault of the engine"):
+        of_persons(pa.array(people), in_order=True, size=size)

@@ -36,7 +36,7 @@ def of_persons(most=1, groups=1):
         splitter=Splitter.draw(groups, SeededNoise(2)),
         most=most,
         memory=2**28,
-        noise=SeededNoise(3),
+        key=bytes(32),
     )
 
 

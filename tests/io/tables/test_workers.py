@@ -12,7 +12,6 @@ from dpqr.io.tables.counting import Counting
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.row_encoder import Records
 from dpqr.io.tables.workers import take_all
-from dpqr.noise.source import SeededNoise
 
 DOMAIN = Domain(tuple(Attribute(name=f"c{place}", axis=Codes(40), rules={"null": Rule.FAIL}) for place in range(4)))
 PAIRS = ((0, 1), (1, 2), (0, 3))
@@ -28,7 +27,7 @@ def batches(count=40, rows=50):
 
 
 def counted(workers, **how):
-    asked = Counting(domain=DOMAIN, workers=workers, noise=SeededNoise(1), **how)
+    asked = Counting(domain=DOMAIN, workers=workers, key=bytes(32), **how)
     return asked.counted(lambda: (batch.select(list(asked.columns)) for batch in batches()))
 
 

@@ -1,11 +1,10 @@
-"""Bounding: at most K rows of each person, kept by an exact random choice, in memory free of all rows that are lost.
+"""Bounding: at most K rows of each person, chosen by a keyed hash.
 
-Every row holds a ticket, a uniform real number in [0, 1) of which only the first binary digits are drawn, 64 at a
-time; a person's rows with the smallest tickets are kept. Tickets are independent of each other and of all else, and
-are compared only with those of the same person, so every set of K of a person's rows is equally likely, whatever
-other persons have, in whatever order and files the rows come. Where the digits drawn so far leave two rows of one
-person equal, more are drawn, so ties have no say. Digits of rows that stay are kept: a row that comes later meets the
-same tickets, and rows that are lost by now would be lost in the end too.
+A person's coded rows are put in order, and the i-th of them has the i-th word of a hash of the secret key and the
+person's name as its ticket; the rows with the K smallest tickets are kept. So the choice is a function of the key and
+of that person's rows alone, in whatever order, batches, files and engines the rows come: who counts a part of the table
+again, with the same key, keeps the same rows. Without the key every set of K rows is equally likely, equal rows being
+as many rows as they are.
 """
 
 from __future__ import annotations
@@ -17,49 +16,37 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, IntArray, WordArray
 from dpqr.errors import DataError
-from dpqr.io.tables.persons.person import distinct
-from dpqr.noise.source import NoiseSource
+from dpqr.io.tables.arrow_arrays import mask
+from dpqr.io.tables.persons.person import as_text, distinct
+from dpqr.io.tables.tallies import merged
+from dpqr.noise.source import keyed_words
 
 
-def fresh_tickets(count: int, levels: int, noise: NoiseSource) -> WordArray:
-    """The first 64 times `levels` digits of `count` tickets, shape (levels, count)."""
-    return noise.words(levels * count).reshape(levels, count)
+def smallest_tickets(owners: IntArray, persons: Any, most: int, key: bytes) -> AnyArray:
+    """Which rows are among the `most` of their owner with the smallest tickets, shape (rows,).
 
-
-def smallest_tickets(owners: IntArray, tickets: WordArray, most: int, noise: NoiseSource) -> tuple[AnyArray, WordArray]:
-    """Which rows are among the `most` of their owner with the smallest tickets.
-
-    owners: shape (rows,), numbers from 0; tickets: shape (levels, rows), leading digits first. Returns a mask of
-    shape (rows,) and the tickets, with a further level where that was needed to tell two rows apart.
+    owners: shape (rows,), places among `persons` (an Arrow array), rising; the rows of each are in order.
     """
     kept = np.ones(len(owners), dtype=bool)
-    crowded = np.flatnonzero(np.bincount(owners)[owners] > most) if len(owners) else np.zeros(0, dtype=np.int64)
+    sizes = np.bincount(owners, minlength=len(persons))
+    crowded = np.flatnonzero(sizes > most)
     if not crowded.size:
-        return kept, tickets
-    while (order := _strict_order(owners[crowded], tickets[:, crowded])) is None:
-        tickets = np.concatenate([tickets, fresh_tickets(len(owners), 1, noise)])
-    ordered = crowded[order]
-    runs = owners[ordered]
-    starts = np.flatnonzero(np.diff(runs, prepend=-1))
-    rank = np.arange(len(runs)) - np.repeat(starts, np.diff(starts, append=len(runs)))
-    kept[ordered[rank >= most]] = False
-    return kept, tickets
+        return kept
+    rows = np.flatnonzero((sizes > most)[owners])
+    names, sizes = as_text(persons.filter(mask(sizes > most))).to_pylist(), sizes[crowded]
+    tickets = keyed_words(key, names, sizes.tolist())
+    ranks = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    kept[rows[_by_ticket(owners[rows], tickets)[ranks >= most]]] = False
+    return kept
 
 
-def _strict_order(owners: IntArray, tickets: WordArray) -> AnyArray | None:
-    """Rows by owner, then by ticket; None where two rows of one owner have equal tickets.
-
-    One word of owner and leading digits is sorted first, which is several times faster; where it ties, everything is.
-    """
+def _by_ticket(owners: IntArray, tickets: WordArray) -> AnyArray:
+    """Rows by owner, then by ticket, then as they stand. Owners and leading digits are one word, sorted several
+    times faster; where two of these are equal, everything is sorted."""
     digits = np.uint64(64 - max(1, int(owners.max()).bit_length()))
-    key = (owners.astype(np.uint64) << digits) | (tickets[0] >> (np.uint64(64) - digits))
-    order: AnyArray = np.argsort(key)
-    if (np.diff(key[order]) != 0).all():
-        return order
-    order = np.lexsort((*tickets[::-1], owners))
-    rows = np.concatenate([owners[None, order].astype(np.uint64), tickets[:, order]])
-    equal = (rows[:, 1:] == rows[:, :-1]).all(axis=0)
-    return None if equal.any() else order
+    joined = (owners.astype(np.uint64) << digits) | (tickets >> (np.uint64(64) - digits))
+    order: AnyArray = np.argsort(joined)
+    return order if (np.diff(joined[order]) != 0).all() else np.lexsort((tickets, owners))
 
 
 PEAK = 6
@@ -86,39 +73,39 @@ class Bounded:
 
 @dataclass(slots=True, kw_only=True)
 class _Held:
-    """Persons in the order in which they came, with the number of rows read of each; the rows kept so far."""
+    """Persons in the order in which they came, with the number of rows read of each; their distinct rows in order, the
+    owner's number as the first word, and how many of each."""
 
     persons: Any
     read: IntArray
-    owners: IntArray
-    tickets: WordArray
     rows: WordArray
+    counts: IntArray
 
     @property
     def bytes(self) -> int:
-        arrays = (self.persons, self.read, self.owners, self.tickets, self.rows)
-        return sum(int(each.nbytes) for each in arrays)
+        return sum(int(each.nbytes) for each in (self.persons, self.read, self.rows, self.counts))
 
 
 @dataclass(slots=True)
 class Bounding:
     """Rows come in batches; those that wait are merged in when they are as many as the rows held.
 
-    most: K. memory: bytes that a run may need at its peak. words: 64-bit words of one packed row.
+    most: K. words: 64-bit words of one packed row. memory: bytes that a run may need at its peak. key: secret, and
+    independent of all rows.
 
-    **Privacy.** A person's kept rows are a uniform choice of at most K of that person's rows (see `tickets`), made
-    independently of all other rows. So for two tables that differ in one person, the choices of all others can be
-    made alike, and then the kept rows differ by at most K rows come or gone, or K in place of K others: what
-    `sensitivity` counts with. Whatever is DP for each way that the others' choices fall is so for their mixture
-    (pure, approximate and concentrated DP alike: the divergences are jointly quasi-convex). Rules of the domain come
-    first: they look at one row at a time, so a person's rows that pass them are a function of that person's rows
-    only, and the K that are kept are K that can be counted.
+    **Privacy.** Fix the key. A person's kept rows are a function of that person's rows, of which they are at most K.
+    So for two tables that differ in one person the kept rows differ by at most K rows come or gone, or K in place of K
+    others: what `sensitivity` counts with. This holds for every key and whatever the hash is; and what is DP for each
+    key is so for the mixture over keys (pure, approximate and concentrated DP alike: the divergences are jointly
+    quasi-convex). That the hash is a pseudorandom function makes the choice fair, and the kept rows a uniform sample.
+    Rules of the domain come first: they look at one row at a time, so a person's rows that pass them are a function of
+    that person's rows only, and the K that are kept are K that can be counted.
     """
 
     most: int
     words: int
     memory: int
-    noise: NoiseSource
+    key: bytes = field(repr=False)
     _held: _Held | None = None
     _waiting: list[tuple[Any, IntArray, WordArray]] = field(default_factory=list)
     _pending: int = 0
@@ -129,7 +116,7 @@ class Bounding:
         """
         self._waiting.append((people, passed, rows))
         self._pending += max(len(people), PEAK * int(people.nbytes) // _ROW)
-        if self._pending >= max(self.memory // _ROW, 0 if self._held is None else len(self._held.owners)):
+        if self._pending >= max(self.memory // _ROW, 0 if self._held is None else len(self._held.counts)):
             self._merge()
 
     def finish(self) -> Bounded:
@@ -139,29 +126,28 @@ class Bounding:
         if held is None:
             nothing = np.zeros((self.words, 0), dtype=np.uint64)
             return Bounded(rows=nothing, owners=np.zeros(0, dtype=np.int64), persons=0, lost=0)
-        kept = np.bincount(held.owners, minlength=len(held.read))
+        rows = np.repeat(np.arange(len(held.counts)), held.counts)
+        owners = held.rows[0].astype(np.int64)[rows]
+        chosen = smallest_tickets(owners, held.persons, self.most, self.key)
+        rows, owners = rows[chosen], owners[chosen]
+        kept = np.bincount(owners, minlength=len(held.read))
         lost = np.minimum(held.read - kept, self.most).sum()
-        return Bounded(rows=held.rows, owners=held.owners, persons=len(held.read), lost=int(lost))
+        return Bounded(rows=held.rows[1:, rows], owners=owners, persons=len(held.read), lost=int(lost))
 
     def _merge(self) -> None:
         if not self._waiting:
             return
-        merged = self._joined()
-        kept, tickets = smallest_tickets(merged.owners, merged.tickets, self.most, self.noise)
-        if kept.all():
-            merged.tickets = tickets
-        else:
-            merged.owners, merged.tickets, merged.rows = merged.owners[kept], tickets[:, kept], merged.rows[:, kept]
-        if PEAK * merged.bytes > self.memory:
+        held = self._joined()
+        if PEAK * held.bytes > self.memory:
             raise DataError(
                 "the table's persons need more memory than the declared limit; raise --max-memory, or give the table "
                 "as files where it comes by standard input"
             )
-        self._held = merged
+        self._held = held
 
     def _joined(self) -> _Held:
-        """The rows held and those that wait, which draw their tickets now. Persons held keep their numbers: the
-        distinct ones come in the order of their first rows."""
+        """The rows held and those that wait. Persons held keep their numbers: the distinct ones come in the order of
+        their first rows."""
         held = self._held
         people = [each[0] for each in self._waiting]
         known, places = distinct([held.persons, *people] if held else people)
@@ -172,17 +158,13 @@ class Bounding:
         np.add.at(read, places[old:], 1)
         starts = np.cumsum([old, *map(len, people)])
         passed = np.concatenate([each[1] + start for each, start in zip(self._waiting, starts, strict=False)])
-        rows = [each[2] for each in self._waiting]
-        owners, levels = places[passed], 1 if held is None else len(held.tickets)
-        tickets = fresh_tickets(len(owners), levels, self.noise)
+        rows = np.concatenate([places[None, passed].astype(np.uint64), self._packed()])
+        counts = np.ones(len(passed), dtype=np.int64)
         self._waiting, self._pending = [], 0
-        if held is None:
-            joined = np.concatenate(rows, axis=1)
-            return _Held(persons=known, read=read, owners=owners, tickets=tickets, rows=joined)
-        return _Held(
-            persons=known,
-            read=read,
-            owners=np.concatenate([held.owners, owners]),
-            tickets=np.concatenate([held.tickets, tickets], axis=1),
-            rows=np.concatenate([held.rows, *rows], axis=1),
-        )
+        if held is not None:
+            rows, counts = np.concatenate([held.rows, rows], axis=1), np.concatenate([held.counts, counts])
+        rows, counts = merged(rows, counts)
+        return _Held(persons=known, read=read, rows=rows, counts=counts)
+
+    def _packed(self) -> WordArray:
+        return np.concatenate([each[2] for each in self._waiting], axis=1)

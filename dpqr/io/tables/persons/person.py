@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, WordArray
+from dpqr.errors import DataError
 from dpqr.io.tables.arrow_arrays import is_text, mask, numpy_values, present
 from dpqr.noise.source import NoiseSource
 
@@ -55,6 +56,27 @@ def _plain(found: Any) -> Any:
         return found
     same = compute.all(compute.equal(as_text(numbers), found), min_count=0).as_py()
     return numbers if same else found
+
+
+def last_in_order(last: Any, cells: Any) -> Any:
+    """The last person of a batch whose persons may not come before `last`, nor before those of the rows above them:
+    numbers by value, texts by their bytes, nulls anywhere. Then all rows of a person lie together.
+
+    cells: an Arrow array. Returns: an Arrow array of one person, or `last` where the batch has none. Raises: DataError
+    for another order: a person of whom rows come twice would count twice.
+    """
+    import pyarrow as pa
+    from pyarrow import compute, types
+
+    if types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    found = cells.drop_null()
+    if not len(found):
+        return last
+    joined = found if last is None else pa.concat_arrays([last, found])
+    if compute.any(compute.less(joined[1:], joined[:-1]), min_count=0).as_py():
+        raise DataError("the engine does not hand out its rows in the order of persons; that is a fault of the engine")
+    return found[-1:]
 
 
 def as_text(cells: Any) -> Any:

@@ -1,38 +1,45 @@
-"""The choice of rows: every set of K of a person's rows equally likely, each person apart, and ties without a say.
+"""The choice of rows: every set of K of a person's rows equally likely, a function of the key and of that person's rows
+alone, whatever order and batches they come in, and whoever else is there.
 
 Bounding against a dictionary: who is kept, how often, and what is left out.
 """
 
 import itertools
 from collections import Counter, defaultdict
-from fractions import Fraction
 from math import comb
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.scripted_noise import ScriptedNoise, outcomes
 
 from dpqr.errors import DataError
 from dpqr.io.tables.persons import bounding
-from dpqr.io.tables.persons.bounding import Bounding, fresh_tickets, smallest_tickets
-from dpqr.noise.source import SeededNoise
+from dpqr.io.tables.persons.bounding import Bounding, smallest_tickets
 
-HIGH, LOW = 2**63, 0
-NO_NOISE = ScriptedNoise([])
-
-
-def choice(owners, tickets, most, noise=NO_NOISE):
-    kept, tickets = smallest_tickets(np.array(owners), np.array(tickets, dtype=np.uint64), most, noise)
-    return tuple(np.flatnonzero(kept).tolist()), tickets
+HIGH = 2**63
+KEY = bytes(range(32))
 
 
-@pytest.mark.parametrize("owners", [(0, 0, 0), (0, 1, 0, 1, 0), (2, 0, 2, 1, 0, 2)])
+def choice(monkeypatch, owners, tickets, most):
+    """The rows kept where crowded owners' tickets are these, in the order of their rows."""
+
+    def words(key, names, counts):
+        assert [len(name) for name in names] == [1] * len(counts)
+        crowded = [ticket for owner, ticket in zip(owners, tickets, strict=True) if owners.count(owner) > most]
+        assert sum(counts) == len(crowded)
+        return np.array(crowded, dtype=np.uint64)
+
+    monkeypatch.setattr(bounding, "keyed_words", words)
+    people = pa.array(range(max(owners, default=0) + 1), pa.int64())
+    return tuple(np.flatnonzero(smallest_tickets(np.array(owners, dtype=np.int64), people, most, KEY)).tolist())
+
+
+@pytest.mark.parametrize("owners", [(0, 0, 0), (0, 0, 0, 1, 1), (0, 0, 1, 2, 2, 2)])
 @pytest.mark.parametrize("most", [1, 2, 3])
-def test_each_persons_choice_is_uniform_and_independent_of_the_others(owners, most) -> None:
+def test_each_persons_choice_is_uniform_and_independent_of_the_others(monkeypatch, owners, most) -> None:
     """All orders of distinct tickets are equally likely; so are then all combinations of the persons' choices."""
     found = Counter(
-        choice(owners, [[rank << 40 for rank in ranks]], most)[0]
+        choice(monkeypatch, owners, [rank << 40 for rank in ranks], most)
         for ranks in itertools.permutations(range(len(owners)))
     )
     ways = 1
@@ -46,65 +53,73 @@ def test_each_persons_choice_is_uniform_and_independent_of_the_others(owners, mo
         }
 
 
-@pytest.mark.parametrize(("rows", "most", "depth"), [(2, 1, 8), (3, 1, 6), (3, 2, 6), (4, 2, 4)])
-def test_ties_have_no_say(rows, most, depth) -> None:
-    """Tickets of a few digits tie often. Of what is decided within `depth` words, every set has the same share."""
-
-    def draw(noise):
-        return choice([0] * rows, fresh_tickets(rows, 1, noise), most, noise)[0]
-
-    found: dict[tuple[int, ...], Fraction] = {}
-    for kept, share in outcomes(draw, (LOW, 2**62, HIGH, HIGH + 2**62), depth):
-        found[kept] = found.get(kept, Fraction(0)) + share
-    assert len(found) == comb(rows, most)
-    assert len(set(found.values())) == 1
-    assert sum(found.values()) >= Fraction(3, 32)
+def test_the_last_digits_of_a_ticket_count_and_equal_ones_go_by_the_rows_order(monkeypatch) -> None:
+    """Whatever others there are: the word that is sorted first has no room for all digits where they are many."""
+    for others in ((), (5,), (700,)):
+        owners, tickets = (0, 0, *others), [HIGH + 1, HIGH, *(3 for _ in others)]
+        assert choice(monkeypatch, owners, tickets, 1)[0] == 1
+        assert choice(monkeypatch, owners, [HIGH, HIGH, *(3 for _ in others)], 1)[0] == 0
 
 
-def test_more_digits_are_drawn_for_all_and_kept() -> None:
-    kept, tickets = choice([0, 0, 1], [[HIGH, HIGH, LOW]], 1, ScriptedNoise([5, 3, 9]))
-    assert kept == (1, 2)
-    assert tickets.tolist() == [[HIGH, HIGH, LOW], [5, 3, 9]]
+def test_persons_with_few_rows_need_no_ticket(monkeypatch) -> None:
+    assert choice(monkeypatch, (0, 1, 2), (4, 4, 4), 1) == (0, 1, 2)
+    assert choice(monkeypatch, (0, 0), (4, 4), 2) == (0, 1)
+    assert choice(monkeypatch, (), (), 1) == ()
 
 
-def test_a_second_level_decides_what_the_first_leaves_equal_only() -> None:
-    assert choice([0, 0, 0], [[7, 7, 8], [9, 1, 0]], 1)[0] == (1,)
-    assert choice([0, 0, 0], [[7, 7, 8], [9, 1, 0]], 2)[0] == (0, 1)
-
-
-def test_digits_below_the_leading_ones_of_the_key_count() -> None:
-    """The key that is sorted first has no room for the last digits where there are several owners."""
-    assert choice([0, 0, 5, 5], [[HIGH + 1, HIGH, 4, 5]], 1)[0] == (1, 2)
-
-
-def test_equal_tickets_of_different_persons_or_of_persons_with_few_rows_need_no_more() -> None:
-    assert choice([0, 1, 2], [[4, 4, 4]], 1)[0] == (0, 1, 2)
-    assert choice([0, 0], [[4, 4]], 2)[0] == (0, 1)
-    assert choice([], [[]], 1)[0] == ()
-
-
-def test_many_rows_against_a_sort_of_each_person() -> None:
+def test_many_rows_against_a_sort_of_each_person(monkeypatch) -> None:
     generator = np.random.default_rng(5)
-    owners = generator.integers(0, 400, 5000)
-    tickets = generator.integers(0, 2**64, (1, 5000), dtype=np.uint64)
-    kept = set(choice(owners, tickets, 7, SeededNoise(1))[0])
-    for owner in range(400):
-        rows = sorted(np.flatnonzero(owners == owner).tolist(), key=lambda row: int(tickets[0, row]))
+    owners = np.sort(generator.integers(0, 9, 5000)).tolist()
+    tickets = generator.integers(0, 2**64, 5000, dtype=np.uint64)
+    kept = set(choice(monkeypatch, owners, tickets.tolist(), 7))
+    for owner in range(9):
+        rows = sorted(np.flatnonzero(np.array(owners) == owner).tolist(), key=lambda row: int(tickets[row]))
         assert kept.intersection(rows) == set(rows[:7])
 
 
 PLENTY = 2**32
 
 
-def bounded(most, batches, *, memory=PLENTY, seed=1):
+def bounded(most, batches, *, memory=PLENTY, key=KEY):
     """batches: lists of (person, code), code None where a rule drops the row."""
-    made = Bounding(most, 1, memory, SeededNoise(seed))
+    made = Bounding(most, 1, memory, key)
     for batch in batches:
         people = pa.array([person for person, _ in batch], pa.int64())
         passed = np.array([place for place, (_, code) in enumerate(batch) if code is not None], dtype=np.int64)
         codes = np.array([[code for _, code in batch if code is not None]], dtype=np.uint64)
         made.add(people, passed, codes)
     return made.finish()
+
+
+def kept_rows(found):
+    """The kept rows of each person's number."""
+    return Counter(zip(found.owners.tolist(), found.rows[0].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_a_person_keeps_the_same_rows_in_any_order_and_company(monkeypatch, most) -> None:
+    """So a table without the person differs by that person's rows, under every key."""
+    monkeypatch.setattr(bounding, "_ROW", PLENTY // 50)
+    mine = [(0, code) for code in (3, 3, 3, 8, 1, None, 8, 2**63, 4)]
+    others = [(1 + person % 40, person % 7) for person in range(300)]
+    expected = kept_rows(bounded(most, [mine]))
+    assert sum(expected.values()) == most
+    for turn in range(4):
+        mixed = mine[turn:] + others + mine[:turn]
+        for size in (1, 50, 400):
+            found = bounded(most, [[mine[4]], *(mixed[start : start + size] for start in range(0, len(mixed), size))])
+            again = bounded(most, [[*mine, mine[4]]])
+            assert Counter({each: n for each, n in kept_rows(found).items() if each[0] == 0}) == kept_rows(again)
+    alone = kept_rows(bounded(most, [others]))
+    assert sorted((code, n) for (_, code), n in alone.items()) == sorted(
+        (code, n) for (owner, code), n in kept_rows(bounded(most, [[*mine, *others]])).items() if owner
+    )
+
+
+def test_equal_rows_are_as_likely_as_other_rows() -> None:
+    """One of nine equal rows and one other: a normal variable beyond 6.5 deviations has probability below 1e-10."""
+    found = bounded(1, [[(person, int(turn == 4)) for person in range(9000)] for turn in range(10)])
+    assert abs(int(found.rows[0].sum()) - 900) < 6.5 * (9000 * 0.1 * 0.9) ** 0.5
 
 
 def rows_of(seed, count=400, people=40):
@@ -159,15 +174,15 @@ def test_persons_beyond_the_declared_memory_are_refused_in_constant_words() -> N
     assert len(said) == 1
 
 
-def test_rows_that_are_lost_take_no_memory() -> None:
+def test_equal_rows_take_no_memory() -> None:
     """A hundred thousand rows of few persons pass where a hundred thousand persons would not."""
     batches = [[(row % 10, row) for row in range(1000)] for _ in range(100)]
     assert bounded(2, batches, memory=10**6).rows.shape == (1, 20)
 
 
-def test_every_row_has_a_ticket_of_its_own() -> None:
-    """Two persons choose one of two rows each: all four outcomes come up in 100 runs but for 2e-12."""
+def test_every_person_has_tickets_of_their_own() -> None:
+    """Two persons choose one of two rows each: all four outcomes come up under 100 keys but for 2e-12."""
     rows = [(0, 0), (0, 1), (1, 2), (1, 3)]
-    for batches in ([rows], [rows[:2], rows[2:]], [[one] for one in rows], [[rows[0], rows[2], rows[1], rows[3]]]):
-        found = {tuple(sorted(bounded(1, batches, seed=seed).rows[0].tolist())) for seed in range(100)}
-        assert found == {(0, 2), (0, 3), (1, 2), (1, 3)}
+    keys = [bytes([number]) * 32 for number in range(100)]
+    found = {tuple(sorted(bounded(1, [rows], key=key).rows[0].tolist())) for key in keys}
+    assert found == {(0, 2), (0, 3), (1, 2), (1, 3)}

@@ -1,4 +1,6 @@
-"""Counts go to rows, are added up by cell, and come back as the same counts."""
+"""Counts become values, are added up in any order and in several steps, and come back as the same counts."""
+
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -6,14 +8,16 @@ import pytest
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.errors import DataError
-from dpqr.io.engines.cells import counted_again, failure_rows, rows_of
+from dpqr.io.engines.partial_counts import added, carried
 from dpqr.io.tables.counting import Counting
 from dpqr.io.tables.limits import Limits
 from dpqr.testing import check_engine
 
+SECRET = "row of Bob"
+
 
 class Carried:
-    """An Arrow table whose parts are carried as rows."""
+    """An Arrow table whose parts are carried as values and added up in a tree."""
 
     name, public = "carried", None
 
@@ -26,8 +30,9 @@ class Carried:
     def count(self, asked):
         batches = self._table.select(list(asked.columns)).to_batches(max_chunksize=30)
         parts = [batches] if asked.unit.column is not None else [[batch] for batch in batches]
-        found = [row for part in parts for row in rows_of(asked.counted(lambda part=part: part))]
-        return counted_again(pa.Table.from_batches(found, next(failure_rows("")).schema), asked)
+        values = [carried(partial(asked.counted, lambda part=part: part)) for part in parts]
+        sums = [carried(partial(added, values[start::2], asked)) for start in range(2)]
+        return added(sums, asked)
 
 
 def test_what_is_carried_is_what_was_counted() -> None:
@@ -38,16 +43,21 @@ ASKED = Counting(domain=Domain((Attribute(name="k", axis=Codes(3)),)), limits=Li
 
 
 def of(*codes):
-    return ASKED.counted(lambda: [pa.record_batch({"k": pa.array(codes, pa.int32())})])
+    return carried(lambda: ASKED.counted(lambda: [pa.record_batch({"k": pa.array(codes, pa.int32())})]))
 
 
-def test_a_part_that_failed_ends_in_its_words() -> None:
-    rows = [*rows_of(of(1)), *failure_rows("constant words")]
-    with pytest.raises(DataError, match="constant words"):
-        counted_again(pa.Table.from_batches(rows), ASKED)
+def failing():
+    raise ValueError(SECRET)
+
+
+def test_a_part_that_failed_ends_in_constant_words_through_every_step() -> None:
+    failed = carried(failing)
+    assert SECRET.encode() not in failed
+    step = carried(lambda: added([of(1), failed, of(2)], ASKED))
+    with pytest.raises(DataError, match="counting a part of the table ended with ValueError"):
+        added([of(0), step], ASKED)
 
 
 def test_the_limit_on_records_holds_for_the_sum() -> None:
-    rows = [*rows_of(of(0, 1, 2)), *rows_of(of(0, 1, 2))]
     with pytest.raises(DataError, match="more records than the declared limit"):
-        counted_again(pa.Table.from_batches(rows), ASKED)
+        added([of(0, 1, 2), of(0, 1, 2)], ASKED)
