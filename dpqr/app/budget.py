@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpqr.data.period import Period
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
 from dpqr.io.ledger.chain import Anchor, Mark
@@ -20,6 +21,7 @@ from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Account, DataKind, Entry, Terms
 from dpqr.privacy.pair_currency import PAIR
+from dpqr.privacy.periods import PeriodBudgets
 from dpqr.privacy.policy import PolicyChange
 
 if TYPE_CHECKING:  # brings numpy, which looking at a ledger does not need
@@ -68,6 +70,7 @@ def terms(request: BudgetRequest) -> Terms:
         unit=unit.whom,
         kind=DataKind(request.kind),
         policy=request.policy,
+        periods=_periods(request, budget, charged, unit),
         reason=request.reason,
     )
 
@@ -140,6 +143,30 @@ def move(ledger: ChainedLedger, to: str) -> Mark:
 def grant(ledger: ChainedLedger, role: str) -> None:
     """Let a role of the database append what jobs append."""
     ledger.store.grant(role)
+
+
+def _periods(
+    request: BudgetRequest, budget: PrivacyBudget, charged: Currency, unit: PrivacyUnit
+) -> PeriodBudgets | None:
+    """How the budget is divided. UsageFault: more for a period than for life, or rows that are replaced."""
+    asked = request.periods
+    if asked is None:
+        return None
+    if unit.neighbours is Neighbours.REPLACE:
+        raise UsageFault(
+            "--period: a replaced row may leave one period and enter another, and how many rows a period has is "
+            "private; use --neighbours add-remove"
+        )
+    epsilon = PrivacyBudget.parse(asked.epsilon).epsilon
+    if epsilon > budget.epsilon:
+        raise UsageFault(f"--per-period {asked.epsilon}: is above the budget for life; give at most --eps")
+    return PeriodBudgets(
+        column=asked.column,
+        every=asked.every,
+        share=charged.limit(PrivacyBudget(epsilon, budget.delta)),
+        first=None if asked.first is None else Period.parse(asked.first, asked.every, option="--first"),
+        parallel=unit.column is None,
+    )
 
 
 def _cap(request: BudgetRequest, budget: PrivacyBudget, charged: Currency) -> Cost | None:

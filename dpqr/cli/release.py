@@ -84,6 +84,7 @@ def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @groups.bought
 @groups.strategies
 @groups.table
+@options.period(options.under("Table"))
 @groups.payer
 @groups.asker
 @options.under("Budget for life")(
@@ -105,6 +106,7 @@ def command(
     bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
+    period: str | None,
     payer: groups.Payer,
     asker: groups.Asker,
     resume: bool,
@@ -132,6 +134,7 @@ def command(
         resume=resume,
         rehearse=rehearse,
         notes=settings_notes(),
+        period=period,
         **groups.keywords(documents, guarantee, bought, strategies, table, payer, asker, review, output),
     )
     if already_released(request):
