@@ -15,7 +15,9 @@ from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.ledger.documents import account_document, entry_document, entry_line, verdict_document
 from dpqr.io.ledger.location import anchor_path, is_unanchored
 from dpqr.io.ledger.move import move as moved
+from dpqr.io.ledger.record import Record
 from dpqr.io.ledger.stores import ledger_store
+from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import SMALLEST_DELTA, Cost, PrivacyBudget, decimal
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition
@@ -52,7 +54,7 @@ def configured_ledger(ledger: str | None, anchor: str | None) -> ChainedLedger:
 
 def open_budget(ledger: ChainedLedger, request: BudgetRequest) -> PricedAccount:
     """Give a dataset its budget, once and for life."""
-    return priced(ledger.open(terms(request)), ())
+    return priced(ledger.open(terms(request)))
 
 
 def terms(request: BudgetRequest) -> Terms:
@@ -88,7 +90,12 @@ def budgets(ledger: ChainedLedger, dataset: str | None, delta: str | None) -> tu
     """One dataset, or all. delta: where the history is priced; None: at the delta of each budget."""
     at, record = shown_delta(delta), ledger.walk()
     accounts = record.accounts if dataset is None else (record.state.account(dataset),)
-    return tuple(priced(account, record.events(account.terms.dataset), at) for account in accounts)
+    return tuple(_priced(account, record, at) for account in accounts)
+
+
+def _priced(account: Account, record: Record, at: Fraction | None) -> PricedAccount:
+    name = account.terms.dataset
+    return priced(account, record.events(name), at, record.histories(name))
 
 
 def shown_delta(delta: str | None) -> Fraction | None:
@@ -99,16 +106,32 @@ def shown_delta(delta: str | None) -> Fraction | None:
     return at
 
 
-def priced(account: Account, events: Composition, delta: Fraction | None = None) -> PricedAccount:
-    """The account with the price of its history, those events, under every accountant."""
+def priced(
+    account: Account,
+    events: Composition = (),
+    delta: Fraction | None = None,
+    histories: tuple[Composition, ...] | None = None,
+) -> PricedAccount:
+    """The account with the price of its history, those events, under every accountant.
+
+    Args:
+        histories: what one unit may have met, each by itself; the largest price counts. None: all events.
+    """
     from dpqr.privacy.accountants.known import available  # brings numpy, which no other use of a ledger needs
 
     at = account.terms.budget.delta if delta is None else delta
-    prices = {name: accountant.epsilon(events, at) for name, accountant in available().items()}
+    prices = {name: _largest(accountant, histories or (events,), at) for name, accountant in available().items()}
     prices[account.terms.accountant] = account.terms.currency.epsilon(
         account.spent, at
     )  # run by run, as it was charged
     return PricedAccount(account=account, events=events, delta=at, prices=prices)
+
+
+def _largest(accountant: Accountant, histories: tuple[Composition, ...], at: Fraction) -> Fraction | None:
+    """None where any of them has no price."""
+    prices = [accountant.epsilon(events, at) for events in histories]
+    known = [price for price in prices if price is not None]
+    return max(known) if len(known) == len(prices) else None
 
 
 def history(ledger: ChainedLedger, dataset: str | None) -> tuple[Entry, ...]:

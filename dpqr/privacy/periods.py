@@ -42,7 +42,8 @@ class PeriodBudgets:
         cost w + the sum of the two largest s(p); and though the number of all rows is public there, that of a period's
         rows is not.
 
-        One column holds for life: under another a row might be in two periods at once.
+        One column holds for life: under another a row might be in two periods at once. A row whose date is changed in a
+        later version of the table is two rows here: it pays in the period that it leaves and in the one it enters.
 
     >>> from fractions import Fraction
     >>> spent = {"2026-01": Cost(Fraction(1, 10)), "2026-02": Cost(Fraction(1, 5)), "": Cost(Fraction(1, 20))}

@@ -156,7 +156,7 @@ def terms_document(terms: Terms | None) -> dict[str, Any]:
         "unit": terms.unit,
         "kind": terms.kind.value,
         **({"policy": policy_document(terms.policy)} if terms.policy_stated else {}),
-        **({} if terms.periods is None else {"periods": _periods_document(terms.periods)}),
+        **({} if terms.periods is None else {"periods": periods_document(terms.periods)}),
         **_reason_document(terms.reason),
     }
 
@@ -200,7 +200,7 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
     )
 
 
-def _periods_document(periods: PeriodBudgets) -> dict[str, Any]:
+def periods_document(periods: PeriodBudgets) -> dict[str, Any]:
     """first: null where any period has a budget."""
     return {
         "column": periods.column,
