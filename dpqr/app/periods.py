@@ -41,7 +41,7 @@ def period_rows(request: PlanRequest, domain: Domain) -> PeriodRows | None:
         )
     if request.n is not None:
         raise UsageFault("--period: how many rows a period has is private, so --n cannot state it; leave --n out")
-    if domain.facts.totals:
+    if domain.facts.totals or domain.facts.least or domain.facts.most is not None:
         raise DocumentError(
             '--period: the domain\'s known totals count all rows, not those of a period; leave "totals" out of the '
             "domain file"
