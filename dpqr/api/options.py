@@ -79,6 +79,7 @@ class PlanOptions(RunOptions, total=False):
     schedule: str | None
     update: str | None
     accountant: str | None
+    period: str | None
 
 
 class ReleaseOptions(PlanOptions, total=False):
@@ -121,6 +122,7 @@ PLANNING: Mapping[str, Check] = {
     "max_model_size": whole,
     "trust": texts,
     "seed": partial(whole, least=0),
+    "period": text,
 }
 READING: Mapping[str, Check] = {
     "delimiter": text,

@@ -27,6 +27,7 @@ TOPICS = (
     "report",
     "verify",
     "ledger",
+    "periods",
     "interactive",
     "review",
     "ci",

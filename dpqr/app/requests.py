@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dpqr.data.period import Every
 from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
 from dpqr.io.tables.limits import Limits
@@ -60,6 +61,7 @@ class PlanRequest:
     trust: tuple[str, ...] = ()
     seed: int = 0
     cells: int | None = None
+    period: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +119,7 @@ class LedgerRequest:
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
     asks. publisher: whose release it is. date: the UTC day that the record names; empty: today. notes: what the plan
-    shall say of the request itself. rehearse: on rows of the public domain. locked: the plan that the run must follow;
-    None: none was reviewed."""
+    shall say of the request. rehearse: on rows of the public domain. locked: the plan to follow; None: none was."""
 
     source: TableSource
     plan: PlanRequest
@@ -216,6 +217,16 @@ class ModelRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PeriodRequest:
+    """How a budget is divided into periods: kind, date column, epsilon of each, and the first that has one."""
+
+    every: Every
+    column: str
+    epsilon: str
+    first: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetRequest:
     """A budget for life, as its owner asks for it.
 
@@ -236,6 +247,7 @@ class BudgetRequest:
     kind: str = DataKind.PRIVATE.value
     policy: Policy = field(default_factory=Policy)
     reason: Reason = UNSTATED
+    periods: PeriodRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

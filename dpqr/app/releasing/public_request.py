@@ -42,6 +42,8 @@ def public_inputs(request: ReleaseRequest, held: Reading, document: QueriesDocum
     """
     found = public_documents(document.sources)
     options = {name: _option(name, getattr(request.plan, name)) for name in OPTIONS}
+    if options["period"] is None:  # which requests of earlier versions do not state
+        del options["period"]
     limits = {name: getattr(held.limits, name) for name in LIMITS}
     stated = {
         "dpqr": FORMAT,
