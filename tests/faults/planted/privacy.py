@@ -4,6 +4,18 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
+        "privacy/counter.py",
+        ("return 2 * self.tree.levels", "return self.tree.levels", "a replaced row that moves pays once"),
+        ("            return self.tree.levels", "            return 1", "a row pays for one level"),
+        ("if accountant not in ADDED:", "if not accountant:", "a theorem for fixed schedules prices a counter"),
+        ("return PrivacyBudget(share, self.life.delta)", "return self.life", "each node gets the whole life"),
+    ),
+    *planted_in(
+        "data/period_tree.py",
+        ("return range(node - width + 1, node + 1)", "return range(node - width, node + 1)", "nodes overlap"),
+        ("len(_digits(self.periods, self.base))", "len(_digits(self.periods - 1, self.base))", "a level is forgotten"),
+    ),
+    *planted_in(
         "privacy/accountant.py",
         (
             "if self.share <= 0 or self.count < 0:",
