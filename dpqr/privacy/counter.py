@@ -60,7 +60,7 @@ class Counter:
         """
         if accountant not in ADDED:
             raise UsageFault(
-                f"--accountant {accountant}: releases of a counter follow one after the other; choose {', '.join(ADDED)}"
+                f"--accountant {accountant}: releases of a counter follow one another; choose {', '.join(ADDED)}"
             )
         power = 2 if accountant == "basic" else 1
         return cls(tree=PeriodTree.best(periods, power), life=life, accountant=accountant, unit=unit)
@@ -88,4 +88,3 @@ class Counter:
         if share is None:
             raise UsageFault(f"--eps {float(self.life.epsilon):g} is too little for {self.tree.periods} periods")
         return PrivacyBudget(share, self.life.delta)
-
