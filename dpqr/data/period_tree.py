@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from dpqr.errors import UsageFault
 
-MOST_PERIODS = 4096
+MOST_PERIODS = 1024
+WIDEST = 33
+"""The largest base of a tree of several levels: two levels over MOST_PERIODS."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +27,11 @@ class PeriodTree:
     >>> tree.levels, tree.span(12), tree.path(11)
     (4, range(9, 13), (8, 10, 11))
 
-    References:
-        Chan, Shi and Song 2011, Algorithm 2 (base 2); Dwork, Naor, Pitassi and Rothblum 2010, section 4.
-
     Raises:
         UsageFault: no period, more than MOST_PERIODS, or a base below 2.
+
+    References:
+        Chan, Shi and Song 2011, Algorithm 2 (base 2); Dwork, Naor, Pitassi and Rothblum 2010, section 4.
     """
 
     periods: int
@@ -50,7 +52,8 @@ class PeriodTree:
         >>> PeriodTree.best(24, 2).levels, PeriodTree.best(24, 1).base
         (1, 5)
         """
-        found = (cls(periods=periods, base=base) for base in range(2, max(periods, 1) + 2))
+        bases = (*range(2, min(periods, WIDEST) + 1), max(periods, 1) + 1)
+        found = (cls(periods=periods, base=base) for base in bases)
         return min(found, key=lambda tree: tree.levels**power * tree.summed)
 
     @property

@@ -23,23 +23,29 @@ def out(free_release):
     return Path(free_release.release)
 
 
-def copied(out, name, change=lambda record: None):
-    """The release again, with another record."""
-    place = out.parent / name
-    shutil.copytree(out, place)
-    record = json.loads((place / "release.json").read_text())
-    change(record)
-    (place / "release.json").write_text(json.dumps(record))
-    return str(place)
+@pytest.fixture
+def copied(out, tmp_path):
+    """Makes the release again, with another record."""
+
+    def made(name, change=lambda record: None):
+        place = tmp_path / name
+        shutil.copytree(out, place)
+        record = json.loads((place / "release.json").read_text())
+        change(record)
+        (place / "release.json").write_text(json.dumps(record))
+        return str(place)
+
+    return made
 
 
 def of_period(name):
     return lambda record: record["plan"].update(period=name)
 
 
-def test_points_stay_in_the_given_order(out):
-    found = series([str(out), copied(out, "again")])
-    assert found.names == (str(out), str(out.parent / "again"))
+def test_points_stay_in_the_given_order(out, copied):
+    again = copied("again")
+    found = series([again, str(out)])
+    assert found.names == (again, str(out))
     pair = next(trend for trend in found.trends if trend.name == PAIR)
     held = read_answers(read_release(str(out)), PAIR)
     assert np.array_equal(pair.points[0].estimate, held.estimate)
@@ -51,20 +57,20 @@ def test_one_query_alone(out):
     assert [trend.name for trend in found.trends] == [PAIR]
 
 
-def test_periods_stand_in_their_order_and_gaps_are_noted(out):
-    places = [copied(out, name, of_period(name)) for name in ("2026-04", "2026-01")]
+def test_periods_stand_in_their_order_and_gaps_are_noted(copied):
+    places = [copied(name, of_period(name)) for name in ("2026-04", "2026-01")]
     found = series(places)
     assert found.names == ("2026-01", "2026-04")
     assert "no release of 2026-02, 2026-03" in found.notes
 
 
-def test_what_is_no_real_release_is_noted(out):
-    found = series([str(out), copied(out, "made-up", lambda record: record.update(rehearsal=True))])
+def test_what_is_no_real_release_is_noted(out, copied):
+    found = series([str(out), copied("made-up", lambda record: record.update(rehearsal=True))])
     assert [note for note in found.notes if "made-up rows" in note]
 
 
 def wrong_domain(record):
-    record["plan"]["domain"]["columns"][0]["size"] += 1
+    record["plan"]["domain"]["columns"][0]["name"] += "x"
 
 
 def wrong_queries(record):
@@ -72,20 +78,20 @@ def wrong_queries(record):
 
 
 @pytest.mark.parametrize(("change", "words"), [(wrong_domain, "another domain"), (wrong_queries, "other queries")])
-def test_others_are_refused_by_the_name_of_what_differs(out, change, words):
-    other = copied(out, "other", change)
-    with pytest.raises(DocumentError, match=f"{words} than .*is not the same in both"):
+def test_others_are_refused_by_the_name_of_what_differs(out, copied, change, words):
+    other = copied("other", change)
+    with pytest.raises(DocumentError, match=f"{words} than .*is (missing in one|not the same in both)"):
         series([str(out), other])
 
 
 def test_old_releases_of_other_queries_are_refused(out):
-    with pytest.raises(DocumentError, match="other: has|has another domain|has other queries"):
+    with pytest.raises(DocumentError, match=r"has another domain|has other queries"):
         series([str(out), str(OLD / "0.3.0")])
 
 
-def test_refusals(out):
-    first, second = (copied(out, name, of_period("2026-01")) for name in ("one", "two"))
-    month, year = copied(out, "m", of_period("2026-02")), copied(out, "y", of_period("2026"))
+def test_refusals(out, copied):
+    first, second = (copied(name, of_period("2026-01")) for name in ("one", "two"))
+    month, year = copied("m", of_period("2026-02")), copied("y", of_period("2026"))
     for places, words in (
         ([str(out)], "at least two releases"),
         ([first, second], "another release is of 2026-01 too"),
