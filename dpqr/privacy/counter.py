@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpqr.data.period import Period
 from dpqr.data.period_tree import PeriodTree
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
@@ -88,3 +89,43 @@ class Counter:
         if share is None:
             raise UsageFault(f"--eps {float(self.life.epsilon):g} is too little for {self.tree.periods} periods")
         return PrivacyBudget(share, self.life.delta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterTurn:
+    """One release of a counter: the count of all rows from the period `first` up to and including `period`.
+
+    >>> counter = Counter.of(24, PrivacyBudget.parse("1", "1e-9"), "zcdp", PrivacyUnit())
+    >>> turn = CounterTurn(counter=counter, first=Period.parse("2026-01"), period=Period.parse("2026-10"))
+    >>> turn.number, turn.since.name, turn.before.name
+    (10, '2026-06', '2026-05')
+
+    Raises:
+        UsageFault: the period is none of the counter's.
+    """
+
+    counter: Counter
+    first: Period
+    period: Period
+
+    def __post_init__(self) -> None:
+        last = self.first.later(self.counter.tree.periods - 1)
+        if not 1 <= self.number <= self.counter.tree.periods:
+            raise UsageFault(
+                f"--period {self.period.name}: the counter runs from {self.first.name} to {last.name}; begin another one"
+            )
+
+    @property
+    def number(self) -> int:
+        """Of the period in the counter, from 1."""
+        return self.period.index(self.first) + 1
+
+    @property
+    def since(self) -> Period:
+        """The first period whose rows this release reads; `period` is the last one."""
+        return self.first.later(self.counter.tree.span(self.number).start - 1)
+
+    @property
+    def before(self) -> Period | None:
+        """The period whose released counts are added to those of the rows that are read; None: there is nothing."""
+        return None if self.since == self.first else self.since.later(-1)

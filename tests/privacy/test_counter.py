@@ -5,11 +5,12 @@ from itertools import combinations_with_replacement
 
 import pytest
 
+from dpqr.data.period import Period
 from dpqr.data.period_tree import PeriodTree
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.counter import Counter
+from dpqr.privacy.counter import Counter, CounterTurn
 from dpqr.privacy.currency import currency
 
 ROW, PERSON = PrivacyUnit(), PrivacyUnit(column="person", rows=3)
@@ -70,3 +71,25 @@ def test_a_share_that_is_too_small_is_refused():
     life = PrivacyBudget.parse("1e-9", "1e-9")
     with pytest.raises(UsageFault, match="too little"):
         Counter.of(64, life, "zcdp", ROW).node  # noqa: B018
+
+
+def turn(period, base=3, first="2026-01"):
+    found = Counter(tree=PeriodTree(periods=9, base=base), life=LIFE, accountant="basic", unit=ROW)
+    return CounterTurn(counter=found, first=Period.parse(first), period=Period.parse(period))
+
+
+@pytest.mark.parametrize(
+    ("period", "since", "before"),
+    [("2026-01", "2026-01", None), ("2026-02", "2026-02", "2026-01"), ("2026-06", "2026-04", "2026-03")]
+    + [("2026-03", "2026-01", None), ("2026-09", "2026-01", None)],
+)
+def test_which_rows_a_release_reads_and_what_it_adds_them_to(period, since, before):
+    found = turn(period)
+    assert found.since.name == since
+    assert (found.before and found.before.name) == before
+
+
+@pytest.mark.parametrize("period", ["2025-12", "2026-10"])
+def test_periods_of_no_counter_are_refused(period):
+    with pytest.raises(UsageFault, match="runs from 2026-01 to 2026-09"):
+        turn(period)
