@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from dpqr.app.bill import Bill, release_bill, require_affordable
+from dpqr.app.counters import with_first
+from dpqr.app.earlier_counts import earlier_counts
 from dpqr.app.locked_plan import require_unchanged
 from dpqr.app.machine import require_resources, resources
 from dpqr.app.paid_run import PaidRun, is_published, paid_run
@@ -28,6 +30,7 @@ from dpqr.construction.resources import Resources
 from dpqr.data.histogram import Counts
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
+from dpqr.io.outputs.cumulative_table import cumulative_table
 from dpqr.io.outputs.plan_document import plan_hash
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
@@ -62,6 +65,7 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
     plan, held = checked_plan(request)
     _reserved(request.output, request.payer)
     _require_output(plan, request.output)
+    earlier_counts(request, plan)
     bill = replace(release_bill(plan, held.policy), reason=request.reason)
     require_affordable(request.payer, bill, locked=request.locked is not None)
     return plan, resources(plan, request.output)
@@ -74,6 +78,7 @@ def planned(request: ReleaseRequest) -> Plan:
 
 def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     """The plan of a request, which is the locked one where it names one, and how the table is read."""
+    request = with_first(request)
     asked = replace(request.plan, counts=count_column(request.source, request.payer))
     if request.locked is None:
         asked = replace(asked, accountant=charging(asked, request.payer))
@@ -123,13 +128,14 @@ def release(
     planned(plan)
     target, prices = _reserved(output, payer), whole_prices(plan)
     _require_output(plan, output)
+    earlier = earlier_counts(request, plan)
     bill = replace(release_bill(plan, held.policy), reason=request.reason)
     _check_input(request, plan, held, bill)
     with paid_run(payer, bill, target.path if target else None) as run:
         source = noise or SystemNoise()
         table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
         drawn = construct(plan, _draws(run, table, source), table.dropped, run.guard, progress, prices, run.paid)
-        finished = _named(drawn, request, run, rehearsed)
+        finished = replace(_named(drawn, request, run, rehearsed), earlier=earlier)
         if target:
             _write(finished, target, output)
         run.released()
@@ -159,7 +165,16 @@ def save(finished: Release, output: OutputRequest) -> None:
 
 def _write(finished: Release, target: ReleaseDirectory, output: OutputRequest) -> None:
     form, synthetic, bins, base = output.format, output.synthetic, output.bins, output.views
-    write_release(finished, target, answers=form, synthetic=synthetic, bins=bins, base=base, receipt=receipt(finished))
+    write_release(
+        finished,
+        target,
+        answers=form,
+        synthetic=synthetic,
+        bins=bins,
+        base=base,
+        cumulative=cumulative_table(finished),
+        receipt=receipt(finished),
+    )
 
 
 def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:

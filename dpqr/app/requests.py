@@ -29,6 +29,7 @@ class PlanRequest:
     """What a release is planned from: every field is one option of the same name.
 
     queries, domain: paths, or already parsed documents. Empty queries or epsilon: a locked plan states them.
+    first: of the counter's periods; None: follows from the release before, or is `period`.
     """
 
     queries: str | dict[str, Any] = ""
@@ -60,6 +61,9 @@ class PlanRequest:
     trust: tuple[str, ...] = ()
     seed: int = 0
     cells: int | None = None
+    period: str | None = None
+    cumulative: int | None = None
+    first: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +121,8 @@ class LedgerRequest:
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
     asks. publisher: whose release it is. date: the UTC day that the record names; empty: today. notes: what the plan
-    shall say of the request itself. rehearse: on rows of the public domain. locked: the plan that the run must follow;
-    None: none was reviewed."""
+    shall say of the request itself. rehearse: on rows of the public domain. after: of a counter, the release before.
+    locked: the plan that the run must follow; None: none was reviewed."""
 
     source: TableSource
     plan: PlanRequest
@@ -130,6 +134,7 @@ class ReleaseRequest:
     date: str = ""
     notes: tuple[str, ...] = ()
     rehearse: bool = False
+    after: str | None = None
     locked: LockedPlan | None = None
 
 

@@ -1,29 +1,36 @@
-"""Cumulative answers: those of a counter's new node, added to the cumulative answers of an earlier release."""
+"""Cumulative answers: those of a counter's new node, added to what earlier releases have counted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dpqr.construction.answered import AnsweredBlock
 from dpqr.construction.intervals import ESTIMATE, FACTOR
 
+Blocks = tuple[AnsweredBlock, ...]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """The cumulative answers of an earlier release of the same counter. Public.
+    """What the release before hands on to the next one of the same counter. Public.
 
-    blocks: in workload order. period: up to and including which they count. sha256: of that release's record.
+    counts: cumulative answers, by level j: up to the last period before the new one whose number is a multiple of
+    base^j; nothing at a level where that is 0. Blocks in workload order; their estimates and errors alone count.
+    period: of the release before; empty: there is none. sha256: of its record.
+
+    >>> Earlier().counts
+    {}
     """
 
-    blocks: tuple[AnsweredBlock, ...]
-    period: str
-    sha256: str
+    counts: Mapping[int, Blocks] = field(default_factory=dict)
+    period: str = ""
+    sha256: str = ""
 
 
-def cumulative(own: AnsweredBlock, earlier: AnsweredBlock | None) -> AnsweredBlock:
+def added(own: Blocks, earlier: Blocks | None) -> Blocks:
     """Add the answers of a node to those of all periods before it.
 
     Both are unbiased and their noise is independent, so estimates add up, and so do squared errors. The interval of a
@@ -34,11 +41,16 @@ def cumulative(own: AnsweredBlock, earlier: AnsweredBlock | None) -> AnsweredBlo
         earlier: cumulative answers up to the period before those; None: there is none.
 
     Returns:
-        The sum, with errors; `measured` and `deviation` are of no single draw, and NaN.
+        The sums; `measured` and `deviation` are of no single draw, and NaN.
 
     Privacy:
         Post-processing.
     """
+    before = [None] * len(own) if earlier is None else earlier
+    return tuple(_added(one, other) for one, other in zip(own, before, strict=True))
+
+
+def _added(own: AnsweredBlock, earlier: AnsweredBlock | None) -> AnsweredBlock:
     none = np.full(own.rows, np.nan)
     alone = replace(own, error=own.precision, measured=none, deviation=none)
     if earlier is None:
@@ -52,9 +64,3 @@ def cumulative(own: AnsweredBlock, earlier: AnsweredBlock | None) -> AnsweredBlo
         upper=estimate + FACTOR * error,
         basis=np.full(own.rows, ESTIMATE, dtype=np.int8),
     )
-
-
-def all_cumulative(own: Sequence[AnsweredBlock], earlier: Earlier | None) -> tuple[AnsweredBlock, ...]:
-    """Return the same of every block."""
-    before = [None] * len(own) if earlier is None else earlier.blocks
-    return tuple(cumulative(one, other) for one, other in zip(own, before, strict=True))

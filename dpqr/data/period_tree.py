@@ -66,12 +66,16 @@ class PeriodTree:
         """The nodes of all paths together."""
         return sum(sum(_digits(period, self.base)) for period in range(1, self.periods + 1))
 
+    def level(self, node: int) -> int:
+        """Return j, from 0."""
+        found = 0
+        while self._known(node) % self.base ** (found + 1) == 0:
+            found += 1
+        return found
+
     def span(self, node: int) -> range:
         """Return the periods of a node."""
-        width = 1
-        while self._known(node) % (width * self.base) == 0:
-            width *= self.base
-        return range(node - width + 1, node + 1)
+        return range(node - self.base ** self.level(node) + 1, node + 1)
 
     def path(self, period: int) -> tuple[int, ...]:
         """Return the nodes that add up to the periods from 1 to `period`, earliest first."""

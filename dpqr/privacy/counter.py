@@ -97,8 +97,8 @@ class CounterTurn:
 
     >>> counter = Counter.of(24, PrivacyBudget.parse("1", "1e-9"), "zcdp", PrivacyUnit())
     >>> turn = CounterTurn(counter=counter, first=Period.parse("2026-01"), period=Period.parse("2026-10"))
-    >>> turn.number, turn.since.name, turn.before.name
-    (10, '2026-06', '2026-05')
+    >>> turn.number, turn.level, turn.since.name, turn.before.name
+    (10, 1, '2026-06', '2026-09')
 
     Raises:
         UsageFault: the period is none of the counter's.
@@ -111,14 +111,17 @@ class CounterTurn:
     def __post_init__(self) -> None:
         last = self.first.later(self.counter.tree.periods - 1)
         if not 1 <= self.number <= self.counter.tree.periods:
-            raise UsageFault(
-                f"--period {self.period.name}: the counter runs from {self.first.name} to {last.name}; begin another one"
-            )
+            raise UsageFault(f"--period {self.period.name}: the counter runs from {self.first.name} to {last.name}")
 
     @property
     def number(self) -> int:
         """Of the period in the counter, from 1."""
         return self.period.index(self.first) + 1
+
+    @property
+    def level(self) -> int:
+        """Of the node that this release draws."""
+        return self.counter.tree.level(self.number)
 
     @property
     def since(self) -> Period:
@@ -127,5 +130,5 @@ class CounterTurn:
 
     @property
     def before(self) -> Period | None:
-        """The period whose released counts are added to those of the rows that are read; None: there is nothing."""
-        return None if self.since == self.first else self.since.later(-1)
+        """The period of the release before this one; None: it is the first."""
+        return None if self.number == 1 else self.period.later(-1)

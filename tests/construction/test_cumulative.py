@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpqr.construction.answered import AnsweredBlock
-from dpqr.construction.cumulative import Earlier, all_cumulative, cumulative
+from dpqr.construction.cumulative import added
 from dpqr.construction.intervals import ESTIMATE, MEASURED
 
 OWN = AnsweredBlock(
@@ -23,7 +23,7 @@ BEFORE = replace(OWN, estimate=np.array([100.0, 7.0]), error=np.array([4.0, 8.0]
 
 
 def test_the_first_node_keeps_its_interval():
-    found = cumulative(OWN, None)
+    (found,) = added((OWN,), None)
     assert found.estimate.tolist() == [10.0, -1.0]
     assert found.error.tolist() == [3.0, 6.0]
     assert found.lower.tolist() == [4.0, -13.0]
@@ -31,7 +31,7 @@ def test_the_first_node_keeps_its_interval():
 
 
 def test_estimates_and_squared_errors_add_up():
-    (found,) = all_cumulative([OWN], Earlier(blocks=(BEFORE,), period="2026-01", sha256="0"))
+    (found,) = added((OWN,), (BEFORE,))
     assert found.estimate.tolist() == [110.0, 6.0]
     assert found.error.tolist() == [5.0, 10.0]
     assert (found.upper - found.estimate).tolist() == [9.799999999999997, 19.6]

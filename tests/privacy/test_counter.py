@@ -79,14 +79,22 @@ def turn(period, base=3, first="2026-01"):
 
 
 @pytest.mark.parametrize(
-    ("period", "since", "before"),
-    [("2026-01", "2026-01", None), ("2026-02", "2026-02", "2026-01"), ("2026-06", "2026-04", "2026-03")]
-    + [("2026-03", "2026-01", None), ("2026-09", "2026-01", None)],
+    ("period", "level", "since"),
+    [
+        ("2026-01", 0, "2026-01"),
+        ("2026-02", 0, "2026-02"),
+        ("2026-03", 1, "2026-01"),
+        ("2026-06", 1, "2026-04"),
+        ("2026-09", 2, "2026-01"),
+    ],
 )
-def test_which_rows_a_release_reads_and_what_it_adds_them_to(period, since, before):
-    found = turn(period)
-    assert found.since.name == since
-    assert (found.before and found.before.name) == before
+def test_which_rows_a_release_reads(period, level, since):
+    assert (turn(period).level, turn(period).since.name) == (level, since)
+
+
+def test_the_release_before():
+    assert turn("2026-01").before is None
+    assert turn("2026-09").before.name == "2026-08"
 
 
 @pytest.mark.parametrize("period", ["2025-12", "2026-10"])

@@ -21,9 +21,11 @@ from dpqr.io.outputs.table_files import TableFormat, write_table
 from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy, beside
 
 
-def answered_table(blocks: Sequence[AnsweredBlock]) -> Tidy:
-    """The answers of some blocks, one row an answer, with the columns of a release's file of answers."""
-    columns, rows = named_cells(blocks, OWN_COLUMNS), sum(block.rows for block in blocks)
+def answered_table(blocks: Sequence[AnsweredBlock], own: Sequence[str] = OWN_COLUMNS) -> Tidy:
+    """The answers of some blocks, one row an answer, with the columns of a release's file of answers.
+
+    own: as `named_cells`."""
+    columns, rows = named_cells(blocks, own), sum(block.rows for block in blocks)
     for name, held in zip(FIGURES, HELD, strict=True):
         columns[name] = np.concatenate([getattr(block, held) for block in blocks]) + 0.0
     columns[BASIS] = Texts(np.concatenate([block.basis for block in blocks]), BASES)

@@ -19,6 +19,7 @@ from dpqr.io.outputs.document_parts import (
     rational,
     workload_part,
 )
+from dpqr.privacy.counter import CounterTurn
 from dpqr.strategies.plan import Plan, StopTest
 
 PLAN_FORMAT = "plan/1"
@@ -59,6 +60,7 @@ def _plan_parts(plan: Plan) -> dict[str, Any]:
         "most": plan.problem.most,
         "persons": plan.problem.persons,
         "budget": budget_part(plan.budget),
+        **counter_part(plan.problem.turn),
         **_strategies(plan),
         "domain": domain_part(plan.problem.domain),
         "workload": workload_part(plan.problem.workload, plan.problem.domain),
@@ -85,6 +87,22 @@ def _unit(unit: PrivacyUnit) -> dict[str, Any]:
         "max_rows": unit.rows if unit.column is not None else None,
         "counts": unit.counted,
         "words": unit.words,
+    }
+
+
+def counter_part(turn: CounterTurn | None) -> dict[str, Any]:
+    """The counter whose node is released, and which of its releases this is; left out where it is none."""
+    if turn is None:
+        return {}
+    counter = turn.counter
+    return {
+        "counter": {
+            "periods": counter.tree.periods,
+            "base": counter.tree.base,
+            "first": turn.first.name,
+            "number": turn.number,
+            "life": budget_part(counter.life),
+        }
     }
 
 
