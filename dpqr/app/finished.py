@@ -17,7 +17,7 @@ from dpqr.io.outputs.plan_document import plan_document
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.io.outputs.release_files import file_names
 
-ASKED = ("unit", "n", "most", "persons", "budget", "domain", "workload", "seed", "accountant")
+ASKED = ("unit", "n", "most", "persons", "period", "budget", "domain", "workload", "seed", "accountant")
 ROLES = ("schedule", "distinguisher", "check", "update")
 """Parts of a plan that say what was asked for, and strategies by name; the rest follows, and the version of dpqr."""
 

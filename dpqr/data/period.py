@@ -142,6 +142,26 @@ class PeriodColumn:
     every: Every
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeriodRows:
+    """The rows of one period alone: those whose date in `column` lies in it. All others are as if they were not there.
+
+    Privacy:
+        Whether a row is among them is decided by its own date alone, so each row is in one period at most: a row whose
+        date is null or unreadable is in none. How many rows a period has, and whether any, is private.
+
+    >>> PeriodRows(column="admitted", period=Period.parse("2026-03")).words
+    "rows of 2026-03 only (by the date in column 'admitted')"
+    """
+
+    column: str
+    period: Period
+
+    @property
+    def words(self) -> str:
+        return f"rows of {self.period.name} only (by the date in column {self.column!r})"
+
+
 def _start(every: Every, parts: list[int]) -> date:
     """ValueError where the calendar has no such period."""
     year, *rest = parts

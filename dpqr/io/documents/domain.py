@@ -15,6 +15,7 @@ from msgspec.json import Encoder
 
 from dpqr.data.attribute import FAULTS, Attribute, Axis, Bins, Codes, Fault, Labels, Rule
 from dpqr.data.domain import Domain, possible_faults
+from dpqr.data.period import PeriodColumn
 from dpqr.data.unit import StatedPersons
 from dpqr.io.documents.asked import NOTHING, Asked, Named
 from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
@@ -106,7 +107,8 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = 
         return _with_facts(draft, value, location, faults)
     rule = None if schema.malformed is UNSET else Rule(schema.malformed)
     unit = None if schema.unit is UNSET else StatedPersons(column=schema.unit.column, rows=schema.unit.max_rows)
-    return _with_facts(Domain(draft.attributes, malformed=rule, unit=unit), value, location, faults)
+    period = None if schema.period is UNSET else PeriodColumn(column=schema.period.column, every=schema.period.every)
+    return _with_facts(Domain(draft.attributes, malformed=rule, unit=unit, period=period), value, location, faults)
 
 
 def _draft(value: dict[str, Any], location: Location, faults: Faults, asked: Asked) -> DomainDraft:

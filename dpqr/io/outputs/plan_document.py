@@ -7,6 +7,7 @@ from typing import Any
 
 from dpqr import __version__
 from dpqr.construction.sentences import guarantee
+from dpqr.data.period import PeriodRows
 from dpqr.data.unit import PrivacyUnit
 from dpqr.io.journal.fingerprints import plan_digest
 from dpqr.io.ledger.entry_codec import canonical
@@ -59,6 +60,7 @@ def _plan_parts(plan: Plan) -> dict[str, Any]:
         "n": plan.problem.n,
         "most": plan.problem.most,
         "persons": plan.problem.persons,
+        **_period(plan.problem.period),
         "budget": budget_part(plan.budget),
         **counter_part(plan.problem.turn),
         **_strategies(plan),
@@ -104,6 +106,11 @@ def counter_part(turn: CounterTurn | None) -> dict[str, Any]:
             "life": budget_part(counter.life),
         }
     }
+def _period(rows: PeriodRows | None) -> dict[str, Any]:
+    """Whose rows are read; left out where all are, as in plans of earlier versions."""
+    if rows is None:
+        return {}
+    return {"period": {"name": rows.period.name, "every": rows.period.every, "column": rows.column}}
 
 
 def _strategies(plan: Plan) -> dict[str, Any]:
