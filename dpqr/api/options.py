@@ -62,6 +62,7 @@ class RunOptions(TypedDict, total=False):
     replay: bool | None
     max_model_size: int | None
     trust: Sequence[str]
+    period: str | None
     seed: int
     delimiter: str | None
     encoding: str | None
@@ -120,6 +121,7 @@ PLANNING: Mapping[str, Check] = {
     "replay": truth,
     "max_model_size": whole,
     "trust": texts,
+    "period": text,
     "seed": partial(whole, least=0),
 }
 READING: Mapping[str, Check] = {

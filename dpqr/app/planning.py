@@ -22,6 +22,7 @@ from dpqr.app.roles import (
 from dpqr.app.units import unit_notes, unit_of
 from dpqr.data.attribute import Codes
 from dpqr.data.domain import Domain, may_leave_out, unstated_faults
+from dpqr.data.period import Period, PeriodRows
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.io.documents.queries import QueriesDocument, read_queries
@@ -100,6 +101,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
         alpha=alpha,
         beta=beta,
         seed=request.seed,
+        period=_period_rows(request, document.domain),
     )
     require_agreement(problem)
     plan = _by_trust(foreign, lambda: least_noise(problem, budget, _with_more(schedule, request, unit), wishes))
@@ -111,6 +113,13 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     bars = request.error_bars != "none"
     plan = replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory), error_bars=bars)
     return plan, document
+
+
+def _period_rows(request: PlanRequest, domain: Domain) -> PeriodRows | None:
+    if request.period is None:
+        return None
+    assert domain.period
+    return PeriodRows(column=domain.period.column, period=Period.parse(request.period, domain.period.every))
 
 
 def _rival(plan: Plan, marginals: PlanRequest, unit: PrivacyUnit) -> Plan | None:

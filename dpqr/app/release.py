@@ -85,7 +85,8 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     plan, document = plan_with_documents(asked)
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)
-    held = reading(request.source, request.limits, plan.problem.domain, request.payer)
+    source = replace(request.source, period=plan.problem.period)
+    held = reading(source, request.limits, plan.problem.domain, request.payer)
     inputs = public_inputs(replace(request, plan=asked), held, document)
     plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
     if request.locked:
