@@ -63,6 +63,7 @@ class RunOptions(TypedDict, total=False):
     max_model_size: int | None
     trust: Sequence[str]
     period: str | None
+    cumulative: int | None
     seed: int
     delimiter: str | None
     encoding: str | None
@@ -122,6 +123,7 @@ PLANNING: Mapping[str, Check] = {
     "max_model_size": whole,
     "trust": texts,
     "period": text,
+    "cumulative": whole,
     "seed": partial(whole, least=0),
 }
 READING: Mapping[str, Check] = {

@@ -55,6 +55,16 @@ class Release:
         `upper`, `basis` and `flag`; `dpqr guide figures` explains them. Empty where none was asked for."""
         return self._origin.figures()
 
+    @cached_property
+    def cumulative(self) -> pd.DataFrame:
+        """Of a counter, the counts up to and including the release's period: the columns of `answers`, and what earlier
+        releases have counted (topic `series`).
+
+        Raises:
+            UsageFault: it is of no counter.
+        """
+        return self._origin.cumulative()
+
     def views(self, base: int = 5) -> pd.DataFrame:
         """The answers of all marginals in whole numbers, and in multiples of `base`, that add up; post-processing.
 
@@ -183,6 +193,7 @@ def release(
     out: Path | None = None,
     resume: bool = False,
     rehearse: bool = False,
+    after: Path | None = None,
     **options: Unpack[ReleaseOptions],
 ) -> Release:
     """Release private answers to the queries over a table.
@@ -192,6 +203,7 @@ def release(
         queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
         plan: the file of a reviewed plan (`Plan.save`). It states what is not given, and nothing public may differ.
         dataset: whose budget pays, in `ledger`. out: a new directory; a killed run to it continues with `resume`.
+        after: of a counter (`cumulative`), the directory of the release before.
         rehearse: on rows of the public domain, free; None will do as table. options: of `dpqr release`, with _ for -.
 
     Raises:
@@ -212,6 +224,7 @@ def release(
         out=out,
         resume=resume,
         rehearse=rehearse,
+        after=after,
         **options,
     )
     return _released(request)

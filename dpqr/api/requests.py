@@ -30,6 +30,7 @@ def release_request(
     out: Path | None = None,
     resume: bool = False,
     rehearse: bool = False,
+    after: Path | None = None,
     notes: tuple[str, ...] = (),
     **options: Unpack[ReleaseOptions],
 ) -> ReleaseRequest:
@@ -38,6 +39,7 @@ def release_request(
     Args:
         table: None: a plan or a rehearsal, which opens none.
         plan: the file of a locked plan, which states what is not given; None: queries and eps are.
+        after: of a counter, the directory of the release before.
         notes: what the plan shall say of the request itself.
 
     Raises:
@@ -56,6 +58,7 @@ def release_request(
         publisher=publisher(options),
         notes=notes,
         rehearse=truth("rehearse", rehearse),
+        after=None if after is None else os.fspath(after),
     )
     if plan is None:
         return request

@@ -7,11 +7,12 @@ from typing import Any
 
 from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.data.period import Period
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.privacy.budget import PrivacyBudget, upward_text
 from dpqr.privacy.counter import Counter, CounterTurn
+from dpqr.strategies.problem import Problem
 
 SCHEDULE = "strategy"
 """Its answers are unbiased and their errors known, so that both add up."""
@@ -49,14 +50,15 @@ def as_counter(request: PlanRequest) -> PlanRequest:
     return replace(request, schedule=SCHEDULE, accountant=request.accountant or ("basic" if pure else "zcdp"))
 
 
-def counter_turn(request: PlanRequest, unit: PrivacyUnit, period: Period) -> CounterTurn | None:
-    """What this release is of its counter; None: it is of none.
+def with_turn(problem: Problem, request: PlanRequest) -> Problem:
+    """The problem with what this release is of its counter, and so with the rows that it reads.
 
     Raises:
         UsageFault: a unit that no counter protects, or a period that is none of the counter's.
     """
-    if request.cumulative is None:
-        return None
+    if request.cumulative is None or problem.period is None:
+        return problem
+    unit, rows = problem.unit, problem.period
     if unit.column is not None or unit.neighbours is Neighbours.REPLACE:
         raise UsageFault(
             "--cumulative protects rows that are added or removed; for persons (--unit), or under --neighbours "
@@ -64,8 +66,9 @@ def counter_turn(request: PlanRequest, unit: PrivacyUnit, period: Period) -> Cou
         )
     life = PrivacyBudget.parse(request.epsilon, request.delta)
     counter = Counter.of(request.cumulative, life, str(request.accountant), unit)
-    first = Period.parse(request.first or period.name, period.every)
-    return CounterTurn(counter=counter, first=first, period=period)
+    first = Period.parse(request.first or rows.period.name, rows.period.every)
+    turn = CounterTurn(counter=counter, first=first, period=rows.period)
+    return replace(problem, turn=turn, period=replace(rows, since=turn.since))
 
 
 def counter_notes(turn: CounterTurn | None) -> tuple[str, ...]:

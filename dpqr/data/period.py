@@ -144,7 +144,10 @@ class PeriodColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeriodRows:
-    """The rows of one period alone: those whose date in `column` lies in it. All others are as if they were not there.
+    """The rows of one period alone, or of several in a row: those whose date in `column` lies there. All others are as
+    if they were not there.
+
+    since: the first period; None: `period` is the only one.
 
     Privacy:
         Whether a row is among them is decided by its own date alone, so each row is in one period at most: a row whose
@@ -156,10 +159,23 @@ class PeriodRows:
 
     column: str
     period: Period
+    since: Period | None = None
+
+    @property
+    def start(self) -> date:
+        """The first day."""
+        return (self.since or self.period).start
+
+    @property
+    def periods(self) -> tuple[Period, ...]:
+        """All of them, earliest first."""
+        first = self.since or self.period
+        return tuple(first.later(step) for step in range(self.period.index(first) + 1))
 
     @property
     def words(self) -> str:
-        return f"rows of {self.period.name} only (by the date in column {self.column!r})"
+        first = "" if self.since in (None, self.period) else f"{self.since.name} to "
+        return f"rows of {first}{self.period.name} only (by the date in column {self.column!r})"
 
 
 def _start(every: Every, parts: list[int]) -> date:

@@ -106,6 +106,8 @@ def counter_part(turn: CounterTurn | None) -> dict[str, Any]:
             "life": budget_part(counter.life),
         }
     }
+
+
 def _period(rows: PeriodRows | None) -> dict[str, Any]:
     """Whose rows are read; left out where all are, as in plans of earlier versions."""
     if rows is None:

@@ -35,7 +35,7 @@ class PeriodFilter:
     @classmethod
     def of(cls, rows: PeriodRows, columns: Sequence[str]) -> PeriodFilter:
         """columns: of the batches, in their order."""
-        ends = (rows.period.start - _EPOCH).days, (rows.period.end - _EPOCH).days
+        ends = (rows.start - _EPOCH).days, (rows.period.end - _EPOCH).days
         edges = tuple(Fraction(2 * day - 1, 2) for day in ends)
         bins = Bins(edges, integral=True, kind="date")
         days = Column.of(Attribute(name=rows.column, axis=bins), text=False)
