@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dpqr.app.counters import counter_of
 from dpqr.app.requests import ReleaseRequest
 from dpqr.construction.cumulative import Earlier
@@ -38,9 +36,9 @@ def earlier_counts(request: ReleaseRequest, plan: Plan) -> Earlier | None:
     _require_sound(request.after)
     if bool(files.record.get("rehearsal")) != request.rehearse:
         raise DocumentError(f"--after {request.after}: a rehearsal goes on from a rehearsal, and a release from one")
-    before = replace(turn, period=turn.before)
+    counts = handed_on(files, turn.counter.tree, turn.number - 1)
     sha256 = str(files.record["sha256"])
-    return Earlier(counts=handed_on(files, before), period=turn.before.name, sha256=sha256)
+    return Earlier(counts=counts, period=turn.before.name, sha256=sha256)
 
 
 def _require_sound(place: str) -> None:

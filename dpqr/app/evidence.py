@@ -143,7 +143,7 @@ class Evidence:
         if after is None:
             return Earlier()
         try:
-            counts = handed_over(read_release(str(self.path)), turn)
+            counts = handed_over(read_release(str(self.path)), turn.counter.tree, turn.number)
         except DocumentError as fault:
             raise GoalMissed(str(fault)) from None
         return Earlier(counts=counts, period=after.period, sha256=after.sha256)

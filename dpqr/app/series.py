@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
+from dpqr.construction.cumulative import Blocks
 from dpqr.construction.series import Trend, trend
 from dpqr.data.period import Period
+from dpqr.data.period_tree import PeriodTree
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.read_answers import all_answers, read_answers
+from dpqr.io.outputs.cumulative_table import EARLIER, OWN, Pair, read_cumulative
+from dpqr.io.outputs.read_answers import all_answers, block_entries, block_entry, read_answers
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.report.page.render import html
 from dpqr.report.page.series_page import series_page
@@ -47,11 +51,10 @@ def series(places: Sequence[str], query: str | None = None) -> Series:
     for files in found[1:]:
         _require_same(found[0], files)
     named = _ordered(found, places)
-    points = zip(*(_answers(files, query) for _, files in named), strict=True)
     names = tuple(name for name, _ in named)
     notes = [f"{name}: {words}" for name, files in named if (words := _warning(files.record))]
     notes += _missing(names, [files for _, files in named])
-    return Series(names=names, trends=tuple(trend(each) for each in points), notes=tuple(notes))
+    return Series(names=names, trends=tuple(_points(named, query)), notes=tuple(notes))
 
 
 def series_html(found: Series) -> str:
@@ -59,8 +62,30 @@ def series_html(found: Series) -> str:
     return html(series_page(found.names, found.trends, found.notes))
 
 
-def _answers(files: ReleaseFiles, query: str | None) -> Any:
-    return all_answers(files) if query is None else (read_answers(files, query),)
+def _points(named: Sequence[tuple[str, ReleaseFiles]], query: str | None) -> Iterator[Trend]:
+    """Every block from point to point, cumulative where the releases are of a counter.
+
+    Release t of a counter adds the rows of its node to the count up to an earlier period. A release of that period or
+    a later one holds that count too, and its noise: the two share it.
+    """
+    counter = named[0][1].record["plan"].get("counter")
+    if counter is None:
+        answers = ((read_answers(files, query),) if query else all_answers(files) for _, files in named)
+        yield from map(trend, zip(*answers, strict=True))
+        return
+    tree = PeriodTree(periods=counter["periods"], base=counter["base"])
+    numbers = [files.record["plan"]["counter"]["number"] for _, files in named]
+    counts, earlier = (
+        zip(*(_read(files, tree, query, pair) for _, files in named), strict=True) for pair in (OWN, EARLIER)
+    )
+    adds = [0, *(before >= tree.span(number).start - 1 for before, number in pairwise(numbers))]
+    for blocks, parts in zip(counts, earlier, strict=True):
+        yield trend(blocks, [part.error * each for part, each in zip(parts, adds, strict=True)])
+
+
+def _read(files: ReleaseFiles, tree: PeriodTree, query: str | None, pair: Pair) -> Blocks:
+    wanted = (block_entry(files, query),) if query else block_entries(files)
+    return read_cumulative(files, tree, wanted, pair)
 
 
 def _warning(record: dict[str, Any]) -> str:
@@ -99,8 +124,8 @@ def _missing(names: Sequence[str], found: Sequence[ReleaseFiles]) -> Iterator[st
 
 def _period(files: ReleaseFiles) -> Period | None:
     """The period of a release; None: it is of the whole table."""
-    period = files.record["plan"].get("period")
-    return None if period is None else Period.parse(str(period))
+    stated = files.record["plan"].get("period")
+    return Period.parse(str(stated["name"])) if isinstance(stated, dict) else None
 
 
 def _require_same(first: ReleaseFiles, other: ReleaseFiles) -> None:
@@ -111,6 +136,9 @@ def _require_same(first: ReleaseFiles, other: ReleaseFiles) -> None:
             raise DocumentError(
                 f"{other.path}: has {words} than {first.path}; {_different(mine[part].get(of), theirs[part].get(of))}"
             )
+    one, two = ({**(plan.get("counter") or {}), "number": None} for plan in (mine, theirs))
+    if one != two:
+        raise DocumentError(f"{other.path}: is of another counter than {first.path}, or one of them is of none")
 
 
 def _different(mine: Any, theirs: Any) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dpqr.cli import groups, options
+from dpqr.cli import counter_options, groups, options
 from dpqr.cli.completion import DOCUMENTS, TABLES
 from dpqr.cli.options import Whole
 from dpqr.cli.settings import settings_notes
@@ -80,6 +80,7 @@ def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named, shell_complete=TABLES)
 @partial(groups.asked, required=False)
 @groups.guarantee
+@counter_options.counted
 @review_options
 @groups.bought
 @groups.strategies
@@ -101,6 +102,7 @@ def command(
     documents: groups.Asked,
     eps: str | None,
     guarantee: groups.Guarantee,
+    counted: counter_options.Counted,
     review: Review,
     bought: groups.Bought,
     strategies: groups.Strategies,
@@ -132,7 +134,7 @@ def command(
         resume=resume,
         rehearse=rehearse,
         notes=settings_notes(),
-        **groups.keywords(documents, guarantee, bought, strategies, table, payer, asker, review, output),
+        **groups.keywords(documents, guarantee, counted, bought, strategies, table, payer, asker, review, output),
     )
     if already_released(request):
         _skipped(display, output.out or "")

@@ -39,7 +39,7 @@ def copied(out, tmp_path):
 
 
 def of_period(name):
-    return lambda record: record["plan"].update(period=name)
+    return lambda record: record["plan"].update(period={"name": name})
 
 
 def test_points_stay_in_the_given_order(out, copied):

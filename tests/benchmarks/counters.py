@@ -114,9 +114,8 @@ def life(periods: int, delta: str) -> None:
         spent = ledger.budgets()[0]
         print(f"delta {delta}: {periods} releases, all verified; {spent}")
         print(f"95% intervals cover {covered} of {len(off)} counts")
-        print(
-            f"root mean square error {np.sqrt(np.mean(np.square(off))):.2f}, stated {np.sqrt(np.mean(np.square(stated))):.2f}"
-        )
+        measured, said = (np.sqrt(np.mean(np.square(each))) for each in (off, stated))
+        print(f"root mean square error {measured:.2f}, stated {said:.2f}")
 
 
 def main() -> None:

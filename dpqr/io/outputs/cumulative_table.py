@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +11,12 @@ from dpqr.construction.answered import answered
 from dpqr.construction.cumulative import Blocks, Earlier, added
 from dpqr.construction.release import Release
 from dpqr.data.arrays import FloatArray
+from dpqr.data.period_tree import PeriodTree
 from dpqr.io.outputs.answered_table import answered_table
 from dpqr.io.outputs.read_answers import BlockEntry, block_entries, read_blocks
 from dpqr.io.outputs.read_release import ReleaseFiles
 from dpqr.io.outputs.release_files import CUMULATIVE, OWN_COLUMNS
 from dpqr.io.outputs.tidy import Tidy
-from dpqr.privacy.counter import CounterTurn
 
 Pair = tuple[str, str]
 """The columns of an answer and of its error."""
@@ -36,12 +36,13 @@ def cumulative_table(release: Release) -> Tidy | None:
     turn = release.plan.problem.turn
     if turn is None:
         return None
-    domain, earlier = release.plan.problem.domain, (release.earlier or Earlier()).counts
+    tree, domain = turn.counter.tree, release.plan.problem.domain
+    earlier = (release.earlier or Earlier()).counts
     own = tuple(answered(each, domain) for each in release.answers)
     blocks = added(own, earlier.get(turn.level))
-    table = answered_table(blocks, _columns(turn))
+    table = answered_table(blocks, _columns(tree))
     parts = {EARLIER: earlier.get(turn.level)}
-    parts |= {_handed(level): blocks if level <= turn.level else earlier.get(level) for level in _levels(turn)}
+    parts |= {_handed(level): blocks if level <= turn.level else earlier.get(level) for level in _levels(tree)}
     columns = dict(table.columns)
     for pair, held in parts.items():
         for name, figure in zip(pair, OWN, strict=True):
@@ -49,16 +50,16 @@ def cumulative_table(release: Release) -> Tidy | None:
     return Tidy(table.rows, columns)
 
 
-def read_cumulative(files: ReleaseFiles, turn: CounterTurn, wanted: Sequence[BlockEntry], pair: Pair = OWN) -> Blocks:
+def read_cumulative(files: ReleaseFiles, tree: PeriodTree, wanted: Sequence[BlockEntry], pair: Pair = OWN) -> Blocks:
     """The cumulative answers of some blocks, or another pair of columns in their place.
 
     Args:
-        turn: the release's place in its counter.
+        tree: of the counter.
 
     Raises:
         DocumentError: there are none, or they are damaged.
     """
-    own = _columns(turn)
+    own = _columns(tree)
 
     def shown(table: pa.Table) -> pa.Table:
         for name, held in zip(OWN, pair, strict=True):
@@ -68,33 +69,35 @@ def read_cumulative(files: ReleaseFiles, turn: CounterTurn, wanted: Sequence[Blo
     return tuple(read_blocks(files, wanted, CUMULATIVE, own, shown))
 
 
-def handed_on(files: ReleaseFiles, turn: CounterTurn) -> dict[int, Blocks]:
-    """The counts that a release hands on to the next one, by level. turn: its own. Raises: as `read_cumulative`."""
-    entries, tree = block_entries(files), turn.counter.tree
-    pairs = {0: OWN} | {level: _handed(level) for level in _levels(turn)}
-    held = {level: pair for level, pair in pairs.items() if turn.number >= tree.base**level}
-    return {level: read_cumulative(files, turn, entries, pair) for level, pair in held.items()}
+def handed_on(files: ReleaseFiles, tree: PeriodTree, number: int) -> dict[int, Blocks]:
+    """The counts that release `number` of a counter hands on, by level. Raises: as `read_cumulative`."""
+    pairs = {0: OWN} | {level: _handed(level) for level in _levels(tree)}
+    return _read(files, tree, {level: pair for level, pair in pairs.items() if number >= tree.base**level})
 
 
-def handed_over(files: ReleaseFiles, turn: CounterTurn) -> dict[int, Blocks]:
-    """The counts that a release was handed itself, as far as it has used them or hands them on. Raises: as
+def handed_over(files: ReleaseFiles, tree: PeriodTree, number: int) -> dict[int, Blocks]:
+    """The counts that release `number` was handed itself, as far as it has used them or hands them on. Raises: as
     `read_cumulative`."""
-    entries, tree = block_entries(files), turn.counter.tree
-    pairs = {turn.level: EARLIER} | {level: _handed(level) for level in _levels(turn) if level > turn.level}
-    held = {level: pair for level, pair in pairs.items() if turn.number > tree.base**level}
-    return {level: read_cumulative(files, turn, entries, pair) for level, pair in held.items()}
+    own = tree.level(number)
+    pairs = {own: EARLIER} | {level: _handed(level) for level in _levels(tree) if level > own}
+    return _read(files, tree, {level: pair for level, pair in pairs.items() if number > tree.base**level})
 
 
-def _levels(turn: CounterTurn) -> range:
-    return range(1, turn.counter.tree.levels)
+def _read(files: ReleaseFiles, tree: PeriodTree, pairs: Mapping[int, Pair]) -> dict[int, Blocks]:
+    entries = block_entries(files)
+    return {level: read_cumulative(files, tree, entries, pair) for level, pair in pairs.items()}
+
+
+def _levels(tree: PeriodTree) -> range:
+    return range(1, tree.levels)
 
 
 def _handed(level: int) -> Pair:
     return f"level_{level}", f"level_{level}_error"
 
 
-def _columns(turn: CounterTurn) -> tuple[str, ...]:
-    return (*OWN_COLUMNS, *EARLIER, *(name for level in _levels(turn) for name in _handed(level)))
+def _columns(tree: PeriodTree) -> tuple[str, ...]:
+    return (*OWN_COLUMNS, *EARLIER, *(name for level in _levels(tree) for name in _handed(level)))
 
 
 def _joined(blocks: Blocks | None, figure: str, rows: int) -> FloatArray:

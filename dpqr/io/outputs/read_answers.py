@@ -55,11 +55,16 @@ def read_answers(files: ReleaseFiles, query: str) -> AnsweredBlock:
 
     Raises: UsageFault where there is no such block, with the nearest names; DocumentError where the files are damaged.
     """
+    return next(read_blocks(files, (block_entry(files, query),)))
+
+
+def block_entry(files: ReleaseFiles, query: str) -> BlockEntry:
+    """The block called `query`. Raises: as `read_answers`."""
     entries = block_entries(files)
     entry = next((each for each in entries if each.name == query), None)
     if entry is None:
         raise UsageFault(f"{files.path}: has no query {query!r}; {_nearest(query, [each.name for each in entries])}")
-    return next(read_blocks(files, (entry,)))
+    return entry
 
 
 def all_answers(files: ReleaseFiles) -> Iterator[AnsweredBlock]:
