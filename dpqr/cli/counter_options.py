@@ -22,7 +22,7 @@ class Counted:
 
 def counted(command: Callable[..., Any]) -> Callable[..., Any]:
     """--cumulative and --after, as `counted`."""
-    option = options.under("Periods")
+    option = options.under("Guarantee")
     return options.added(
         options.gathered(Counted, "counted")(command),
         option("--period", metavar="PERIOD", help="tmp"),

@@ -35,7 +35,7 @@ from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.workload.block import QueryBlock
 
 PERIODS = (4, 8, 12, 16, 24, 32, 48, 64)
-FIRST = Period.parse("2026-01")
+FIRST = Period.parse("2024-01")
 ROWS = 1000
 DOMAIN = {
     "period": {"column": "day", "every": "month"},

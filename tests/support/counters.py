@@ -6,7 +6,7 @@ import pandas as pd
 
 import dpqr
 
-MONTHS = ("2026-01", "2026-02", "2026-03", "2026-04", "2026-05", "2026-06")
+MONTHS = ("2024-01", "2024-02", "2024-03", "2024-04", "2024-05", "2024-06")
 ROWS = {name: 20 + 10 * place for place, name in enumerate(MONTHS)}
 """Women of each month; there are five men, too."""
 DOMAIN = {
