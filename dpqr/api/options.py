@@ -62,8 +62,6 @@ class RunOptions(TypedDict, total=False):
     replay: bool | None
     max_model_size: int | None
     trust: Sequence[str]
-    period: str | None
-    cumulative: int | None
     seed: int
     delimiter: str | None
     encoding: str | None
@@ -81,6 +79,8 @@ class PlanOptions(RunOptions, total=False):
     schedule: str | None
     update: str | None
     accountant: str | None
+    period: str | None
+    cumulative: int | None
 
 
 class ReleaseOptions(PlanOptions, total=False):
@@ -122,9 +122,9 @@ PLANNING: Mapping[str, Check] = {
     "replay": truth,
     "max_model_size": whole,
     "trust": texts,
+    "seed": partial(whole, least=0),
     "period": text,
     "cumulative": whole,
-    "seed": partial(whole, least=0),
 }
 READING: Mapping[str, Check] = {
     "delimiter": text,

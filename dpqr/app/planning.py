@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from dpqr.app.counters import as_counter, counter_notes, with_turn
 from dpqr.app.notes import fact_notes, warnings
+from dpqr.app.periods import period_note, period_rows
 from dpqr.app.requests import PlanRequest
 from dpqr.app.roles import (
     asked_roles,
@@ -23,7 +24,6 @@ from dpqr.app.roles import (
 from dpqr.app.units import unit_notes, unit_of
 from dpqr.data.attribute import Codes
 from dpqr.data.domain import Domain, may_leave_out, unstated_faults
-from dpqr.data.period import Period, PeriodRows
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.io.documents.queries import QueriesDocument, read_queries
@@ -93,6 +93,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     require_stated_rules(document.domain, unit)
     refuse_published_unit(document.domain, unit)
     unit = replace(unit, drops=may_leave_out(document.domain))
+    period = period_rows(request, document.domain)
     problem = Problem(
         domain=document.domain,
         workload=document.workload,
@@ -103,7 +104,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
         alpha=alpha,
         beta=beta,
         seed=request.seed,
-        period=_period_rows(request, document.domain),
+        period=period,
     )
     problem = with_turn(problem, request)
     budget = problem.turn.counter.node if problem.turn else budget
@@ -112,19 +113,12 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     if rivalled and (rival := _rival(plan, replace(request, schedule="marginals"), unit)):
         plan, request, reasons = rival, replace(request, schedule="marginals"), (MARGINALS,)
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
-    notes = (*counter_notes(problem.turn), *notes)
-    notes = (*notes, *unit_notes(unit, document.columns))
+    notes = (*counter_notes(problem.turn), *notes, *unit_notes(unit, document.columns))
+    notes = (*notes, *([period_note(problem.period, unit)] if problem.period else []))
     memory = _by_trust(foreign, lambda: _memory(plan, request))
     bars = request.error_bars != "none"
     plan = replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory), error_bars=bars)
     return plan, document
-
-
-def _period_rows(request: PlanRequest, domain: Domain) -> PeriodRows | None:
-    if request.period is None:
-        return None
-    assert domain.period
-    return PeriodRows(column=domain.period.column, period=Period.parse(request.period, domain.period.every))
 
 
 def _rival(plan: Plan, marginals: PlanRequest, unit: PrivacyUnit) -> Plan | None:

@@ -15,7 +15,8 @@ from dpqr.app.counters import with_first
 from dpqr.app.earlier_counts import earlier_counts
 from dpqr.app.locked_plan import require_unchanged
 from dpqr.app.machine import require_resources, resources
-from dpqr.app.paid_run import PaidRun, is_published, paid_run
+from dpqr.app.paid_run import PaidRun, is_published, paid_run, waiting_receipt
+from dpqr.app.periods import paid_notes, require_files
 from dpqr.app.planning import plan_with_documents
 from dpqr.app.public_request import public_inputs
 from dpqr.app.reading import Reading, charging, count_column, reading
@@ -40,7 +41,7 @@ from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.accountants.filters import EveryFilter
 from dpqr.privacy.accountants.known import available
-from dpqr.privacy.ledger import Reservation
+from dpqr.privacy.reservation import Reservation
 from dpqr.privacy.sealed import Private
 from dpqr.report.receipt import receipt
 from dpqr.strategies.plan import Plan
@@ -85,14 +86,23 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     plan, document = plan_with_documents(asked)
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)
+    require_files(request.source, plan.problem.period)
     source = replace(request.source, period=plan.problem.period)
     held = reading(source, request.limits, plan.problem.domain, request.payer)
     inputs = public_inputs(replace(request, plan=asked), held, document)
-    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
+    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits, *_paid_notes(request, plan)), inputs=inputs)
     if request.locked:
         require_unchanged(request.locked, plan)
         plan = replace(plan, inputs=replace(inputs, locked=request.locked))
     return plan, held
+
+
+def _paid_notes(request: ReleaseRequest, plan: Plan) -> tuple[str, ...]:
+    """What the budget's periods are charged; a run that is continued says what it said when it began."""
+    directory, payer = request.output.directory, request.payer
+    resumed = payer is not None and payer.resume and directory is not None
+    before = waiting_receipt(Path(os.path.abspath(directory or ""))) if resumed else None
+    return tuple(paid_notes(payer, plan.problem.period, before))
 
 
 def release(

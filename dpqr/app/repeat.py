@@ -32,8 +32,8 @@ from dpqr.io.tables.source import TableSource
 from dpqr.privacy.accountants.filters import EveryFilter
 from dpqr.privacy.budget import NO_COST
 from dpqr.privacy.currency import currency
-from dpqr.privacy.ledger import Reservation
 from dpqr.privacy.reason import Reason
+from dpqr.privacy.reservation import Reservation
 from dpqr.privacy.sealed import Private
 from dpqr.report.receipt import receipt
 from dpqr.strategies.choice import guarded

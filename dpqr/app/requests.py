@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dpqr.data.period import Every
 from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
 from dpqr.io.tables.limits import Limits
@@ -221,6 +222,16 @@ class ModelRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PeriodRequest:
+    """How a budget is divided into periods: kind, date column, epsilon of each, and the first that has one."""
+
+    every: Every
+    column: str
+    epsilon: str
+    first: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetRequest:
     """A budget for life, as its owner asks for it.
 
@@ -241,6 +252,7 @@ class BudgetRequest:
     kind: str = DataKind.PRIVATE.value
     policy: Policy = field(default_factory=Policy)
     reason: Reason = UNSTATED
+    periods: PeriodRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

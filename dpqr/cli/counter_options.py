@@ -15,17 +15,15 @@ from dpqr.data.period_tree import MOST_PERIODS
 class Counted:
     """How many periods the counter runs over, and the release before."""
 
-    period: str | None
     cumulative: int | None
     after: str | None
 
 
 def counted(command: Callable[..., Any]) -> Callable[..., Any]:
     """--cumulative and --after, as `counted`."""
-    option = options.under("Guarantee")
+    option = options.under("Table")
     return options.added(
         options.gathered(Counted, "counted")(command),
-        option("--period", metavar="PERIOD", help="tmp"),
         option(
             "--cumulative",
             metavar="PERIODS",

@@ -73,6 +73,7 @@ def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
 @groups.bought
 @groups.strategies
 @groups.table
+@options.period(options.under("Table"))
 @groups.payer
 @groups.display
 @options.under("Review")("--out", metavar="FILE", callback=options.named, help="Write the plan, to be reviewed.")
@@ -87,6 +88,7 @@ def command(
     bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
+    period: str | None,
     payer: groups.Payer,
     display: groups.Display,
     out: str | None,
@@ -109,7 +111,7 @@ def command(
 
     stated = groups.keywords(documents, guarantee, counted, bought, strategies, table, payer)
     request = forecast_request(
-        release_request(source, eps="1", notes=settings_notes(), **stated),
+        release_request(source, eps="1", notes=settings_notes(), period=period, **stated),
         eps=None if eps is None else eps.split(","),
         goal=goal_request(wanted.error, wanted.relative, wanted.confidence, wanted.names),
         proxy=proxy_table(wanted.proxy, groups.keywords(table)),

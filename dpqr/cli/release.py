@@ -76,6 +76,15 @@ def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """Whose rows are read, and whether a killed run is continued, or one rehearsed."""
+
+    period: str | None
+    resume: bool
+    rehearse: bool
+
+
 @click.command("release", cls=options.Sectioned)
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named, shell_complete=TABLES)
 @partial(groups.asked, required=False)
@@ -85,6 +94,7 @@ def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @groups.bought
 @groups.strategies
 @groups.table
+@options.period(options.under("Table"))
 @groups.payer
 @groups.asker
 @options.under("Budget for life")(
@@ -96,6 +106,7 @@ def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the data is not opened.")
 @groups.display
+@options.gathered(Course, "course")
 def command(
     data: tuple[str, ...],
     *,
@@ -109,9 +120,8 @@ def command(
     table: groups.Table,
     payer: groups.Payer,
     asker: groups.Asker,
-    resume: bool,
     output: Output,
-    rehearse: bool,
+    course: Course,
     dry_run: bool,
     display: groups.Display,
 ) -> None:
@@ -131,10 +141,10 @@ def command(
     request = release_request(
         data,
         eps=eps,
-        resume=resume,
-        rehearse=rehearse,
         notes=settings_notes(),
-        **groups.keywords(documents, guarantee, counted, bought, strategies, table, payer, asker, review, output),
+        **groups.keywords(
+            documents, guarantee, counted, bought, strategies, table, payer, asker, review, output, course
+        ),
     )
     if already_released(request):
         _skipped(display, output.out or "")

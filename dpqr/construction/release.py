@@ -27,8 +27,8 @@ from dpqr.construction.summed import summed_answers, summed_tests
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Hypothesis, Unbiased, prepare
 from dpqr.privacy.events import Composition
-from dpqr.privacy.ledger import Reservation
 from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.privacy.reservation import Reservation
 from dpqr.strategies.plan import Explaining, Plan
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock

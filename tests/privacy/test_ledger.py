@@ -7,7 +7,8 @@ from support.ledger_jobs import draws, terms
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.budget import Cost
 from dpqr.privacy.currency import currency
-from dpqr.privacy.ledger import Account, Reservation
+from dpqr.privacy.ledger import Account
+from dpqr.privacy.reservation import Reservation
 
 
 def test_left_is_what_is_not_spent_and_a_release_gets_at_most_the_cap():

@@ -35,7 +35,7 @@ from dpqr.io.outputs.document_parts import (
 )
 from dpqr.io.outputs.plan_document import plan_document, sealed
 from dpqr.mechanisms.block_errors import FINENESS, error_unit
-from dpqr.privacy.ledger import Reservation
+from dpqr.privacy.reservation import Reservation
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.partition import Merged

@@ -35,8 +35,7 @@ class PeriodFilter:
     @classmethod
     def of(cls, rows: PeriodRows, columns: Sequence[str]) -> PeriodFilter:
         """columns: of the batches, in their order."""
-        ends = (rows.start - _EPOCH).days, (rows.period.end - _EPOCH).days
-        edges = tuple(Fraction(2 * day - 1, 2) for day in ends)
+        edges = tuple(Fraction(2 * day - 1, 2) for day in whole_days(rows))
         bins = Bins(edges, integral=True, kind="date")
         days = Column.of(Attribute(name=rows.column, axis=bins), text=False)
         return cls(place=tuple(columns).index(rows.column), days=days)
@@ -45,6 +44,11 @@ class PeriodFilter:
         """The records of the period, in their order."""
         inside = self.days.encode(batch.rows.column(self.place)).codes == 0
         return Records(batch.rows if inside.all() else batch.rows.filter(mask(inside)))
+
+
+def whole_days(rows: PeriodRows) -> tuple[int, int]:
+    """The first day, and the first day after the last, since 1970-01-01."""
+    return (rows.start - _EPOCH).days, (rows.period.end - _EPOCH).days
 
 
 def date_refusal(kind: Any) -> str | None:

@@ -165,21 +165,26 @@ FAULTS = (
     *planted_in(
         "io/ledger/account_state.py",
         (
-            "pending=sum((run.paid.cost for run in self.runs.values()), NO_COST),",
+            "pending=self.terms.total(waiting),",
             "pending=NO_COST,",
             "what waits is not told",
         ),
+        (
+            "period = paid.period if self.terms.periods else WHOLE",
+            "period = paid.period",
+            "a dataset without periods forgets what those of a period cost",
+        ),
     ),
     *planted_in(
-        "io/ledger/ledger_state.py",
+        "io/ledger/state_codec.py",
         (
             "        for _ in range(count):\n            run.charge(event)",
             "        if count:\n            run.charge(event)",
             "a state holds repeated draws once",
         ),
         (
-            '"spent": sum_document(held.spent)',
-            '"spent": sum_document(type(held.spent)())',
+            '"spent": sum_document(held.spent.get(WHOLE, NO_COST))',
+            '"spent": sum_document(NO_COST)',
             "a state forgets what was spent",
         ),
         ("        if encode_state(state) != text:", "        if False:", "a state has several texts"),

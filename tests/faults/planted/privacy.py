@@ -191,11 +191,48 @@ FAULTS = (
     *planted_in(
         "privacy/ledger.py",
         (
-            "return self.left if self.terms.cap is None else self.left.least(self.terms.cap)",
-            "return self.left if self.terms.cap is None else self.terms.cap",
+            "return found if cap is None else found.least(cap)",
+            "return found if cap is None else cap",
             "the largest release is the cap, whatever is left",
         ),
         ("return self.terms.limit - self.spent", "return self.terms.limit", "nothing is ever spent of what is left"),
+    ),
+    *planted_in(
+        "privacy/periods.py",
+        (
+            "        return spent.get(WHOLE, NO_COST) + self._joined(spent)",
+            "        return self._joined(spent)",
+            "a release of all rows costs nothing beside those of periods",
+        ),
+        (
+            "        return spent.get(WHOLE, NO_COST) + most",
+            "        return most",
+            "a period does not pay for releases of all rows",
+        ),
+        ("        if self.parallel:", "        if True:", "a person's periods do not add up"),
+        (
+            "most = _largest(spent) if period == WHOLE else",
+            "most = NO_COST if period == WHOLE else",
+            "a release of all rows passes by what periods have spent",
+        ),
+    ),
+    *planted_in(
+        "io/tables/period_filter.py",
+        (
+            "Fraction(2 * day - 1, 2) for day in",
+            "Fraction(2 * day + 1, 2) for day in",
+            "periods begin a day late",
+        ),
+        (
+            ".codes == 0",
+            ".codes <= 0",
+            "a row without a date is in every period",
+        ),
+        (
+            "return Records(batch.rows if inside.all() else batch.rows.filter(mask(inside)))",
+            "return Records(batch.rows if inside.all() else batch.rows.filter(mask(inside)), batch.malformed)",
+            "a malformed row is left out of every period",
+        ),
     ),
     *planted_in(
         "privacy/policy.py",

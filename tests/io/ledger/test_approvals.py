@@ -10,7 +10,8 @@ from support.ledger_jobs import UNIT, draws, ledger_in, rows, store_of, terms
 
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.io.ledger.ledger_state import Checkpoint, LedgerState, decode_state, encode_state
+from dpqr.io.ledger.ledger_state import LedgerState
+from dpqr.io.ledger.state_codec import Checkpoint, decode_state, encode_state
 from dpqr.privacy.ledger import Entry
 from dpqr.privacy.policy import Policy, PolicyChange
 from dpqr.privacy.reason import Reason
