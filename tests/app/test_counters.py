@@ -6,8 +6,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from support.counters import DOMAIN, QUERIES
+from support.counters import DOMAIN, MONTHS, QUERIES, released
 
+import dpqr
+from dpqr.app.budget import configured_ledger
 from dpqr.app.counters import as_counter
 from dpqr.app.planning import plan_release
 from dpqr.app.requests import PlanRequest
@@ -59,3 +61,40 @@ def test_other_requests_stay_as_they_are():
 def test_refusals(options, words):
     with pytest.raises(UsageFault, match=words):
         plan_release(changed(**options))
+
+
+@pytest.fixture(scope="module")
+def paid(tmp_path_factory):
+    """Four releases of a counter, and the ledger whose every month has the budget of the counter's life."""
+    place = tmp_path_factory.mktemp("paid")
+    ledger = dpqr.Ledger(place / "budgets.sqlite")
+    ledger.init("people", eps=3, delta="1e-9", period="month", period_column="day", per_period=1)
+    after, options = None, {"eps": 1, "delta": "1e-9", "cumulative": 8, "dataset": "people", "ledger": ledger}
+    for month in MONTHS[:4]:
+        released(place, month, after, **options)
+        after = month
+    return ledger, place, options
+
+
+def test_each_month_pays_for_the_releases_that_read_it(paid):
+    """Of the tree with base 3: the third release reads the first three months, and no other month is read twice."""
+    account = configured_ledger(str(paid[1] / "budgets.sqlite"), None).account("people")
+    node = account.periods["2024-04"].amount
+    assert {name: cost.amount / node for name, cost in account.periods.items()} == {
+        "2024-01": 2,
+        "2024-02": 2,
+        "2024-03": 1,
+        "2024-04": 1,
+    }
+    assert Fraction(99, 200) * account.terms.periods.share.amount <= node <= account.terms.periods.share.amount / 2
+    assert account.spent.amount == 2 * node
+
+
+def test_a_month_that_has_paid_for_its_life_pays_no_more(paid):
+    """The third release again: the first two months have nothing left for it."""
+    _, place, options = paid
+    with pytest.raises(dpqr.BudgetRefused, match="from the budget of 2024-01"):
+        released(place, "2024-03", "2024-02", **options, out=place / "again")
+    again = released(place, "2024-04", "2024-03", **options, out=place / "other")
+    assert "corrects: entry" in " ".join(again.trust), "its own month has"
+    assert dpqr.verify(place / "2024-03", ledger=place / "budgets.sqlite").passed

@@ -85,7 +85,9 @@ def life(periods: int, delta: str) -> None:
     table, queries = months(periods), dpqr.queries().marginal("sex")
     with tempfile.TemporaryDirectory() as place:
         ledger = dpqr.Ledger(Path(place) / "budgets.sqlite")
-        ledger.init("people", eps="10", delta=delta, period="month", per_period="1", first=FIRST.name)
+        ledger.init(
+            "people", eps="10", delta=delta, period="month", period_column="day", per_period="1", first=FIRST.name
+        )
         after, covered, off, stated = None, 0, [], []
         for step in range(periods):
             name = FIRST.later(step).name

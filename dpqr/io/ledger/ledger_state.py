@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from dpqr.data.period import Period
+from dpqr.data.period import named_periods
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.io.ledger.account_state import AccountState, OpenRun, is_digest
 from dpqr.io.ledger.chain import BEGINNING, ChainSegment, digest
@@ -27,7 +27,7 @@ def _require_period(periods: PeriodBudgets, name: str) -> None:
     """BudgetRefused for a period before the first; UsageFault for a name of another kind of period."""
     if name == WHOLE:
         return
-    period = Period.parse(name, periods.every)
+    period = named_periods(name, periods.every)[0]
     if periods.first is not None and period.index(periods.first) < 0:
         raise before_first(periods.first, period)
 
@@ -152,15 +152,17 @@ class LedgerState:
         if self.moved:
             raise has_moved(self.moved)
         held = self._account_state(entry.dataset)
-        terms, spent = held.terms, held.charged(held.spent, entry, entry.cost)
+        terms = held.terms
+        if terms.periods:
+            _require_period(terms.periods, entry.period)
+        spent = held.charged(held.spent, entry, entry.cost)
         if (entry.pricing is not None) != (terms.currency is PAIR):
             raise LedgerError("a reservation that does not say how it is priced, or says it in vain")
         if terms.cap is not None and not entry.cost <= terms.cap:
             raise over_cap(held.account, entry.cost)
-        if terms.periods:
-            _require_period(terms.periods, entry.period)
-            if not terms.periods.of(entry.period, spent) <= terms.periods.share:
-                raise over_share(held.account, entry.period, entry.cost)
+        for name in terms.periods.paying(entry.period) if terms.periods else ():
+            if terms.periods and not terms.periods.of(name, spent) <= terms.periods.share:
+                raise over_share(held.account, name, entry.cost)
         if not terms.total(spent) <= terms.limit:
             raise over_limit(held.account, entry.cost)
 

@@ -109,10 +109,11 @@ def counter_part(turn: CounterTurn | None) -> dict[str, Any]:
 
 
 def _period(rows: PeriodRows | None) -> dict[str, Any]:
-    """Whose rows are read; left out where all are, as in plans of earlier versions."""
+    """Whose rows are read, of a counter from `since` on; left out where all are, as in plans of earlier versions."""
     if rows is None:
         return {}
-    return {"period": {"name": rows.period.name, "every": rows.period.every, "column": rows.column}}
+    since = {} if rows.since is None else {"since": rows.since.name}
+    return {"period": {"name": rows.period.name, **since, "every": rows.period.every, "column": rows.column}}
 
 
 def _strategies(plan: Plan) -> dict[str, Any]:
