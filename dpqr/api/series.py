@@ -84,7 +84,7 @@ class Series:
         Raises:
             UsageFault, AlreadyThere: it cannot be written, or dpqr[report] is not installed.
         """
-        from dpqr.app.documents import write_new
+        from dpqr.app.planning.documents import write_new
         from dpqr.app.series import series_html
 
         write_new(os.fspath(html), series_html(self._found), option="--html")

@@ -28,6 +28,7 @@ TOPICS = (
     "report",
     "verify",
     "ledger",
+    "periods",
     "interactive",
     "review",
     "ci",

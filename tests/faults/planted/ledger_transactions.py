@@ -77,13 +77,13 @@ FAULTS = (
             "left-out draws are merged across runs",
         ),
         (
-            "                total[event] += count\n",
-            "                total[event] = count\n",
+            "            total[event] += count\n",
+            "            total[event] = count\n",
             "draws of several runs replace each other",
         ),
         (
-            "entry.number if entry.settles is None else entry.settles] = entry.events",
-            "entry.number] = entry.events",
+            "                charged[entry.settles] = charged[entry.settles][0], entry.events",
+            "                charged[entry.number] = charged[entry.settles][0], entry.events",
             "a run counts as reserved and as settled",
         ),
         ("        _require_state(session, state)\n", "        pass\n", "a state that was edited is not noticed"),
