@@ -81,6 +81,7 @@ class PlanOptions(RunOptions, total=False):
     accountant: str | None
     period: str | None
     cumulative: int | None
+    after: Path | None
 
 
 class ReleaseOptions(PlanOptions, total=False):
@@ -137,6 +138,7 @@ READING: Mapping[str, Check] = {
     "workers": partial(whole, most=MOST_WORKERS),
 }
 RELEASING: Mapping[str, Check] = {
+    "after": lambda _, value: os.fspath(value),
     "format": partial(text, among=get_args(AnswerForm)),
     "synthetic": partial(text, among=get_args(SyntheticForm)),
     "bins": partial(text, among=get_args(BinForm)),

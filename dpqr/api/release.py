@@ -193,7 +193,6 @@ def release(
     out: Path | None = None,
     resume: bool = False,
     rehearse: bool = False,
-    after: Path | None = None,
     **options: Unpack[ReleaseOptions],
 ) -> Release:
     """Release private answers to the queries over a table.
@@ -203,7 +202,6 @@ def release(
         queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
         plan: the file of a reviewed plan (`Plan.save`). It states what is not given, and nothing public may differ.
         dataset: whose budget pays, in `ledger`. out: a new directory; a killed run to it continues with `resume`.
-        after: of a counter (`cumulative`), the directory of the release before.
         rehearse: on rows of the public domain, free; None will do as table. options: of `dpqr release`, with _ for -.
 
     Raises:
@@ -224,7 +222,6 @@ def release(
         out=out,
         resume=resume,
         rehearse=rehearse,
-        after=after,
         **options,
     )
     return _released(request)

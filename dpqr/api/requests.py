@@ -30,7 +30,6 @@ def release_request(
     out: Path | None = None,
     resume: bool = False,
     rehearse: bool = False,
-    after: Path | None = None,
     notes: tuple[str, ...] = (),
     **options: Unpack[ReleaseOptions],
 ) -> ReleaseRequest:
@@ -39,12 +38,10 @@ def release_request(
     Args:
         table: None: a plan or a rehearsal, which opens none.
         plan: the file of a locked plan, which states what is not given; None: queries and eps are.
-        after: of a counter, the directory of the release before.
         notes: what the plan shall say of the request itself.
 
     Raises:
-        UsageFault: a value that no option may have.
-        TypeError: a name that is no option.
+        UsageFault, TypeError: a value that no option may have; a name that is no option.
     """
     if plan is None and (queries is None or eps is None):
         raise UsageFault("give queries and eps, or the plan that states them")
@@ -58,7 +55,7 @@ def release_request(
         publisher=publisher(options),
         notes=notes,
         rehearse=truth("rehearse", rehearse),
-        after=None if after is None else os.fspath(after),
+        after=_sound(options.get("after")),
     )
     if plan is None:
         return request
@@ -73,6 +70,18 @@ def _payer(
     """Who pays. A configured ledger is passed by where nothing is paid and no budget is named."""
     named = pays or resume or any(each is not None for each in (dataset, ledger, anchor))
     return payer(dataset, ledger, anchor, resume) if named else None
+
+
+def _sound(after: Path | None) -> str | None:
+    """The release before of a counter, once it was verified. Raises: UsageFault, GoalMissed, LedgerError."""
+    if after is None:
+        return None
+    from dpqr.app.verifying.evidence import VerifyRequest
+    from dpqr.app.verifying.verify import require_verified, verify
+
+    place = os.fspath(after)
+    withheld(lambda: require_verified(verify(VerifyRequest(release=place))))
+    return place
 
 
 class Unwatched:

@@ -1,7 +1,4 @@
-"""Requests: what the commands ask of the use cases, each one frozen and typed.
-
-Figures of privacy are decimal text, as typed, until a use case parses them. None: not stated.
-"""
+"""Requests: what the commands ask of the use cases. Figures of privacy are decimal text, as typed. None: not stated."""
 
 from __future__ import annotations
 
@@ -27,11 +24,9 @@ ExistingForm = Literal["skip", "fail", "replace"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
-    """What a release is planned from: every field is one option of the same name.
-
-    queries, domain: paths, or already parsed documents. Empty queries or epsilon: a locked plan states them.
-    first: of the counter's periods; None: follows from the release before, or is `period`.
-    """
+    """What a release is planned from: every field is one option of the same name. queries, domain: paths, or already
+    parsed documents. Empty queries or epsilon: a locked plan states them. first: of a counter's periods; None: that of
+    the release before, or else `period`."""
 
     queries: str | dict[str, Any] = ""
     epsilon: str = ""

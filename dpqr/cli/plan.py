@@ -68,12 +68,12 @@ def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command("plan", cls=options.Sectioned)
 @groups.asked
 @groups.guarantee
-@counter_options.counted
 @forecasting
 @groups.bought
 @groups.strategies
 @groups.table
 @options.period(options.under("Table"))
+@counter_options.counted
 @groups.payer
 @groups.display
 @options.under("Review")("--out", metavar="FILE", callback=options.named, help="Write the plan, to be reviewed.")

@@ -89,12 +89,12 @@ class Course:
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named, shell_complete=TABLES)
 @partial(groups.asked, required=False)
 @groups.guarantee
-@counter_options.counted
 @review_options
 @groups.bought
 @groups.strategies
 @groups.table
 @options.period(options.under("Table"))
+@counter_options.counted
 @groups.payer
 @groups.asker
 @options.under("Budget for life")(

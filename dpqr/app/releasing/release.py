@@ -138,9 +138,8 @@ def release(
     plan, held = checked_plan(request)
     rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
     planned(plan)
-    target, prices = _reserved(output, payer), whole_prices(plan)
+    target, prices, earlier = _reserved(output, payer), whole_prices(plan), earlier_counts(request, plan)
     _require_output(plan, output)
-    earlier = earlier_counts(request, plan)
     bill = replace(release_bill(plan, held.policy), reason=request.reason)
     _check_input(request, plan, held, bill)
     with paid_run(payer, bill, target.path if target else None) as run:

@@ -11,6 +11,22 @@ FAULTS = (
         ("return PrivacyBudget(share, self.life.delta)", "return self.life", "each node gets the whole life"),
     ),
     *planted_in(
+        "privacy/periods.py",
+        (
+            "tuple(period.name for period in named_periods(name, self.every))",
+            "(named_periods(name, self.every)[-1].name,)",
+            "of the periods that a release reads, the last one pays alone",
+        ),
+    ),
+    *planted_in(
+        "io/ledger/asked.py",
+        ("self.period.name,", "self.period.period.name,", "a counter's release names its last period alone"),
+    ),
+    *planted_in(
+        "construction/cumulative.py",
+        ("np.hypot(own.precision, earlier.error)", "own.precision", "the noise of earlier nodes is forgotten"),
+    ),
+    *planted_in(
         "data/period_tree.py",
         ("return range(node - width + 1, node + 1)", "return range(node - width, node + 1)", "nodes overlap"),
         ("len(_digits(self.periods, self.base))", "len(_digits(self.periods - 1, self.base))", "a level is forgotten"),
