@@ -114,7 +114,8 @@ def life(periods: int, delta: str) -> None:
                 off.append(row.estimate - truth[row.sex])
                 stated.append(row.error)
         spent = ledger.budgets()[0]
-        print(f"delta {delta}: {periods} releases, all verified; {spent}")
+        paid = f"{spent.currency} {float(spent.spent):.6g}"
+        print(f"delta {delta}: {periods} releases, all verified; a row has paid {paid}")
         print(f"95% intervals cover {covered} of {len(off)} counts")
         measured, said = (np.sqrt(np.mean(np.square(each))) for each in (off, stated))
         print(f"root mean square error {measured:.2f}, stated {said:.2f}")

@@ -152,17 +152,16 @@ class LedgerState:
         if self.moved:
             raise has_moved(self.moved)
         held = self._account_state(entry.dataset)
-        terms = held.terms
-        if terms.periods:
-            _require_period(terms.periods, entry.period)
-        spent = held.charged(held.spent, entry, entry.cost)
+        terms, spent = held.terms, held.charged(held.spent, entry, entry.cost)
         if (entry.pricing is not None) != (terms.currency is PAIR):
             raise LedgerError("a reservation that does not say how it is priced, or says it in vain")
         if terms.cap is not None and not entry.cost <= terms.cap:
             raise over_cap(held.account, entry.cost)
-        for name in terms.periods.paying(entry.period) if terms.periods else ():
-            if terms.periods and not terms.periods.of(name, spent) <= terms.periods.share:
-                raise over_share(held.account, name, entry.cost)
+        if terms.periods:
+            _require_period(terms.periods, entry.period)
+            for name in terms.periods.paying(entry.period):
+                if not terms.periods.of(name, spent) <= terms.periods.share:
+                    raise over_share(held.account, name, entry.cost)
         if not terms.total(spent) <= terms.limit:
             raise over_limit(held.account, entry.cost)
 

@@ -28,7 +28,7 @@ FAULTS = (
     ),
     *planted_in(
         "data/period_tree.py",
-        ("return range(node - width + 1, node + 1)", "return range(node - width, node + 1)", "nodes overlap"),
+        ("node - self.base ** self.level(node) + 1", "node - self.base ** self.level(node)", "nodes overlap"),
         ("len(_digits(self.periods, self.base))", "len(_digits(self.periods - 1, self.base))", "a level is forgotten"),
     ),
     *planted_in(
