@@ -131,6 +131,16 @@ def require_unchanged(locked: LockedPlan, plan: Plan) -> None:
             raise _changed(locked, *found)
 
 
+def require_noted(locked: LockedPlan, notes: Sequence[str]) -> None:
+    """DocumentError unless a locked plan says what the ledger says of its periods, and of what it corrects."""
+    for note in notes:
+        if note not in locked.document["notes"]:
+            raise DocumentError(
+                f"{locked.name}: does not say this, which holds now: {note}\n"
+                "write a new plan with `dpqr plan --dataset NAME --out FILE` and have it reviewed"
+            )
+
+
 def differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, str, str]]:
     """Where two JSON values differ: the path, and both values in words."""
     if isinstance(old, dict) and isinstance(new, dict):

@@ -17,7 +17,7 @@ from dpqr.app.planning.counters import with_first
 from dpqr.app.planning.periods import require_files
 from dpqr.app.planning.planning import plan_with_documents
 from dpqr.app.releasing.earlier_counts import earlier_counts
-from dpqr.app.releasing.locked_plan import require_unchanged
+from dpqr.app.releasing.locked_plan import require_noted, require_unchanged
 from dpqr.app.releasing.machine import require_resources, resources
 from dpqr.app.releasing.public_request import public_inputs
 from dpqr.app.releasing.reading import Reading, charging, count_column, reading
@@ -91,9 +91,11 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     source = replace(request.source, period=plan.problem.period)
     held = reading(source, request.limits, plan.problem.domain, request.payer)
     inputs = public_inputs(replace(request, plan=asked), held, document)
-    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits, *_paid_notes(request, plan)), inputs=inputs)
+    paying = _paid_notes(request, plan)
+    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits, *paying), inputs=inputs)
     if request.locked:
         require_unchanged(request.locked, plan)
+        require_noted(request.locked, paying)
         plan = replace(plan, inputs=replace(inputs, locked=request.locked))
     return plan, held
 

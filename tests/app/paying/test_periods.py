@@ -7,16 +7,19 @@ from fractions import Fraction
 import pytest
 from support.command_desk import DOMAIN, TABLE
 from support.ledger_jobs import ledger_in, terms
-from support.paid_releases import QUERIES, continue_all, document, killed_at, run, unsound
+from support.paid_releases import QUERIES, continue_all, document, killed_at, payer, run, unsound
 from support.slow_cases import slow_one
 
 from dpqr.app.paying.budget import terms as asked_terms
 from dpqr.app.releasing import release as release_module
-from dpqr.app.requests import BudgetRequest, PeriodRequest
+from dpqr.app.releasing.locked_plan import following, plan_file, save_plan
+from dpqr.app.releasing.release import checked_plan
+from dpqr.app.requests import BudgetRequest, PeriodRequest, PlanRequest, ReleaseRequest
 from dpqr.data.period import Period, PeriodRows
-from dpqr.errors import BudgetRefused, UsageFault
+from dpqr.errors import BudgetRefused, DocumentError, UsageFault
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.chained_ledger import ChainedLedger
+from dpqr.io.tables.source import TableSource
 from dpqr.privacy.budget import Cost, PrivacyBudget
 from dpqr.privacy.currency import PAIR, RHO
 from dpqr.privacy.ledger import RELEASED
@@ -142,3 +145,11 @@ def test_twenty_four_monthly_releases_spend_as_planned(desk):
     assert [account.periods[month.name] for month in months] == [*[1] * 2, *[Fraction(3, 4)] * 20]
     assert sum(entry.note == RELEASED for entry in ledger_in(desk).verify().entries) == 24
     assert unsound(desk) is None
+
+
+def test_a_reviewed_plan_must_say_what_it_corrects(desk):
+    first = run(desk, out="first", period="2024-01", epsilon="0.25")
+    save_plan(first.plan, plan_file(str(desk / "plan.json")))
+    asked = ReleaseRequest(source=TableSource(paths=(str(desk / "table.csv"),)), plan=PlanRequest(), payer=payer(desk))
+    with pytest.raises(DocumentError, match="does not say this, which holds now: corrects: entry 2 of the ledger"):
+        checked_plan(following(asked, str(desk / "plan.json")))

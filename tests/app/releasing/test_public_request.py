@@ -126,6 +126,7 @@ OTHER = {
     "cells": 99,
     "error_bars": "0.02",
     "certify": "0.05",
+    "period": "2024-03",
 }
 
 

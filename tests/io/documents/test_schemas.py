@@ -144,9 +144,11 @@ def keys(parts: dict[str, Any], name: str) -> set[str]:
 def test_every_key_of_the_domain_schema_is_read() -> None:
     read_domain(DOMAIN)
     unit = {"column": "who", "max_rows": 3}
-    read_domain({**DOMAIN, "totals": [], "unit": unit})
+    period = {"column": "day", "every": "month"}
+    read_domain({**DOMAIN, "totals": [], "unit": unit, "period": period})
     found = schema("domain")
-    assert keys(found, "TableSchema") == {*DOMAIN, "unit"}
+    assert keys(found, "TableSchema") == {*DOMAIN, "unit", "period"}
+    assert keys(found, "PeriodForm") == set(period)
     assert keys(found, "UnitForm") == set(unit)
     assert keys(found, "Field") == set().union(*DOMAIN["fields"])
     for form, key in (("Category", "categories"), ("MissingValue", "missingValues")):
