@@ -5,7 +5,7 @@ python tests/benchmarks/hierarchies.py [even uneven deep] [--leaves 100000] [--r
 even: three levels above the leaves, all of about the same branching, one node at the top. uneven: the same numbers of
 nodes, leaves and nodes to parents at random. deep: every node of eleven levels above has two or three children. Leaves'
 shares of the records are lognormal. error: mean absolute error of a level's answers, in records. independent: of every
-level measured by itself at an equal share of the budget, in closed form. whole: of the whole counts that add up.
+level measured by itself at an equal share of the budget, in closed form. whole: of `--views`, whole counts that add up.
 --equal: all levels weigh the same, however many nodes they have; by default all answers do.
 Last line: CPU seconds and peak memory of the run, files among them.
 """
@@ -24,7 +24,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scale import timed
 
-from dpqr.construction.tree_rounding import whole_nodes
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.workload.nested_tree import Nesting
 
@@ -82,11 +81,13 @@ def run(case: str, given: argparse.Namespace) -> None:
         folder = Path(name)
         truth = written(folder, nesting, given.rows, entries(nesting, given.equal), random)
         command = ["release", str(folder / "t.parquet"), "--queries", str(folder / "q.json"), "--eps", given.eps]
-        _, cpu, peak = timed([*command, "--out", str(folder / "out"), "--format", "parquet"])
-        estimates = pq.read_table(folder / "out" / "answers.parquet")["estimate"].to_numpy()
-    tables = np.split(estimates, np.cumsum([2 * count for count in nesting.counts])[:-1])
-    measured = [table.reshape(2, -1).T for table in tables]
-    report(case, truth, measured, whole_nodes(nesting, measured), Fraction(given.eps))
+        _, cpu, peak = timed([*command, "--out", str(folder / "out"), "--format", "parquet", "--views", "5"])
+        views = pq.read_table(folder / "out" / "views.parquet")
+    tables = {}
+    for name in ("answer", "integer"):
+        parts = np.split(views[name].to_numpy(), np.cumsum([2 * count for count in nesting.counts])[:-1])
+        tables[name] = [part.reshape(2, -1).T for part in parts]
+    report(case, truth, tables["answer"], tables["integer"], Fraction(given.eps))
     print(f"{case}: {cpu:.1f} CPU seconds, {peak:.0f} MB\n", flush=True)
 
 
