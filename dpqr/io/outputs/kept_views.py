@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dpqr.construction.answered import AnsweredBlock
 from dpqr.errors import DocumentError
 from dpqr.io.documents.queries import read_queries
 from dpqr.io.documents.sources import parsed
-from dpqr.io.outputs.read_answers import all_answers
+from dpqr.io.outputs.read_answers import BlockEntry, all_answers, block_entries
 from dpqr.io.outputs.read_release import ReleaseFiles
 from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.views_table import Nodes, Views, nodes_of, views_of
@@ -18,7 +19,13 @@ def kept_views(files: ReleaseFiles, base: int) -> Views:
         nodes = _nodes(files)
     except (KeyError, TypeError, AttributeError):
         raise DocumentError(f"{files.path / RECORD}: states queries that dpqr cannot read; restore it") from None
-    return views_of(tuple(all_answers(files)), nodes, base)
+    found = zip(block_entries(files), all_answers(files), strict=True)
+    return views_of([block for entry, block in found if _is_table(entry, block, nodes)], nodes, base)
+
+
+def _is_table(entry: BlockEntry, block: AnsweredBlock, nodes: Nodes) -> bool:
+    """Whether the answers are counts of all cells of the columns that they look at, or of a level's nodes."""
+    return block.name in nodes.asked or {column.name for column in block.columns} == set(entry.columns)
 
 
 def _nodes(files: ReleaseFiles) -> Nodes:

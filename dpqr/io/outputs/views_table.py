@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -105,18 +104,16 @@ def _title(column: str, level: Level) -> str:
 
 
 def views_of(blocks: Sequence[AnsweredBlock], nodes: Nodes, base: int) -> Views:
-    """Views of all marginals and levels among some blocks. Raises: InfeasiblePlan where there are none, or too many
-    cells overlap.
+    """Views of marginals and levels. Raises: InfeasiblePlan where there are none, or too many cells overlap.
 
     Privacy:
         Post-processing of released answers, without a draw.
     """
-    held = tuple(block for block in blocks if _is_table(block, nodes))
-    if not held:
+    if not blocks:
         raise InfeasiblePlan(NO_TABLE)
-    tables = [_table(block, nodes) for block in held]
+    tables = [_table(block, nodes) for block in blocks]
     views = {step: tuple(each.reshape(-1) for each in added_up(tables, step, nodes.levels)) for step in {1, base}}
-    return Views(blocks=held, integer=views[1], rounded=views[base], base=base)
+    return Views(blocks=tuple(blocks), integer=views[1], rounded=views[base], base=base)
 
 
 def require_views(workload: Workload, domain: Domain) -> None:
@@ -142,7 +139,8 @@ def release_views(release: Release, base: int) -> Views:
     """The same of a release in memory."""
     problem = release.plan.problem
     nodes = nodes_of(problem.workload, problem.domain)
-    return views_of([answered(each, problem.domain) for each in release.answers], nodes, base)
+    held = [each for each in release.answers if each.block.is_marginal or each.block.name in nodes.asked]
+    return views_of([answered(each, problem.domain) for each in held], nodes, base)
 
 
 def views_table(views: Views) -> Tidy:
@@ -166,12 +164,6 @@ def views_table(views: Views) -> Tidy:
 def view_records(views: Views) -> list[dict[str, Any]]:
     """The same rows as plain dicts, for JSON."""
     return views_table(views).records()
-
-
-def _is_table(block: AnsweredBlock, nodes: Nodes) -> bool:
-    """Whether the answers are one for every combination of the cells of some columns, or of a level's nodes."""
-    named = block.name in nodes.asked or all(column.name != DETAIL for column in block.columns)
-    return named and block.rows == math.prod(len(column.texts) for column in block.columns)
 
 
 def _table(block: AnsweredBlock, nodes: Nodes) -> CountTable:

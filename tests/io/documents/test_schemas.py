@@ -160,8 +160,11 @@ def test_every_key_of_the_domain_schema_is_read() -> None:
 
 def test_every_key_of_the_queries_schema_is_read(folder: Path) -> None:
     asked(folder, QUERIES)
+    survey = {"column": "e", "maximum": 3, "selection": 2}
+    asked(folder, {**QUERIES, "queries": [{"marginal": ["a"], "weight": survey}], "weight": survey})
     found = schema("queries")
-    assert keys(found, "QueriesForm") == set(QUERIES)
+    assert keys(found, "QueriesForm") == {*QUERIES, "weight"}
+    assert keys(found, "SurveyWeight") == set(survey)
     for kind, form in KINDS.items():
         shown = set().union(*(entry for entry in ENTRIES if next(iter(entry)) == kind))
         assert keys(found, form.__name__) == shown

@@ -21,10 +21,16 @@ FIELDS = [
     {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}},
     {"name": "town", "type": "string", "parent": {"map": PARENTS, "levels": ["region", "country"]}},
     {"name": "job", "type": "string", "constraints": {"enum": ["a", "b", "c"]}},
+    {"name": "children", "type": "integer", "constraints": {"minimum": 0, "maximum": 5}},
 ]
 RANDOM = np.random.default_rng(3)
 TABLE = pd.DataFrame(
-    {"sex": RANDOM.choice(["f", "m"], 200), "town": RANDOM.choice(TOWNS, 200), "job": RANDOM.choice([*"abc"], 200)}
+    {
+        "sex": RANDOM.choice(["f", "m"], 200),
+        "town": RANDOM.choice(TOWNS, 200),
+        "job": RANDOM.choice([*"abc"], 200),
+        "children": RANDOM.integers(0, 6, 200),
+    }
 )
 
 
@@ -45,7 +51,14 @@ def require_nodes_add_up(views: pd.DataFrame, levels: dict[str, str], by: str) -
     ("asked", "levels", "by"),
     [
         (
-            [{"hierarchy": "town", "by": ["sex"]}, {"marginal": ["job", "sex"]}],
+            [
+                {"hierarchy": "town", "by": ["sex"]},
+                {"marginal": ["job", "sex"]},
+                {"sum": "children", "by": ["sex"]},
+                {"marginal": ["sex"], "weight": {"column": "children", "maximum": 3}},
+                {"where": "job = 'a'", "by": ["sex"]},
+                {"proportion": "job = 'a'"},
+            ],
             {
                 "hierarchy(town) by sex": "town",
                 "hierarchy(town: region) by sex": "detail",
@@ -69,7 +82,9 @@ def test_views_of_a_hierarchy_add_up_at_every_node_from_files_and_memory(
     before = made.answers.copy()
     views = made.views(5)
     require_nodes_add_up(views, levels, by)
-    assert set(views["query"]) == set(made.answers["query"])
+    assert set(views["query"]) == {
+        name for name in made.answers["query"] if name.startswith(("hierarchy", "marginal")) and "weighted" not in name
+    }
     pd.testing.assert_frame_equal(dpqr.read_release(tmp_path / "o").views(5), views, check_like=True)
     assert pd.read_csv(tmp_path / "o" / "views.csv")["rounded"].tolist() == views["rounded"].tolist()
     pd.testing.assert_frame_equal(made.answers, before)
