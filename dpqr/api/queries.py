@@ -160,12 +160,10 @@ class Queries:
         column: str,
         *,
         levels: str | Sequence[str] | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        weight: Weight | None = None,
+        **options: Unpack[Grouped],
     ) -> Queries:
         """How many records there are in every node of the column's hierarchy, or of these of its levels."""
-        return self._with(_stated(hierarchy=column, levels=_listed(levels)), by=by, name=name, weight=weight)
+        return self._with(_stated(hierarchy=column, levels=_listed(levels)), **options)
 
     def coefficients(
         self,

@@ -172,12 +172,11 @@ class TopEntry(GroupedEntry, frozen=True, kw_only=True):
     k: Annotated[int, Meta(ge=1, le=1000)] = 5
 
 
-class HierarchyEntry(Entry, frozen=True, kw_only=True):
+class HierarchyEntry(GroupedEntry, frozen=True, kw_only=True):
     """How many records there are in every node of a column's hierarchy. levels: of these alone."""
 
     hierarchy: str
     levels: Some | UnsetType = UNSET
-    by: Columns = ()
 
 
 class CoefficientsEntry(Entry, frozen=True, kw_only=True):
@@ -209,7 +208,7 @@ FIGURES = ("mean", "median", "quantiles", "variance", "ratio", "proportion", "to
 """Kinds that are computed from the answers to linear queries."""
 
 
-RESTRICTED = frozenset({"marginal", "prefix", "sum", *FIGURES})
+RESTRICTED = frozenset({"marginal", "prefix", "sum", "hierarchy", *FIGURES})
 """Kinds of which `where` is a part; beside any other it is an entry of its own."""
 
 

@@ -89,7 +89,8 @@ def weighed(compiled: Compiled, entry: Entry, frame: Frame) -> Compiled:
             )
         if block.rowwise:
             raise location.fault("random conjunctions and rectangles cannot be weighted; use where")
-    ending = "" if entry.name is not UNSET else f" weighted by {found.column}"
+    most = decimal_text(number(entry.weight["maximum"], location))
+    ending = "" if entry.name is not UNSET else f" weighted by {found.column} up to {most}"
     error = compiled.binning_error
     return replace(
         compiled,

@@ -120,7 +120,7 @@ ENTRIES = [
     {"ratio": {"of": "e", "to": "w"}, "by": ["a"], "name": "f5", "weight": 1, "where": "n >= 5"},
     {"proportion": "n >= 5", "by": ["a"], "name": "f6", "weight": 1, "where": "w >= 5"},
     {"top": "n", "k": 1, "by": ["a"], "name": "f7", "weight": 1, "where": "n >= 5"},
-    {"hierarchy": "b", "levels": ["all"], "by": ["a"], "name": "h", "weight": 1},
+    {"hierarchy": "b", "levels": ["all"], "by": ["a"], "name": "h", "weight": 1, "where": "n >= 5"},
     {"coefficients": "c.csv", "columns": ["a"], "name": "c", "weight": 1},
 ]
 QUERIES = {"$schema": "s", "dpqr": "queries/1", "domain": DOMAIN, "queries": ENTRIES}

@@ -50,7 +50,7 @@ def test_each_record_counts_with_its_weight_cut_to_the_bounds() -> None:
     weighted = read(*({**entry, "weight": WEIGHT} for entry in entries))
     counts = np.random.default_rng(3).integers(0, 9, document.domain.shape)
     left = np.einsum("sphw,w->sph", counts, WEIGHTS)
-    name = "{} weighted by w".format
+    name = "{} weighted by w up to 2.5".format
     assert answers_of(weighted, name("marginal(sex)"), counts) == pytest.approx(left.sum(axis=(1, 2)))
     assert answers_of(weighted, name("where(pay >= 10) by sex"), counts) == pytest.approx(left[:, 1:].sum(axis=(1, 2)))
     assert answers_of(weighted, name("prefix(pay)"), counts) == pytest.approx(np.cumsum(left.sum(axis=(0, 2))))
@@ -80,13 +80,13 @@ def test_the_documents_weight_is_that_of_every_entry_that_states_none() -> None:
         weight=WEIGHT,
     )
     assert [(each.name, each.weight, each.largest_coefficient * each.scale) for each in document.workload.blocks] == [
-        ("marginal(sex) weighted by w", 1, Fraction(5, 2)),
-        ("marginal(pay) weighted by w", 3, Fraction(5, 2)),
+        ("marginal(sex) weighted by w up to 2.5", 1, Fraction(5, 2)),
+        ("marginal(pay) weighted by w up to 2.5", 3, Fraction(5, 2)),
         ("own", 2, 1),
     ]
     assert document.notes[0] == (
-        "marginal(sex) weighted by w: each record, and its error, counts with its weight 'w', at most 2.5; by the "
-        "midpoints of its bins, off by at most 2"
+        "marginal(sex) weighted by w up to 2.5: each record, and its error, counts with its weight 'w', at most 2.5; "
+        "by the midpoints of its bins, off by at most 2"
     )
 
 
