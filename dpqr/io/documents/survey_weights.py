@@ -97,7 +97,7 @@ def weighed(compiled: Compiled, entry: Entry, frame: Frame) -> Compiled:
         blocks=tuple(found.of(block, ending) for block in compiled.blocks),
         figures=tuple(_figure(figure, found, ending) for figure in compiled.figures),
         binning_error=None if error is None else error * found.largest,
-        notes=(*compiled.notes, *_notes(found)),
+        notes=(*(f"{note}, times its weight" for note in compiled.notes), *_notes(found)),
     )
 
 
@@ -111,6 +111,6 @@ def _figure(figure: Figure, found: Weighing, ending: str) -> Figure:
 
 
 def _notes(found: Weighing) -> tuple[str, ...]:
-    most = decimal_text(found.largest)
-    error = f"; by the midpoints of its bins, off by at most {decimal_text(found.error)}" if found.error else ""
-    return (f"each record, and its error, counts with its weight {found.column!r}, at most {most}{error}",)
+    """What midpoints do to weights."""
+    words = f"weights of {found.column!r} are midpoints of its bins, off by at most"
+    return (f"{words} {decimal_text(found.error)}",) if found.error else ()

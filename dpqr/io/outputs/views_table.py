@@ -26,7 +26,7 @@ OWN = ("query", "answer", "integer", "rounded", "mark")
 UNSURE = 1 / 3
 """Of a value: an error above this marks a small cell."""
 MARK = "unsure"
-NO_TABLE = "views are of marginals and hierarchies, and there are none among the queries; ask for one"
+NO_TABLE = "views are of marginals and hierarchies without weights, and there are none among the queries; ask for one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -85,9 +85,10 @@ def test_the_documents_weight_is_that_of_every_entry_that_states_none() -> None:
         ("own", 2, 1),
     ]
     assert document.notes[0] == (
-        "marginal(sex) weighted by w up to 2.5: each record, and its error, counts with its weight 'w', at most 2.5; "
-        "by the midpoints of its bins, off by at most 2"
+        "marginal(sex) weighted by w up to 2.5: weights of 'w' are midpoints of its bins, off by at most 2"
     )
+    (error, _) = read({"mean": "pay", "weight": WEIGHT}).notes
+    assert error.endswith("an error of at most 35 a record within the bounds, times its weight")
 
 
 @pytest.mark.parametrize(

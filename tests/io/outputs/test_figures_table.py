@@ -98,7 +98,9 @@ def test_without_figures_there_is_no_file_and_an_empty_frame(tmp_path: Path) -> 
 
 
 def test_views_that_cannot_be_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
-    with pytest.raises(InfeasiblePlan, match="views are of marginals and hierarchies, and there are none"):
+    with pytest.raises(
+        InfeasiblePlan, match="views are of marginals and hierarchies without weights, and there are none"
+    ):
         dpqr.release(
             "nowhere.csv", queries=dpqr.queries().sum("pay"), domain=DOMAIN, eps=1, out=tmp_path / "o", views=5
         )
