@@ -113,6 +113,9 @@ def test_the_largest_cells_are_sure_where_no_other_can_be_as_large() -> None:
     assert found.cells.tolist() == [[0, 2], [2, 0]]
     assert found.sure.tolist() == [[True, True], [False, False]]
     assert found.estimate[0].tolist() == [40.0, 30.0]
+    rivals = np.where(np.arange(5) == 1, 38.0, COUNTS)  # of the first cell's 40: within its interval
+    alone = answered({"top": "pay", "k": 1, "by": ["sex"]}, [rivals.reshape(-1)], deviation=3.0)
+    assert not alone.sure[0, 0]
 
 
 def test_without_draws_of_its_own_a_figure_rests_on_estimated_errors() -> None:

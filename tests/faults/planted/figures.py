@@ -102,7 +102,7 @@ FAULTS = (
         ("{column.name for column in block.columns} == set(entry.columns)", "True", "whatever is in the answers"),
     ),
     *planted_in(
-        "app/finished.py",
+        "app/releasing/finished.py",
         (
             "    if output.views is not None and views and",
             "    if False and views and",

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import dpqr
-from dpqr.app.verify import VerifyRequest, verify
+from dpqr.app.verifying.verify import VerifyRequest, verify
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DocumentError
@@ -107,6 +107,15 @@ def test_what_is_no_weight_is_refused_by_its_place(entry: dict[str, Any], common
     with pytest.raises(DocumentError, match=fault) as caught:
         read({"marginal": ["sex"], **entry}, **({} if common is None else {"weight": common}))
     assert len(caught.value.faults) == 1
+
+
+def test_what_the_intervals_need_is_weighted_as_the_figure_is() -> None:
+    document = read({"mean": "pay", "by": ["sex"], "weight": WEIGHT})
+    (figure,), counts = document.workload.figures, np.random.default_rng(1).integers(0, 9, (2, 3, 5))
+    answers = answers_of(document, figure.blocks[0], counts)[figure.rows]
+    assert figure.tested is not None
+    tested = figure.tested.answer(DenseHistogram(counts)) * float(figure.tested.scale)
+    assert tested[figure.test_rows] == pytest.approx(answers @ figure.tests.T)
 
 
 def test_conjunctions_are_not_weighted() -> None:
