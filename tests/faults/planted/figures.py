@@ -179,12 +179,4 @@ FAULTS = (
             "all records, not those of FILTER",
         ),
     ),
-    *planted_in(
-        "app/answer.py",
-        (
-            "    return rows is not None and bool((np.diff(rows) == 1).all())\n",
-            "    return rows is not None\n",
-            "figures of turned blocks",
-        ),
-    ),
 )
