@@ -81,7 +81,6 @@ UNMIRRORED = {
         "io/tables/points.py",
         "io/outputs/read_figures.py",
         "io/outputs/views_table.py",
-        "workload/figures.py",
     ),
     "run by the tests of the learners and of the planner": ("prediction/release.py",),
 }

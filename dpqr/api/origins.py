@@ -120,10 +120,10 @@ class Kept:
 
     def views(self, base: int) -> pd.DataFrame:
         from dpqr.io.outputs.answer_frames import plain_frame
-        from dpqr.io.outputs.read_answers import all_answers
-        from dpqr.io.outputs.views_table import views_of, views_table
+        from dpqr.io.outputs.kept_views import kept_views
+        from dpqr.io.outputs.views_table import views_table
 
-        return plain_frame(views_table(views_of(list(all_answers(self.files)), base)))
+        return plain_frame(views_table(kept_views(self.files, base)))
 
     def record(self) -> dict[str, Any]:
         return self.files.record

@@ -16,7 +16,18 @@ from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import Price, upward_text
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
 from dpqr.privacy.reason import Reason
-from dpqr.report.wording import DIGITS, Fact, amount, bytes_words, counted, facts, plain, price_words, seconds_words
+from dpqr.report.wording import (
+    DIGITS,
+    Fact,
+    amount,
+    bytes_words,
+    counted,
+    facts,
+    figures_words,
+    plain,
+    price_words,
+    seconds_words,
+)
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, StopTest
 
 
@@ -51,6 +62,8 @@ def _question(plan: Plan) -> Iterator[Fact]:
     columns = counted(len(problem.domain.attributes), "column")
     yield "Universe", f"{counted(problem.domain.size, 'cell')} in {columns}"
     yield "Workload", f"{counted(problem.workload.rows, 'query')} in {counted(len(problem.workload.blocks), 'block')}"
+    if named := figures_words([figure.name for figure in problem.workload.figures]):
+        yield "Figures", named
     if problem.n is not None:
         yield "Records", f"{problem.n:,}, as declared"
     elif problem.most is not None and problem.persons is None:

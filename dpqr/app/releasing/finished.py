@@ -44,7 +44,7 @@ def already_released(request: ReleaseRequest) -> bool:
     if not _answers(_finished(given), request):
         raise AlreadyThere(
             f"--out {given}: holds a release of another request, or a rehearsal (compared are queries, domain, "
-            "guarantee, strategies, files and dataset); choose another directory, or --if-exists replace"
+            "guarantee, strategies, files, base of views and dataset); choose another directory, or --if-exists replace"
         )
     return True
 
@@ -67,12 +67,16 @@ def _answers(found: ReleaseFiles, request: ReleaseRequest) -> bool:
     payer, record = request.payer, found.record
     if bool(record.get("rehearsal")) != request.rehearse:
         return False
+    output, views = request.output, record.get("views")
     files = file_names(
-        request.output.format,
-        request.output.synthetic,
+        output.format,
+        output.synthetic,
         rehearsal=request.rehearse,
+        views=output.views is not None,
         cumulative=request.plan.cumulative is not None,
     )
+    if output.views is not None and views and views["base"] != output.views:
+        return False
     dataset = payer.dataset if payer and not request.rehearse else None
     request = with_first(request)
     plan = plan_release(replace(request.plan, counts=count_column(request.source, payer)))
