@@ -1,5 +1,7 @@
 """Sessions of questions over several processes: what is kept, what a crash costs, and what the ledger says."""
 
+import csv
+import hashlib
 import json
 import os
 import random
@@ -91,10 +93,53 @@ def test_a_session_from_its_opening_to_its_release(place):
     assert not folder(place).path.exists()
     assert 0 < spent(place) < 40
     ledger_in(place).verify()
-    assert checked(place)["draws"] == "ok"
+    found = checked(place)
+    assert {name for name, state in found.items() if state != "ok"} == {
+        "locked plan",
+        "ledger",
+        "synthetic rows",
+        "figures",
+    }
+    forged(place, estimate=5)
+    assert list(checked(place).items())[-1] == ("answers", "FAILED")
+    forged(place, estimate=-5)
     record["transcript"][0]["measured"][0]["values"][0] += 1
     (place / "out" / "release.json").write_text(document_text(sealed(record)))
-    assert list(checked(place).items())[-1] == ("draws", "FAILED")
+    assert list(checked(place).items())[-1] == ("answers", "FAILED")
+
+
+@pytest.mark.parametrize(("key", "value"), [("surprises", 0), ("measured", 0), ("epochs", 99), ("sides", [1, 1, 1])])
+def test_a_process_that_says_it_found_another_session_is_refused(place, key, value):
+    opened(place)
+    asked(place, SURPRISE)
+    asked(place, WHERE)
+    close("desk", payer(place), OutputRequest(directory=str(place / "out")))
+    kept = place / "out" / "release.json"
+    record = json.loads(kept.read_text())
+    record["questions"]["asks"][1]["start"][key] = value
+    kept.write_text(document_text(sealed(record)))
+    assert list(checked(place).items())[-1] == ("plan", "FAILED")
+
+
+def forged(place, *, estimate):
+    """The first free answer and its interval are moved, under a new seal."""
+    answers, kept = place / "out" / "answers.csv", place / "out" / "release.json"
+    rows = list(csv.DictReader(answers.read_text().splitlines()))
+    free = next(row for row in rows if row["basis"] == "compared")
+    moved = {name: str(float(free[name]) + estimate) for name in ("estimate", "lower", "upper") if free[name]}
+    lines = answers.read_text().splitlines(keepends=True)
+    lines[1 + rows.index(free)] = written_like(lines[1 + rows.index(free)], free, moved)
+    answers.write_text("".join(lines))
+    record = json.loads(kept.read_text())
+    record["hashes"]["answers.csv"] = hashlib.sha256(answers.read_bytes()).hexdigest()
+    kept.write_text(document_text(sealed(record)))
+
+
+def written_like(line, row, moved):
+    """A line of CSV with some figures replaced."""
+    for name, value in moved.items():
+        line = line.replace(f",{row[name]},", f",{value},", 1)
+    return line
 
 
 def checked(place):
@@ -179,7 +224,9 @@ def test_a_lost_secret_ends_its_epochs_which_stay_paid(place):
     asked(place, WHERE)
     drawn = [entry for entry in ledger_in(place).entries()[len(before) :] if entry.kind == "draw"]
     assert len(drawn) >= 2
-    finished = close("desk", payer(place), OutputRequest())
+    asked(place, SURPRISE)
+    finished = close("desk", payer(place), OutputRequest(directory=str(place / "out")))
+    assert checked(place)["answers"] == "ok"
     assert sum(count for event, count in finished.events if "Threshold" in type(event).__name__) >= 4
 
 
@@ -314,7 +361,8 @@ def test_kills_at_200_moments_lose_and_double_spend_nothing(place):
         assert spent(place) == pytest.approx(40, rel=1e-4)
     ledger_in(place).verify()
     assert asked(place, WHERE)
-    finished = close("desk", payer(place), OutputRequest())
+    finished = close("desk", payer(place), OutputRequest(directory=str(place / "out")))
     assert len(finished.answers) >= answered
+    assert checked(place)["answers"] == "ok"
     assert spent(place) <= 40
     ledger_in(place).verify()

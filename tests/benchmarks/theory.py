@@ -1,6 +1,7 @@
 """The source's loop: what its variants certify, beside true errors, the fixed plans, and the default schedule.
 
-python tests/benchmarks/theory.py [--case cells sizes toy worst adult] [--runs 20] [--first 0] [--each] [--update ...]
+python tests/benchmarks/theory.py [--case cells sizes toy worst adult] [--runs 20] [--first 0] [--each]
+    [--update ...] [--n ...]
 
 cells: 64 cells, 200 random predicates, n = 4 * 10^9, eps 1, delta 0, replace. Bars: certified alpha at most .0008 for
 multiplicative weights and .0001 for the perceptron. sizes: the same at n = 10^5, 10^6, 10^7, the fixed sharp plan's
@@ -69,6 +70,7 @@ def main() -> None:
     parser.add_argument("--update", nargs="+", default=list(RULES[:2]))
     parser.add_argument("--variant", default="anytime")
     parser.add_argument("--alpha")
+    parser.add_argument("--n", type=int, nargs="+", default=[10**5, 10**6, 10**7])
     parser.add_argument("--data", type=Path)
     parser.add_argument("--half", choices=list(SEEDS), default="report")
     given = parser.parse_args()
@@ -86,7 +88,7 @@ def cells(given: argparse.Namespace, folder: Path, n: int = 4 * 10**9) -> Releas
 
 
 def sizes(given: argparse.Namespace, folder: Path) -> None:
-    for n in (10**5, 10**6, 10**7):
+    for n in given.n:
         asked = cells(given, folder, n)
         for update in given.update:
             print(f"{'':<9} fixed sharp plan, {update}: alpha {fixed(theory(asked, given, update))}", flush=True)

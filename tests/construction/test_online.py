@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.construction.online import Online, Terms, table_of_parts
+from dpqr.construction.online import Online, table_of_parts
+from dpqr.construction.online_terms import Terms
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import DenseHistogram
