@@ -108,7 +108,7 @@ def test_a_session_from_its_opening_to_its_release(place):
     assert list(checked(place).items())[-1] == ("answers", "FAILED")
 
 
-@pytest.mark.parametrize(("key", "value"), [("surprises", 0), ("measured", 0), ("epochs", 99), ("sides", [1, 1, 1])])
+@pytest.mark.parametrize(("key", "value"), [("surprises", 0), ("measured", 0), ("epochs", 99)])
 def test_a_process_that_says_it_found_another_session_is_refused(place, key, value):
     opened(place)
     asked(place, SURPRISE)
