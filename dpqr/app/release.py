@@ -28,7 +28,7 @@ from dpqr.construction.resources import Resources
 from dpqr.data.histogram import Counts
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
-from dpqr.io.outputs.plan_document import plan_hash
+from dpqr.io.outputs.plan_document import plan_document, plan_hash
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
 from dpqr.io.outputs.views_table import require_views
@@ -84,7 +84,7 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     inputs = public_inputs(replace(request, plan=asked), held, document)
     plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
     if request.locked:
-        require_unchanged(request.locked, plan)
+        require_unchanged(request.locked, plan_document(plan))
         plan = replace(plan, inputs=replace(inputs, locked=request.locked))
     return plan, held
 
