@@ -149,7 +149,7 @@ def predict(
         there are is shown, so they must be public.
     """
     if options.get("model") is not None:
-        named = {f"--{name}": options.get(name) is not None for name in ("target", "eps", "delta", "dataset")}
+        named = {f"--{name}": options.get(name) is not None for name in ("target", "eps", "delta", "dataset", "plan")}
         named |= {"--dry-run": dry_run, "--rehearse": rehearse}
         return _applied(model_request(options, {"DATA": table is not None, **named}))
     request = prediction_request(table, options, dry_run=dry_run, rehearse=rehearse)

@@ -75,7 +75,6 @@ def command(
     dpqr predict train.parquet --target income --points new.csv --domain domain.json --eps 1 --n 30000 --out p.csv
     dpqr predict train.csv --target income --release function --domain domain.json --eps 1 --delta 1e-6 --out model.json
     dpqr predict --model model.json --points new.csv --out p.csv
-    dpqr predict --dry-run --target income --domain domain.json --eps 1 --n 30000 --predictions 100
     dpqr predict --lock plan.json --target income --domain domain.json --eps 1 --n 30000 --predictions 100
     dpqr predict train.csv --plan plan.json --points new.csv --dataset survey --out p.csv
 

@@ -92,12 +92,11 @@ def test_a_forged_answer_is_found(closed, column):
     answers = closed / "out" / "answers.csv"
     lines = answers.read_text().splitlines()
     (head, *_), rows = csv.reader(lines[:1]), list(csv.reader(lines))
-    free = next(place for place, row in enumerate(rows) if row[-1] == "compared")
+    free = next(number for number, row in enumerate(rows) if row[-1] == "compared")
     parts = lines[free].rsplit(",", len(head) - 2)
     parts[head.index(column) - len(head)] = str(float(rows[free][head.index(column)]) + 5)
     lines[free] = ",".join(parts)
     answers.write_text("\n".join(lines) + "\n")
-    change(
-        closed, lambda record: record["hashes"].update({answers.name: hashlib.sha256(answers.read_bytes()).hexdigest()})
-    )
+    digest = hashlib.sha256(answers.read_bytes()).hexdigest()
+    change(closed, lambda record: record["hashes"].update({"answers.csv": digest}))
     assert failed(closed) == ["answers"]
