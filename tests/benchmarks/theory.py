@@ -7,7 +7,8 @@ cells: 64 cells, 200 random predicates, n = 4 * 10^9, eps 1, delta 0, replace. B
 multiplicative weights and .0001 for the perceptron. sizes: the same at n = 10^5, 10^6, 10^7, the fixed sharp plan's
 alpha, and the true largest error of the default schedule. toy: the median rule, 8 cells, 20 predicates, n = 10^5.
 worst: all records in one cell, 8 cells, n = 20,000 (median 5,000): in how many runs all certificates hold (1 - beta).
-adult: all marginals of 2 columns, of the first 4 and 6 coded columns (--data FILE), delta 1e-9.
+adult: all marginals of 2 columns, of the first 4 and 6 coded columns (--data FILE --columns ...), delta 1e-9; of more
+columns by --update maximum-entropy alone.
 --half set: other tables (seeds) than those that are reported. --each: a line a run, so that the runs may be made in
 pieces: --first says the number of the first.
 All tables are public or made up. Noise is seeded.
@@ -47,7 +48,7 @@ from dpqr.workload.block import QueryBlock
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-RULES = ("multiplicative-weights", "perceptron", "median")
+RULES = ("multiplicative-weights", "perceptron", "median", "maximum-entropy")
 SEEDS = {"report": 5, "set": 11}
 HEAD = f"{'case':<9} {'update':<23} {'n':>11} {'certified':>10} {'worst':>10} {'true':>10}  rounds     hold      s"
 
@@ -72,6 +73,7 @@ def main() -> None:
     parser.add_argument("--alpha")
     parser.add_argument("--n", type=int, nargs="+", default=[10**5, 10**6, 10**7])
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--columns", type=int, nargs="+", default=[4, 6])
     parser.add_argument("--half", choices=list(SEEDS), default="report")
     given = parser.parse_args()
     print(HEAD)
@@ -102,7 +104,7 @@ def toy(given: argparse.Namespace, folder: Path) -> None:
 
 def worst(given: argparse.Namespace, folder: Path) -> None:
     """The largest potential that a table can have; the rules of --update, and the median rule."""
-    for update, n in zip(RULES, (20_000, 20_000, 5_000), strict=True):  # a small net for the median rule
+    for update, n in zip(RULES, (20_000, 20_000, 5_000, 20_000), strict=True):  # a small net for the median rule
         if update not in (*given.update, "median"):
             continue
         asked = predicates(folder, 8, 20, n, SEEDS[given.half], point=True)
@@ -115,8 +117,8 @@ def adult(given: argparse.Namespace, folder: Path) -> None:
     from adult import OTHERS, SIZES
 
     known = SIZES | OTHERS
-    for columns in (4, 6):
-        domain = {name: known[name] for name in names if name in SIZES}
+    for columns in given.columns:
+        domain = {name: known[name] for name in (*(each for each in names if each in SIZES), *OTHERS)}
         domain = dict(list(domain.items())[:columns])
         plan = PlanRequest(queries={"domain": domain, "queries": [{"marginals": {"ways": 2}}]}, epsilon="1")
         plan = replace(plan, delta="1e-9", schedule="theory", variant=given.variant, n=48_842)
