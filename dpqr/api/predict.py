@@ -104,7 +104,7 @@ class PredictionPlan:
         Raises:
             UsageFault: the file exists, or cannot be written; or it is of a session, which follows no plan.
         """
-        from dpqr.app.locked_plan import plan_file, save_prediction_plan
+        from dpqr.app.releasing.locked_plan import plan_file, save_prediction_plan
 
         planned = self._planned
         if planned is None:
@@ -157,7 +157,7 @@ def predict(
 
 
 def _applied(request: ModelRequest) -> Predictions:
-    from dpqr.app.predict import apply_model
+    from dpqr.app.predicting.predict import apply_model
     from dpqr.app.show import kept_receipt
 
     applied = withheld(lambda: apply_model(request))
@@ -165,7 +165,7 @@ def _applied(request: ModelRequest) -> Predictions:
 
 
 def _planned(request: PredictionRequest) -> PredictionPlan:
-    from dpqr.app.predict import planned_prediction
+    from dpqr.app.predicting.predict import planned_prediction
     from dpqr.io.outputs.prediction_document import outlook_part, prediction_plan_document
     from dpqr.report.prediction_view import prediction_plan_view
 
@@ -175,8 +175,8 @@ def _planned(request: PredictionRequest) -> PredictionPlan:
 
 
 def _learned(request: PredictionRequest) -> Predictions:
-    from dpqr.app.predict import predict as learned
-    from dpqr.app.predict import released_table
+    from dpqr.app.predicting.predict import predict as learned
+    from dpqr.app.predicting.predict import released_table
     from dpqr.io.outputs.prediction_document import prediction_document
     from dpqr.report.prediction_view import prediction_receipt
 

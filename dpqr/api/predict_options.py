@@ -144,7 +144,7 @@ def prediction_request(
     )
     if plan is None:
         return request
-    from dpqr.app.locked_plan import following_prediction
+    from dpqr.app.releasing.locked_plan import following_prediction
 
     return withheld(lambda: following_prediction(request, os.fspath(plan)))
 

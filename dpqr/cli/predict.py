@@ -100,7 +100,7 @@ def command(
 
 def _apply(given: dict[str, Any], idle: dict[str, object], screen: Screen) -> None:
     from dpqr.api.predict_options import model_request
-    from dpqr.app.predict import apply_model
+    from dpqr.app.predicting.predict import apply_model
 
     stated = {f"--{name}": given[name] for name in ("target", "eps", "plan")}
     typed = {f"--{name}": is_typed(name) for name in ("delta", "dataset")}
@@ -109,8 +109,8 @@ def _apply(given: dict[str, Any], idle: dict[str, object], screen: Screen) -> No
 
 
 def _plan(request: PredictionRequest, screen: Screen, lock: str | None) -> None:
-    from dpqr.app.locked_plan import plan_file, save_prediction_plan
-    from dpqr.app.predict import planned_prediction
+    from dpqr.app.predicting.predict import planned_prediction
+    from dpqr.app.releasing.locked_plan import plan_file, save_prediction_plan
     from dpqr.cli.streams import say
 
     place = None if lock is None else plan_file(lock)
@@ -121,7 +121,7 @@ def _plan(request: PredictionRequest, screen: Screen, lock: str | None) -> None:
 
 
 def _learned(request: PredictionRequest, screen: Screen, display: groups.Display) -> None:
-    from dpqr.app.predict import predict
+    from dpqr.app.predicting.predict import predict
     from dpqr.cli.progress import progress
 
     if request.plan.form == "predictions" or display.as_json:

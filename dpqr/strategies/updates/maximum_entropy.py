@@ -22,11 +22,11 @@ class MaximumEntropy:
 
     What an exact projection would have. Let C_t be the distributions whose answers are within the noise N of all
     measured ones, D_t the one in C_t of least KL(D || U), U uniform. On the good event x/n lies in every C_t, so
-    KL(D_t || U) <= KL(x/n || U) <= log|X|. As C_(t+1) lies in C_t, KL(D_(t+1) || U) >= KL(D_t || U) + KL(D_(t+1) || D_t)
-    (Csiszar 1975), and where a round's answer was 6 N from D_t and is N from D_(t+1) at most, the last term is at least
-    2 (5 N / n)^2 (Pinsker). So there are at most log|X| / (2 a^2) updates, a = 5 alpha / 8, as for `sharp`
-    multiplicative weights. The fit weighs each residual by its noise instead, and ends at a tolerance: hence
-    `expected_mistakes`, and no proof.
+    KL(D_t || U) <= KL(x/n || U) <= log|X|. As C_(t+1) lies in C_t,
+        KL(D_(t+1) || U) >= KL(D_t || U) + KL(D_(t+1) || D_t)                                       (Csiszar 1975),
+    and where a round's answer was 6 N from D_t and is N from D_(t+1) at most, the last term is at least 2 (5 N / n)^2
+    (Pinsker). So there are at most log|X| / (2 a^2) updates, a = 5 alpha / 8, as for `sharp` multiplicative weights.
+    The fit weighs each residual by its noise instead, and ends at a tolerance: hence `expected_mistakes`, and no proof.
 
     References:
         Csiszar 1975 (I-divergence geometry of probability distributions); Hardt and Rothblum 2010.

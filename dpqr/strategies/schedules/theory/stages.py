@@ -88,7 +88,7 @@ class Stages:
         return prices is not None and sum(prices) <= self.spendable
 
     def _runs(self, level: Level) -> bool:
-        """Whether the rule may be used at a level: a certificate rests on no mistake bound, but a net ends somewhere."""
+        """Whether the rule may run at a level: a certificate rests on no mistake bound, but a net ends somewhere."""
         rule = self.roles.update
         heuristic = isinstance(rule, HeuristicBound) and not isinstance(rule, CarriedBound)
         return heuristic or rule.mistakes(self.problem, level) is not None

@@ -1,0 +1,263 @@
+"""Checks of predictions, and of a released function: record, file, plan, ledger, events, prices, a session's draws."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpqr import __version__
+from dpqr.app.predicting.draws import grid
+from dpqr.app.predicting.planning import settled_prediction
+from dpqr.app.predicting.predict import as_read, wanted_run
+from dpqr.app.predicting.turn import within_a_session
+from dpqr.app.releasing.locked_plan import SPOKEN, read_plan
+from dpqr.app.releasing.public_request import stated_prediction
+from dpqr.app.verifying.checks_of_ledger import whole_ledger
+from dpqr.app.verifying.checks_of_record import ROUNDING
+from dpqr.app.verifying.evidence import NotChecked, VerifyRequest, require_written
+from dpqr.errors import DocumentError, GoalMissed, InfeasiblePlan, UsageFault
+from dpqr.io.outputs.document_parts import parsed_events, rational, reason_part
+from dpqr.io.outputs.plan_document import SEAL, sealed
+from dpqr.io.outputs.prediction_document import MODEL_FORMAT, PLAN_FORMAT, prediction_plan_document
+from dpqr.io.outputs.prediction_files import record_path
+from dpqr.io.outputs.read_answers import read_table
+from dpqr.io.outputs.read_release import prediction_record
+from dpqr.io.outputs.sameness import same_documents
+from dpqr.io.tables.file import STDIN
+from dpqr.io.tables.source import TableSource
+from dpqr.prediction.forms import DIRECT
+from dpqr.prediction.names import CLASSIFIERS
+from dpqr.prediction.plan import PredictionPlan, deviation, usable
+from dpqr.prediction.recipes import StableRecipe
+from dpqr.privacy.accountants.known import PREDICTING, available
+from dpqr.privacy.budget import PrivacyBudget, upward_text
+from dpqr.privacy.events import Composition
+
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class PredictionEvidence:
+    """Predictions, or a model, and the record that belongs to them."""
+
+    request: VerifyRequest
+
+    @property
+    def path(self) -> Path:
+        return Path(self.request.release)
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The record. GoalMissed where there is none, or dpqr has not written it."""
+        try:
+            found = prediction_record(str(self.path))
+        except DocumentError as fault:
+            raise GoalMissed(str(fault)) from None
+        if found is None:
+            raise GoalMissed(f"{self.path}: no record of predictions lies beside it, and it is none itself")
+        own = Path(record_path(str(self.path)))
+        require_written(found, own if own.is_file() else self.path)
+        if SEAL in found and sealed(found) != found:
+            raise GoalMissed(f"{self.path}: its record is not what its seal was made of")
+        return found
+
+    def events(self, parts: Any) -> Composition:
+        """GoalMissed for events that dpqr does not know."""
+        try:
+            return parsed_events(parts)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise GoalMissed("the record states events that dpqr does not know") from None
+
+    @cached_property
+    def replanned(self) -> PredictionPlan:
+        """Made again from the public request that the record holds. GoalMissed where it gives none."""
+        request = self.document["plan"].get("request")
+        if request is None:
+            raise NotChecked("the record holds no documents to plan it from; dpqr 0.1 to 0.7 kept none")
+        if request["options"]["trust"]:
+            raise NotChecked("a third party's code takes part in it, and a check runs no code that a record names")
+        try:
+            wanted = wanted_run(stated_prediction(request, TableSource(paths=(STDIN,))))
+            planner = within_a_session(wanted.planner) if "draws" in self.document else wanted.planner
+            return as_read(settled_prediction(planner), wanted.request)[0]
+        except (DocumentError, UsageFault, InfeasiblePlan) as fault:
+            raise GoalMissed(f"the request in the record cannot be planned: {fault}") from None
+
+    @property
+    def planned(self) -> Composition:
+        """That the run was paid for."""
+        return self.events(self.document["plan"]["events"])
+
+    @property
+    def charged(self) -> Composition:
+        """That were drawn."""
+        return self.events(self.document["events"])
+
+
+def record(evidence: PredictionEvidence) -> str:
+    """Read, of a known form, and what its hash was made of."""
+    found = evidence.document
+    seal = "its sha256 is right" if SEAL in found else "it states no sha256"
+    return f"{found['dpqr']} of dpqr {found['version']}, written as dpqr writes it; {seal}"
+
+
+def files(evidence: PredictionEvidence) -> str:
+    """The file is the one that the record was written for."""
+    found = evidence.document
+    if found["dpqr"] == MODEL_FORMAT:
+        return "the model is its own record"
+    if "hashes" not in found:
+        raise NotChecked("the record holds no hash of the predictions")
+    (stated,) = found["hashes"].values()  # the file may have another name by now
+    if hashlib.sha256(evidence.path.read_bytes()).hexdigest() != stated:
+        raise GoalMissed(f"{evidence.path} is not the file that the record was written for")
+    return "the file has the hash that the record states"
+
+
+def locked_plan(evidence: PredictionEvidence) -> str:
+    """The plan of the record is the one that was reviewed."""
+    given = evidence.request.plan
+    if given is None:
+        raise NotChecked("give the plan that was reviewed, if there is one")
+    kept = read_plan(given, PLAN_FORMAT).document
+    require_written(kept, Path(given))
+    if kept != evidence.document["plan"]:
+        raise GoalMissed(f"{given}: is another plan than the one that the predictions followed")
+    return f"the predictions followed it; its sha256 is {kept[SEAL]}"
+
+
+def ledger(evidence: PredictionEvidence) -> str:
+    """The whole ledger is sound, and its entry has paid for these draws."""
+    stated, given = evidence.document["ledger"], evidence.request.ledger
+    if stated is None:
+        asked = given is not None and not evidence.request.usual
+        raise (GoalMissed if asked else NotChecked)("none paid for this run")
+    if given is None:
+        raise NotChecked(f"entry {stated['entry']} of dataset {stated['dataset']!r} paid; give the ledger")
+    entries = whole_ledger(given, evidence.request.anchor).entries
+    paid = entries[stated["entry"]] if 0 <= stated["entry"] < len(entries) else None
+    if paid is None or (paid.kind, paid.dataset, paid.hash) != ("reserve", stated["dataset"], stated["seal"]):
+        raise GoalMissed(f"entry {stated['entry']} is not the one whose seal the record states: it is another ledger")
+    asked_for = {name: evidence.document[name] for name in reason_part(paid.reason)}
+    if paid.plan not in ("", evidence.document["plan"].get(SEAL)):
+        raise GoalMissed(f"entry {paid.number} paid for the plan {paid.plan[:12]}, which is another one")
+    if paid.events != evidence.planned or reason_part(paid.reason) != asked_for:
+        raise GoalMissed(f"entry {paid.number} paid for another plan, or for another reason")
+    settled = next((entry for entry in entries if entry.settles == paid.number), None)
+    if settled is not None and Counter(dict(evidence.charged)) - Counter(dict(settled.events)):
+        raise GoalMissed(f"entry {settled.number} settled less than the record says was charged")
+    end = "it is not settled yet" if settled is None else f"entry {settled.number} settled it"
+    return f"{len(entries)} entries are chained and priced; entry {paid.number} paid; {end}"
+
+
+def events(evidence: PredictionEvidence) -> str:
+    """Every draw is one that was paid for."""
+    charged, planned = Counter(dict(evidence.charged)), Counter(dict(evidence.planned))
+    if charged - planned:
+        raise GoalMissed("the record states draws that its plan has not paid for")
+    if "draws" not in evidence.document and charged != planned:
+        raise GoalMissed("the record states fewer draws than its plan, and it is no session")
+    return f"{charged.total():,} of {planned.total():,} planned draws were charged"
+
+
+def prices(evidence: PredictionEvidence) -> str:
+    """The planned events, added up again under every accountant; the guarantee is no less than what was charged."""
+    found, plan = evidence.document, evidence.document["plan"]
+    budget = PrivacyBudget(*(Fraction(plan["budget"][name]["exact"]) for name in ("epsilon", "delta")))
+    shared = []
+    for name, one in available(PREDICTING).items():
+        stated, today = found["spent"].get(name), one.epsilon(evidence.planned, budget.delta)
+        if (stated is None) != (today is None) and found["version"] == __version__:
+            raise GoalMissed(f"under {name} the record states another price than the events cost")
+        if stated is None or today is None:
+            continue
+        if abs(today - Fraction(stated["exact"])) > ROUNDING * today:
+            raise GoalMissed(f"under {name} the events cost epsilon {upward_text(today, DIGITS)}: another is stated")
+        shared.append(name)
+    proved = PREDICTING[plan["accountant"]].epsilon(evidence.planned, budget.delta)
+    if proved is not None and proved > budget.epsilon:
+        raise GoalMissed("the planned events cost more than the guarantee")
+    return f"the planned events give the stated epsilon under {', '.join(shared)}"
+
+
+def plan(evidence: PredictionEvidence) -> str:
+    """The documents and options of the record give its plan, and the figures that follow from it. Another version of
+    dpqr may rightly plan otherwise."""
+    try:
+        return _planned_again(evidence)
+    except GoalMissed as mismatch:
+        if evidence.document["version"] == __version__:
+            raise
+        raise NotChecked(
+            f"dpqr {evidence.document['version']} made it, {__version__} does otherwise: {mismatch}"
+        ) from None
+
+
+def _planned_again(evidence: PredictionEvidence) -> str:
+    kept, made = evidence.document["plan"], evidence.replanned
+    compared = {name: part for name, part in prediction_plan_document(made).items() if name not in SPOKEN}
+    found = same_documents({name: kept.get(name) for name in compared}, compared, "$.plan")
+    learned = _learned(evidence.document, made)
+    same_documents({name: evidence.document[name] for name in learned}, learned)
+    return f"the request in the record gives it; {found.words('values')}"
+
+
+def _learned(document: dict[str, Any], made: PredictionPlan) -> dict[str, Any]:
+    """What follows from the plan and from what it bought: the number of records, and which lambda."""
+    counted = document["counted"]
+    records = made.problem.records if counted is None else int(counted)
+    chosen = replace(made, factor=Fraction(document.get("factor", 1)))
+    step = {"draws": document["draws"] | {"step": grid(chosen, records or 1)}} if "draws" in document else {}
+    if not isinstance(made.recipe, StableRecipe) or made.noise in DIRECT or records is None:
+        return step | {"noise_deviation": deviation(chosen, None)}
+    learner = chosen.learner(records)
+    exact = {"lambda": learner.penalty, "sensitivity": learner.bound}
+    stated = {name: None if value is None else rational(value) for name, value in exact.items()}
+    return stated | step | {"records": usable(records), "noise_deviation": deviation(chosen, usable(records))}
+
+
+def draws(evidence: PredictionEvidence) -> str:
+    """The predictions of a session follow from its draws."""
+    found, plan = evidence.document.get("draws"), evidence.document["plan"]
+    if found is None:
+        raise NotChecked("a run of one batch publishes its predictions alone")
+    values = np.array(found["numbers"], dtype=np.float64) * found["step"]
+    table = read_table(evidence.path)
+    shown = table["prediction"].to_pylist()
+    counted = sum(event["count"] for event in evidence.document["events"])
+    if len(shown) != len(values) or len(values) > counted:
+        raise GoalMissed("there are more or fewer predictions than draws")
+    if "bounds" in found:
+        low, high = found["bounds"]
+        made: list[Any] = ((np.clip(values, -1.0, 1.0) * (high - low) + low + high) / 2).tolist()
+        same = np.allclose(np.array(shown, dtype=np.float64), made, rtol=1e-12, atol=0)
+    elif plan["learner"]["name"] in CLASSIFIERS:
+        made = [value > 0 for value in values.tolist()]
+        scores = np.array(table["score"].to_pylist(), dtype=np.float64)
+        same = np.array_equal(scores, values) and made == [label == plan["target"]["positive"] for label in shown]
+    else:
+        same = shown == [found["labels"][number] for number in found["numbers"]]
+    if not same:
+        raise GoalMissed("the predictions are not those that the recorded draws give")
+    return f"{len(values):,} predictions follow from the recorded draws"
+
+
+def formed(check: Callable[[PredictionEvidence], str]) -> Callable[[PredictionEvidence], str]:
+    """The check, to which a record or a file of another form than dpqr gives it is a mismatch."""
+
+    def checked(evidence: PredictionEvidence) -> str:
+        try:
+            return check(evidence)
+        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, OSError) as fault:
+            kind = type(fault).__name__
+            raise GoalMissed(f"the record, or the file, has not the form that dpqr gives it ({kind})") from None
+
+    return checked
