@@ -5,7 +5,7 @@ import hashlib
 import json
 
 import pytest
-from app.test_interactive import SURPRISE, WHERE, asked, checked, opened, place  # noqa: F401 (a fixture)
+from app.sessions.test_interactive import SURPRISE, WHERE, asked, checked, opened, place  # noqa: F401 (a fixture)
 from support.paid_releases import payer
 
 from dpqr.app.requests import OutputRequest
