@@ -78,10 +78,13 @@ class Replay:
     surprises: Sequence[Surprise]
 
     def answers(self, start: Start, asked: Sequence[tuple[QueryBlock, bool]]) -> Iterator[Answer]:
-        """What one process answered, as `Online.ask` does. asked: its queries in their order, and whether each was
-        free; a surprise names the same object as its query.
+        """What one process answered, as `Online.ask` does.
 
-        Raises: GoalMissed where a paid one has no noisy answer.
+        Args:
+            asked: its queries in their order, and whether each was free; a surprise names the same object as its query.
+
+        Raises:
+            GoalMissed: a paid one has no noisy answer.
         """
         found = list(self.surprises[: start.measured])
         hypothesis, sides = self.learned(found), set(start.sides)

@@ -93,7 +93,11 @@ class Terms:
         return AboveThreshold.at(self.threshold, self.unit, side)
 
     def question(self, block: QueryBlock, hypothesis: Hypothesis) -> Question:
-        """A query beside the answer that is expected of it. Raises: UsageFault, where it is none for a session."""
+        """A query beside the answer that is expected of it.
+
+        Raises:
+            UsageFault: it is none for a session.
+        """
         expected = int(rounded(hypothesis.answer(block), 2**61)[0])
         return Question(block=block, expected=expected, margin=self.margin)
 
