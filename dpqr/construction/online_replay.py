@@ -19,7 +19,16 @@ from dpqr.workload.workload import Measurement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surprise:
-    """A noisy answer that was paid. query: whose it is. side: on which its threshold was passed."""
+    """A noisy answer that was paid. query: whose it is. side: on which its threshold was passed.
+
+    >>> import numpy as np
+    >>> from fractions import Fraction
+    >>> from dpqr.noise.discrete_laplace import DiscreteLaplace
+    >>> records = QueryBlock(name="records")
+    >>> drawn = Measurement(blocks=(records,), values=(np.array([12]),), law=DiscreteLaplace(scale=Fraction(2)))
+    >>> Surprise(side=1, query=records, measured=drawn).side
+    1
+    """
 
     side: Side
     query: QueryBlock
@@ -57,6 +66,12 @@ class Questions:
     request: of what was measured first. rest: what all questions might cost, by its currency. paid: surprises that were
     paid for; expected: questions that were. opening: what was drawn first. surprises: number of the ask, block, row and
     side of every noisy answer.
+
+    >>> start = Start(sides=(1, -1), epochs=2, surprises=0, measured=0)
+    >>> asked = Asked(queries=({"where": "age >= 68"},), start=start, answers=((0, 0, True),))
+    >>> rest = {"epsilon": "9/10"}
+    >>> Questions(request={}, rest=rest, paid=5, expected=100, opening=(), asks=(asked,), surprises=()).asks[0].answers
+    ((0, 0, True),)
     """
 
     request: Mapping[str, Any]
@@ -70,7 +85,27 @@ class Questions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """A session as its record states it. rule: starts from what was measured first. surprises: in their order."""
+    """A session as its record states it. rule: starts from what was measured first. surprises: in their order.
+
+    >>> import numpy as np
+    >>> from fractions import Fraction
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.hypotheses.weighted_rows import WeightedRows
+    >>> from dpqr.privacy.budget import Price
+    >>> from dpqr.strategies.updates.row_weights import RowWeights
+    >>> from dpqr.workload.workload import Workload
+    >>> terms = Terms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=2, questions=9)
+    >>> rows = WeightedRows(shape=(1,), codes=np.array([[0]]), shares=np.array([1.0]), total=8_000.0)
+    >>> domain = Domain((Attribute(name="all", axis=Codes(1)),))
+    >>> records = QueryBlock(name="records")
+    >>> problem = Problem(domain=domain, workload=Workload((records,)), unit=PrivacyUnit())
+    >>> replay = Replay(terms=terms, problem=problem, rule=RowWeights(start_rows=rows), surprises=())
+    >>> start = Start(sides=(1, -1), epochs=2, surprises=0, measured=0)
+    >>> [answer.estimate for answer in replay.answers(start, [(records, True)])]
+    [8000.0]
+    """
 
     terms: Terms
     problem: Problem
