@@ -46,7 +46,7 @@ UNMIRRORED = {
     ),
     "run by the tests of the Python interface": (
         "__init__.py",
-        "api/interactive_requests.py",
+        "api/sessions.py",
         "app/evaluating/sweep.py",
         "io/outputs/answer_frames.py",
         "report/html.py",

@@ -184,7 +184,7 @@ class PredictionRequest:
 
     table: the private one. points: None where a function is released. out: None: nothing is written. payer: whose
     budget pays; None: no ledger is used. reason: why, and who asks.
-    notes: what the plan shall say of the request itself.
+    notes: what the plan shall say of the request itself. locked: the plan that was reviewed, where it follows one.
     """
 
     table: TableSource
@@ -196,6 +196,7 @@ class PredictionRequest:
     reason: Reason = UNSTATED
     notes: tuple[str, ...] = ()
     rehearse: bool = False
+    locked: LockedPlan | None = None
 
     @property
     def place(self) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import click
 
 from dpqr.cli import options
+from dpqr.cli.completion import DOCUMENTS
 from dpqr.cli.options import Whole
 
 _count = Whole(min=1)
@@ -97,6 +98,8 @@ class Prediction:
     model: str | None
     domain: str | None
     predictions: int | None
+    plan: str | None
+    approved_by: str | None
 
 
 def prediction(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,6 +124,16 @@ def prediction(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="COUNT",
             type=_count,
             help="With --dry-run, without points: how many. [default: 100]",
+        ),
+        options.under("Review")(
+            "--plan",
+            metavar="FILE",
+            callback=options.named,
+            shell_complete=DOCUMENTS,
+            help="Follow this plan (--lock); refused where anything differs.",
+        ),
+        options.under("Review")(
+            "--approved-by", metavar="NAME", help="Who approved: one line, kept in the ledger and the record."
         ),
     )
 

@@ -22,6 +22,7 @@ from dpqr.construction.figures import FigureAnswers, FunctionErrors, figure_answ
 from dpqr.construction.hidden import hidden
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
+from dpqr.construction.online_replay import Questions
 from dpqr.construction.soundness import require_answers
 from dpqr.construction.summed import summed_answers, summed_tests
 from dpqr.data.arrays import FloatArray
@@ -52,6 +53,7 @@ class Release:
     not stated. planned: SHA-256 of the plan's document, by which ledger and record name it.
     rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
     earlier: of a counter, the cumulative answers that those of this release are added to; None: there are none.
+    questions: of a session, what its answers follow from.
 
     >>> from dpqr.construction.draws import Draws
     >>> from dpqr.construction.loop import iterative_construction
@@ -112,6 +114,7 @@ class Release:
     planned: str = ""
     rehearsed: int | None = None
     earlier: Earlier | None = None
+    questions: Questions | None = None
 
     @property
     def rehearsal(self) -> bool:

@@ -52,6 +52,7 @@ from dpqr.privacy.events import (
 )
 from dpqr.privacy.gate import Batch, Mechanism
 from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.strategies.inputs import PublicInputs
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
@@ -77,6 +78,7 @@ class PredictionPlan:
         parts: of an ensemble, or of the choice.
         asked: see `PlannerInput`.
         notes: sentences for the reader.
+        inputs: what it was made from.
     """
 
     problem: PredictionProblem
@@ -95,6 +97,7 @@ class PredictionPlan:
     parts: int | None = None
     asked: bool = False
     notes: tuple[str, ...] = ()
+    inputs: PublicInputs | None = None
 
     @property
     def counter(self) -> Mechanism[Counts, Measurement]:

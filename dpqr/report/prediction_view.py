@@ -33,6 +33,7 @@ from dpqr.prediction.sample_size import SampleSize
 from dpqr.prediction.stable import StableLearner
 from dpqr.prediction.tuning import FACTORS
 from dpqr.privacy.budget import upward_text
+from dpqr.privacy.reason import Reason
 from dpqr.report.wording import DIGITS, Fact, counted, facts, plain, price_words
 
 if TYPE_CHECKING:
@@ -42,6 +43,12 @@ if TYPE_CHECKING:
 def prediction_plan_view(plan: PredictionPlan, outlook: Outlook) -> RenderableType:
     """The whole plan, for `--dry-run`. Public facts only."""
     return facts([*_promise(plan), *_means(plan), *_worth(plan), *_otherwise(plan, outlook), *_notes(plan)])
+
+
+def approved_prediction_view(plan: PredictionPlan, sha256: str, dataset: str, reason: Reason) -> RenderableType:
+    """What was approved: whose budget pays once, for what, and by which plan."""
+    approved = ("Approved", plain(f"one run of predictions of {dataset!r} by this plan, {reason.words}"))
+    return facts([*_promise(plan), *_means(plan), *_worth(plan), *_notes(plan), ("Plan", sha256), approved])
 
 
 def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:

@@ -19,7 +19,7 @@ SAME = {
     "plan": ("plan", "dpqr.api.requests:release_request"),
     "show": ("read_release", "dpqr.io.outputs.read_release:read_release"),
     "predict": ("predict", "dpqr.api.predict_options:prediction_request"),
-    "interactive": ("open_session", "dpqr.api.interactive_requests:open_request"),
+    "interactive": ("open_session", "dpqr.app.sessions.interactive:open_session"),
     "budget": ("Ledger", "dpqr.api.ledger:Ledger"),
     "init": ("init", "dpqr.api.documents:init"),
     "check": ("check", "dpqr.app.planning.documents:check_documents"),

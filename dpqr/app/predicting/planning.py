@@ -68,7 +68,7 @@ def settled_prediction(wanted: PlannerInput) -> PredictionPlan:
     return replace(plan, notes=(*plan.notes, *_notes(wanted.problem.domain, plan)))
 
 
-def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> PlannerInput:
+def wanted_prediction(request: PredictionPlanRequest) -> PlannerInput:
     """What a plan is made for. Raises: UsageFault, DocumentError, InfeasiblePlan."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     if request.domain is None:
@@ -84,7 +84,7 @@ def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> Pla
         target=target,
         unit=unit,
         records=_records(request, unit) or (None if slots is None else domain.attributes[slots].axis.size),
-        points=_asked_points(request, points),
+        points=_asked_points(request),
         seed=request.seed,
     )
     return PlannerInput(
@@ -111,10 +111,10 @@ def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
     yield from unit_notes(plan.problem.unit, domain.names)
 
 
-def _asked_points(request: PredictionPlanRequest, points: int | None) -> int | None:
+def _asked_points(request: PredictionPlanRequest) -> int | None:
     if request.form == "function":
         return None
-    asked = points if points is not None else request.predictions
+    asked = request.predictions
     if asked is None:
         raise UsageFault("--points FILE says what to predict (with --dry-run, --predictions COUNT does)")
     if asked < 1:

@@ -33,7 +33,7 @@ from dpqr.data.histogram import Counts
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
 from dpqr.io.outputs.cumulative_table import cumulative_table
-from dpqr.io.outputs.plan_document import plan_hash
+from dpqr.io.outputs.plan_document import plan_document, plan_hash
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
 from dpqr.io.outputs.views_table import require_views
@@ -94,7 +94,7 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     paying = _paid_notes(request, plan)
     plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits, *paying), inputs=inputs)
     if request.locked:
-        require_unchanged(request.locked, plan)
+        require_unchanged(request.locked, plan_document(plan))
         require_noted(request.locked, paying)
         plan = replace(plan, inputs=replace(inputs, locked=request.locked))
     return plan, held

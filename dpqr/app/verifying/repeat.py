@@ -71,10 +71,10 @@ def planned_again(request: Any, folder: Path) -> Plan:
 
 def repeated(record: ReleaseRecord, plan: Plan) -> Release:
     """The release that the recorded draws give. Raises: GoalMissed where they are not those of the plan."""
-    journal, guard = RecordJournal(record), EveryFilter(filters=(guarded(plan),))
-    nothing, draws = _recorded(record, journal, guard)
+    journal, guard = RecordJournal.of(record), EveryFilter(filters=(guarded(plan),))
+    nothing, draws = recorded_draws(journal, guard, private=record.private)
     prices = whole_prices(plan)
-    made = construct(plan, draws, nothing, guard, Unwatched(), prices, _paid(record.ledger, plan))
+    made = construct(plan, draws, nothing, guard, Unwatched(), prices, stated_payer(record.ledger, plan))
     journal.finish()
     rehearsed = rehearsed_rows(plan.problem) if record.rehearsal is True else None
     return replace(made, rehearsed=rehearsed, reason=stated_reason(record), planned=record.plan.sha256 or "")
@@ -82,18 +82,20 @@ def repeated(record: ReleaseRecord, plan: Plan) -> Release:
 
 def replayed(record: ReleaseRecord, plan: Plan) -> Outcome:
     """Where the loop ended with the recorded draws. Raises: as `repeated`."""
-    journal, guard = RecordJournal(record), EveryFilter(filters=(guarded(plan),))
-    nothing, draws = _recorded(record, journal, guard)
+    journal, guard = RecordJournal.of(record), EveryFilter(filters=(guarded(plan),))
+    nothing, draws = recorded_draws(journal, guard, private=record.private)
     count_dropped(draws.of_left_out(nothing), plan)
     outcome = iterative_construction(draws, plan, Unwatched())
     journal.finish()
     return outcome
 
 
-def _recorded(record: ReleaseRecord, journal: RecordJournal, guard: EveryFilter) -> tuple[Private[Counts], Draws]:
-    """No table, and the draws of the record."""
+def recorded_draws(
+    journal: RecordJournal, guard: EveryFilter, *, private: bool = True
+) -> tuple[Private[Counts], Draws]:
+    """No table, and the draws of a record."""
     nothing: Private[Counts] = Private(DenseHistogram(np.zeros((), dtype=np.int64)))
-    return nothing, Draws(data=nothing, accountant=guard, noise=NoNoise(record.private), journal=journal)
+    return nothing, Draws(data=nothing, accountant=guard, noise=NoNoise(private), journal=journal)
 
 
 def stated_reason(record: ReleaseRecord) -> Reason:
@@ -118,7 +120,7 @@ def write_again(made: Release, record: ReleaseRecord, directory: Path) -> Any:
     return read_record(directory)
 
 
-def _paid(stated: str | Paid, plan: Plan) -> Reservation | None:
+def stated_payer(stated: str | Paid, plan: Plan) -> Reservation | None:
     """What the record states of its payer; the ledger alone knows currency and cost."""
     if isinstance(stated, str):
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, json
 from msgspec.json import Encoder
 
 from dpqr.data.attribute import FAULTS, Attribute, Axis, Bins, Codes, Fault, Labels, Rule
@@ -28,6 +27,7 @@ from dpqr.io.documents.forms import Field, ImpossibleForm, MissingValues, Sizes,
 from dpqr.io.documents.hierarchies import hierarchy
 from dpqr.io.documents.labels import label_axis
 from dpqr.io.documents.parents import labelled, links, with_parents
+from dpqr.io.documents.sources import plain
 from dpqr.io.documents.spelling import missing_texts, spelling
 
 PLACEHOLDER = "FILL-IN"
@@ -62,10 +62,17 @@ def checked_domain(
     return DomainDraft((), broken=(UNREADABLE,)), None
 
 
+def public_domain(source: str | dict[str, Any]) -> Any:
+    """The public form of a domain that was read before, as `public_documents` has it."""
+    if isinstance(source, dict):
+        return plain(with_parents(source, Location("domain")))
+    return plain(with_parents(read_document(Path(source)), written_in(Path(source))))
+
+
 def domain_text(source: str | dict[str, Any]) -> str:
     """The JSON text of a domain that was read before, to be kept beside what was made with it."""
     if isinstance(source, dict):
-        return json.dumps(with_parents(source, Location("domain")), indent=2, ensure_ascii=False)
+        return json.format(Encoder(decimal_format="number").encode(with_parents(source, Location("domain")))).decode()
     value, top = read_document(Path(source)), written_in(Path(source))
     if (whole := with_parents(value, top)) is not value:
         return Encoder(decimal_format="number").encode(whole).decode()

@@ -98,8 +98,8 @@ def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
     approve = f"`dpqr budget approve {dataset} plan.json --by NAME`"
     if not plan:
         return BudgetRefused(
-            f"dataset {dataset!r}: its budget pays for approved plans of releases only\n"
-            f"release with --plan, after somebody else has approved the plan with {approve}"
+            f"dataset {dataset!r}: its budget pays for approved plans only, and a session follows none\n"
+            f"release or predict with --plan, after somebody else has approved the plan with {approve}"
         )
     if not reason.by.strip():
         return BudgetRefused(
@@ -109,8 +109,9 @@ def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
     whose = f" by {reason.approved_by!r}" if reason.approved_by else ""
     return BudgetRefused(
         f"dataset {dataset!r}: the plan {plan[:12]} has no unused approval{whose}; it takes one by somebody else "
-        f"than {reason.by!r} for each release\n"
-        f"where it is not written yet: `dpqr plan --out plan.json`; then {approve}, and release with --plan plan.json"
+        f"than {reason.by!r} for each run\n"
+        "where it is not written yet: `dpqr plan --out plan.json`, of predictions `dpqr predict --lock plan.json`; "
+        f"then {approve}, and release or predict with --plan plan.json"
     )
 
 

@@ -18,6 +18,7 @@ from dpqr.io.outputs.document_parts import (
     rational,
     reason_part,
 )
+from dpqr.io.outputs.plan_document import sealed
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.kernels import Kernel
 from dpqr.prediction.outlook import Outlook
@@ -36,7 +37,13 @@ def prediction_guarantee(plan: PredictionPlan) -> str:
 
 
 def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
-    """The run on paper. Plain JSON values."""
+    """The run on paper. Plain JSON values. request, sha256, and what follows a locked plan: as `plan_document`."""
+    if plan.inputs and plan.inputs.locked:
+        return dict(plan.inputs.locked.document)
+    return sealed(_plan_parts(plan))
+
+
+def _plan_parts(plan: PredictionPlan) -> dict[str, Any]:
     problem = plan.problem
     return {
         "dpqr": PLAN_FORMAT,
@@ -52,12 +59,13 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
         "form": {"kind": kind(plan.form), "draws": plan.form.count, "noise": plan.noise},
         "accountant": plan.accountant.name,
         "counting": price_part(plan.counting),
-        "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning), "factor": str(plan.factor)},
+        "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning)},
         "price": price_part(plan.price),
         "events": events_part(plan.events),
         "proved_epsilon": rational(plan.epsilon),
         "noise_deviation": deviation(plan, problem.records),
         "notes": list(plan.notes),
+        "request": plan.inputs.request if plan.inputs else None,
     }
 
 
@@ -99,6 +107,7 @@ def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str,
         "records": release.records,
         "counted": release.counted,
         "lambda": _exact(release.penalty),
+        **({} if release.plan.tuning is None else {"factor": str(release.plan.factor)}),
         "sensitivity": _exact(release.bound),
         "noise_deviation": deviation(release.plan, release.records),
         **({} if release.charged is None else {"draws": _draws(release)}),

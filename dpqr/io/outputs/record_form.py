@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, json
 
+from dpqr.construction.online_replay import Questions
 from dpqr.errors import DocumentError
 from dpqr.io.documents.schemas import DIALECT
 from dpqr.io.outputs.plan_form import Count, Digest, Event, Figure, Law, Part, Plan, Rational
@@ -213,6 +214,7 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
     bounds: Bounds | UnsetType | None = UNSET
     views: Views | UnsetType = UNSET
     cumulative: Cumulative | UnsetType = UNSET
+    questions: Questions | UnsetType = UNSET
 
 
 def release_schema() -> dict[str, Any]:

@@ -31,7 +31,7 @@ def record(**changed):
             part(choice=2, charges=(2, 3), measured=(part(values=(4, 5)),)),
         ),
     }
-    return RecordJournal(part(**usual | changed))
+    return RecordJournal.of(part(**usual | changed))
 
 
 def asked(journal, *draws):
