@@ -52,6 +52,20 @@ class Loss(Curved, Protocol):
         ...
 
 
+class Sided(Loss, Protocol):
+    """A loss whose slopes of either sign are known apart, as objective perturbation asks."""
+
+    @property
+    def opposite(self) -> Fraction:
+        """Largest slope of the sign that has the smaller one, for one target; 0: it slopes one way only."""
+        ...
+
+    @property
+    def usual_curvature(self) -> float:
+        """Public guess at the mean of L'' over rows near a good function."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Logistic:
     """log(1 + exp(-y f)), y = +-1: C_L = 1, smoothness 1/4, log 2 at 0.
@@ -71,6 +85,14 @@ class Logistic:
     @property
     def start(self) -> Fraction:
         return Fraction(7, 10)
+
+    @property
+    def opposite(self) -> Fraction:
+        return Fraction(0)
+
+    @property
+    def usual_curvature(self) -> float:
+        return 1 / 8
 
     def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         return np.logaddexp(0.0, -target * predicted)
@@ -107,6 +129,15 @@ class Hinge:
     @property
     def start(self) -> Fraction:
         return Fraction(1) + self.width
+
+    @property
+    def opposite(self) -> Fraction:
+        return Fraction(0)
+
+    @property
+    def usual_curvature(self) -> float:
+        """The density of scores at the corner: as if they had a standard deviation of 1.6; or half of the largest."""
+        return min(1 / 4, float(self.smoothness) / 2)
 
     def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         short, width = 1 - target * predicted, float(self.width)
@@ -147,6 +178,15 @@ class Pinball:
     @property
     def start(self) -> Fraction:
         return self.lipschitz + self.width
+
+    @property
+    def opposite(self) -> Fraction:
+        return min(self.tau, 1 - self.tau)
+
+    @property
+    def usual_curvature(self) -> float:
+        """The density of targets at a prediction: as if they had a standard deviation of 1/5; or half of the largest."""
+        return min(2.0, float(self.smoothness) / 2)
 
     def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         apart, tau, width = target - predicted, float(self.tau), float(self.width)

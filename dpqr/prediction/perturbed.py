@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +17,7 @@ from dpqr.mechanisms.perturbed_functions import LARGEST_PULL, SENSITIVITY
 from dpqr.noise.public import public_generator
 from dpqr.prediction.examples import BLOCK, Examples, Rows
 from dpqr.prediction.features import FeatureMap
-from dpqr.prediction.losses import Loss
+from dpqr.prediction.losses import Hinge, Loss, Pinball, Sided
 from dpqr.prediction.solver import FEATURE_NORM, Objective, Solver
 from dpqr.privacy.accountants.analytic import most_rho
 from dpqr.privacy.accountants.losses import log_above
@@ -27,9 +27,11 @@ CLOSING = Fraction(1, 64)
 """Share of epsilon for the closing noise."""
 EXACTNESS = Fraction(1, 2**15)
 """The solver's tolerance in gradients of one row."""
-REACH = 10
-"""Public guess at the norm of a good function: the strength balances it against the noise."""
-GUESSED_RECORDS = 1000
+DETERMINANT = Fraction(1, 4)
+"""Largest share of epsilon for the determinant."""
+WIDEST = Fraction(1)
+"""Rounding of a corner."""
+GUESSED_RECORDS = 10_000
 FORECAST_ROWS = 2**10
 MOST_CHANGES = 16
 """Records of a neighbour up to which a normal pull is offered: its bound has a term for each of their sets."""
@@ -121,7 +123,7 @@ class PerturbedLearner:
     """
 
     examples: Examples
-    loss: Loss
+    loss: Sided
     strength: Fraction
     unit: PrivacyUnit
 
@@ -140,6 +142,10 @@ class PerturbedLearner:
     @property
     def gradient(self) -> Fraction:
         return self.loss.lipschitz * self.changes
+
+    @property
+    def opposite(self) -> Fraction:
+        return self.loss.opposite / self.loss.lipschitz
 
     @property
     def curvature(self) -> Fraction:
@@ -174,7 +180,8 @@ class Perturbation:
     Attributes:
         width: number of weights.
         gradient, units, changes: see `Perturbed`.
-        lipschitz, smoothness: of the loss.
+        loss: whose corner may be wider than the learner's (`widened`).
+        reach: public guess at the norm of a good function, which the strength balances against the noise.
         moments: eigenvalues of the mean of x x^T over rows drawn uniformly from the domain, for the forecast.
         records: declared; None: the forecast takes GUESSED_RECORDS.
         delta: of the run, which a normal pull uses whole; 0: there is none.
@@ -184,15 +191,15 @@ class Perturbation:
     gradient: Fraction
     units: int
     changes: int
-    lipschitz: Fraction
-    smoothness: Fraction
+    loss: Sided
+    reach: float
     moments: tuple[float, ...] = ()
     records: int | None = None
     delta: Fraction = Fraction(0)
 
     @classmethod
     def of(
-        cls, learner: PerturbedLearner, shape: tuple[int, ...], records: int | None, delta: Fraction
+        cls, learner: PerturbedLearner, reach: float, shape: tuple[int, ...], records: int | None, delta: Fraction
     ) -> Perturbation:
         """Of a learner of any strength; shape: of the domain of its features."""
         return cls(
@@ -200,8 +207,8 @@ class Perturbation:
             gradient=learner.gradient,
             units=learner.units,
             changes=learner.changes,
-            lipschitz=learner.loss.lipschitz,
-            smoothness=learner.loss.smoothness,
+            loss=learner.loss,
+            reach=reach,
             moments=uniform_moments(learner.examples.features, shape),
             records=records,
             delta=delta,
@@ -213,12 +220,11 @@ class Perturbation:
         return self.delta > 0 and self.changes <= MOST_CHANGES
 
     def event(self, epsilon: Fraction) -> PerturbedObjectiveEvent | None:
-        """What `epsilon` buys; None: the determinant alone would cost more than half of it, or the pull is too large
-        for its sampler."""
-        curvature = self._curvature(self.width * float(self.gradient / epsilon))
+        """What `epsilon` buys; None: the pull is too large for its sampler."""
+        curvature = self._curvature(self.width * float(self.gradient / epsilon), epsilon / self.units)
         closing = CLOSING * epsilon
         left = epsilon - closing - self.units * log_above(curvature)
-        if left < max(epsilon / 2, Fraction(SENSITIVITY, LARGEST_PULL)):
+        if left < Fraction(SENSITIVITY, LARGEST_PULL):
             return None
         return PerturbedObjectiveEvent(
             sensitivity=SENSITIVITY,
@@ -231,13 +237,13 @@ class Perturbation:
 
     def gaussian_event(self, epsilon: Fraction) -> GaussianObjectiveEvent | None:
         """What `epsilon` and delta buy with a normal pull, by its curve; None: as for `event`."""
-        start = most_rho(epsilon, self.delta, self.changes)
-        curvature = self._curvature(float(self.lipschitz) * math.sqrt(self.width / (2 * start)))
+        opposite = self.loss.opposite / self.loss.lipschitz
+        start = most_rho(epsilon, self.delta, self.changes, opposite)
+        pull = float(self.loss.lipschitz) * math.sqrt(self.width / (2 * start))
+        curvature = self._curvature(pull, epsilon / self.changes)
         closing = CLOSING * epsilon
         left = epsilon - closing - self.changes * log_above(curvature)
-        if left < epsilon / 2:
-            return None
-        variance = SENSITIVITY**2 / (2 * most_rho(left, self.delta, self.changes))
+        variance = SENSITIVITY**2 / (2 * most_rho(left, self.delta, self.changes, opposite))
         if variance > LARGEST_PULL**2:
             return None
         return GaussianObjectiveEvent(
@@ -246,16 +252,18 @@ class Perturbation:
             changes=self.changes,
             curvature=curvature,
             closing=closing,
+            opposite=opposite,
         )
 
-    def _curvature(self, pull: float) -> Fraction:
-        """Of the strength that balances the mean norm of the pull against REACH."""
-        strength = max(Fraction(f"{pull / REACH:.1e}"), self.smoothness)
-        return self.smoothness * FEATURE_NORM**2 / strength
+    def _curvature(self, pull: float, epsilon: Fraction) -> Fraction:
+        """Of the strength that balances the mean norm of the pull against `reach`, at most what DETERMINANT of a
+        record's `epsilon` pays for."""
+        strength = Fraction(f"{pull / self.reach:.1e}")
+        return min(self.loss.smoothness * FEATURE_NORM**2 / strength, paid_curvature(DETERMINANT * epsilon))
 
     def strength(self, event: PullEvent) -> Fraction:
         """Of the regularisation."""
-        return self.smoothness * FEATURE_NORM**2 / event.curvature
+        return self.loss.smoothness * FEATURE_NORM**2 / event.curvature
 
     def scale_of_closing(self, event: PullEvent) -> Fraction:
         """Of the closing noise."""
@@ -264,8 +272,8 @@ class Perturbation:
     def spread(self, event: PullEvent | None) -> float:
         """Expected noise of a prediction in units of gradient / strength, by the forecast; infinite: nothing is bought.
 
-        The pull moves the minimiser by (strength + n L'' E x x^T)^(-1) pull. The forecast takes half of the largest
-        L'' and rows that are uniform on the domain.
+        The pull moves the minimiser by (strength + n L'' E x x^T)^(-1) pull. The forecast takes the loss' usual L''
+        and rows that are uniform on the domain.
         """
         if event is None:
             return math.inf
@@ -274,7 +282,7 @@ class Perturbation:
             return noise
         strength, shares = float(self.strength(event)), np.array(self.moments)
         records = GUESSED_RECORDS if self.records is None else self.records
-        kept = strength / (strength + records * float(self.smoothness) / 2 * shares)
+        kept = strength / (strength + records * self.loss.usual_curvature * shares)
         return noise * math.sqrt(float(shares @ kept**2) / float(shares.sum()))
 
     def deviation(self, event: PullEvent) -> float:
@@ -282,6 +290,33 @@ class Perturbation:
         if isinstance(event, GaussianObjectiveEvent):
             return math.sqrt(event.variance) / FINENESS / self.changes
         return float(event.scale) * math.sqrt(self.width + 1) / FINENESS
+
+
+def paid_curvature(epsilon: Fraction) -> Fraction:
+    """The curvature whose `log_above` is `epsilon`, on two digits.
+
+    >>> float(log_above(paid_curvature(Fraction(1, 4))))
+    0.24709...
+    """
+    part = float(epsilon)
+    return Fraction(f"{6 * part / (3 - 2 * part + math.sqrt((2 * part - 3) ** 2 + 6 * part)):.1e}")
+
+
+def widened(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -> Sided:
+    """The loss with its corner rounded as widely as that costs no more than the strength that a narrow one asks for.
+
+    Rounding over w adds density w^2 / 6 to the mean loss, and strength = smoothness / curvature, at a curvature that
+    DETERMINANT of a record's `epsilon` pays for, costs strength reach^2 / (2 n) of it, smoothness = 1 / (2 w): their
+    sum is least at w^3 = 3 reach^2 / (4 n curvature density).
+
+    Args:
+        records: n, declared; None: the loss stays as it is.
+    """
+    if records is None or not isinstance(loss, Hinge | Pinball):
+        return loss
+    curvature = float(paid_curvature(DETERMINANT * epsilon))
+    width = (3 * reach**2 / (4 * records * curvature * loss.usual_curvature)) ** (1 / 3)
+    return replace(loss, width=min(max(Fraction(f"{width:.1e}"), loss.width), WIDEST))
 
 
 def uniform_moments(features: FeatureMap, shape: tuple[int, ...]) -> tuple[float, ...]:

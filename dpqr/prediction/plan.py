@@ -160,7 +160,7 @@ class PredictionPlan:
         assert isinstance(self.recipe, StableRecipe)
         if isinstance(event, PullEvent):
             figures = self._objective
-            learner = self.recipe.perturbed(self.problem, figures.strength(event))
+            learner = self.recipe.perturbed(self.problem, figures.loss, figures.strength(event))
             closing = figures.scale_of_closing(event)
             if isinstance(event, PerturbedObjectiveEvent):
                 return PerturbedWeights(learner=learner, scale=event.scale, closing=closing)

@@ -186,7 +186,7 @@ def _form(wanted: PlannerInput) -> Form:
     if problem.points is None:
         return FunctionForm(
             width=recipe.features.width,
-            objective=recipe.perturbation(problem, wanted.budget.delta),
+            objective=recipe.perturbation(problem, wanted.budget),
             moments=recipe.moments(problem),
             only=recipe.only_noise,
         )

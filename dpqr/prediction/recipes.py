@@ -14,16 +14,17 @@ from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.forms import OBJECTIVES, Noise
 from dpqr.prediction.kernels import LINEAR, Kernel
 from dpqr.prediction.known_losses import cornered_loss, errors, smooth_loss
-from dpqr.prediction.losses import Cornered, Logistic, Loss, Square
+from dpqr.prediction.losses import Cornered, Loss, Sided, Square
 from dpqr.prediction.moments import MomentsFigures, MomentsLearner
 from dpqr.prediction.names import CLASSIFIERS, Method, require_method
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
-from dpqr.prediction.penalties import REACH, balanced_penalty, on_grid, require_penalty, theory_exponent
-from dpqr.prediction.perturbed import MOST_FORECAST, Perturbation, PerturbedLearner
+from dpqr.prediction.penalties import PULLED_REACH, REACH, balanced_penalty, on_grid, require_penalty, theory_exponent
+from dpqr.prediction.perturbed import MOST_FORECAST, Perturbation, PerturbedLearner, widened
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.stability import USUAL_STABILITY, Stability
 from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 from dpqr.prediction.third_party import ThirdParty
+from dpqr.privacy.budget import PrivacyBudget
 
 MOST_RELEASES = 1000
 
@@ -200,20 +201,22 @@ class StableRecipe:
         only: dict[Method | None, tuple[Noise, ...]] = {"objective": OBJECTIVES, "moments": ("moments",)}
         return only.get(self.method, ())
 
-    def perturbation(self, problem: PredictionProblem, delta: Fraction) -> Perturbation | None:
-        """Of objective perturbation, in a run of this delta; None where it is not offered.
+    def perturbation(self, problem: PredictionProblem, budget: PrivacyBudget) -> Perturbation | None:
+        """Of objective perturbation, in a run of this budget; None where it is not offered.
 
         It chooses its own strength, so it goes with no option that chooses lambda.
         """
-        loss = self._smooth_loss
-        if not isinstance(loss, Logistic) or self.method in ("output", "descent") or self._chooses:
+        loss = None if self.own is not None else smooth_loss(self.name, self.tau)
+        if loss is None or self.method not in (None, "objective") or self._chooses:
             return None
-        learner, shape = self.perturbed(problem, Fraction(1)), problem.features.shape
-        return Perturbation.of(learner, shape, problem.records, delta)
+        reach = PULLED_REACH.get(self.name, self.reach)
+        loss = widened(loss, reach, problem.records, budget.epsilon / problem.unit.changes)
+        learner = self.perturbed(problem, loss, Fraction(1))
+        return Perturbation.of(learner, reach, problem.features.shape, problem.records, budget.delta)
 
-    def perturbed(self, problem: PredictionProblem, strength: Fraction) -> PerturbedLearner:
+    def perturbed(self, problem: PredictionProblem, loss: Sided, strength: Fraction) -> PerturbedLearner:
         """The learner of a perturbed objective."""
-        return PerturbedLearner(examples=self._examples(problem), loss=Logistic(), strength=strength, unit=problem.unit)
+        return PerturbedLearner(examples=self._examples(problem), loss=loss, strength=strength, unit=problem.unit)
 
     @property
     def _foreign(self) -> bool:

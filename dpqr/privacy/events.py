@@ -122,9 +122,11 @@ class PerturbedObjectiveEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianObjectiveEvent:
-    """The same with a pull of independent normal coordinates of `variance`, for losses that slope one way only.
+    """The same with a pull of independent normal coordinates of `variance`.
 
     squared_sensitivity: of the gradient to one record. changes: records that come or go, one after the other.
+    opposite: largest slope of the sign that has the smaller one, as a share of the other sign's; 0 for losses that
+    slope one way only.
 
     >>> rest = {"curvature": Fraction(1, 9), "closing": Fraction(1, 64)}
     >>> GaussianObjectiveEvent(squared_sensitivity=1, variance=Fraction(2), changes=1, **rest).changes
@@ -136,8 +138,10 @@ class GaussianObjectiveEvent:
     changes: int
     curvature: Fraction
     closing: Fraction
+    opposite: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
+        _require(self.opposite, Fraction, positive=False, name="the opposite slope of an objective event")
         _require(self.changes, int, positive=True, name="the changes of an objective event")
         _require(self.squared_sensitivity, int, positive=False, name="the sensitivity of an objective event")
         _require(self.variance, Fraction, positive=True, name="the variance of an objective event")

@@ -24,6 +24,7 @@ from dpqr.prediction.forms import (
 )
 from dpqr.prediction.kernel_process import ProcessForm
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
+from dpqr.prediction.losses import Hinge, Pinball
 from dpqr.prediction.online import OnlineLearner
 from dpqr.prediction.outlook import MOST, Outlook, Theory
 from dpqr.prediction.plan import PredictionPlan, deviation
@@ -157,6 +158,7 @@ def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     if plan.noise in DIRECT:
         where = "objective" if plan.noise in OBJECTIVES else "moments of the features and the target"
         yield "Lambda", f"{float(plan.direct().penalty):.3g} for the sum of all losses; the noise is in the {where}"
+        yield from _corner(plan)
     elif isinstance(plan.recipe, StableRecipe) and records is not None:
         yield from _stability(plan.learner(records))
     if spread is None:
@@ -177,11 +179,19 @@ def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     most = "at most " if isinstance(plan.form, FunctionForm) else ""
     before = " before clipping" if not isinstance(plan.form, AveragesForm) else ""
     yield "Noise", f"{most}{unit:.3g} on a prediction, in the target's unit (standard deviation{before})"
-    if isinstance(plan.recipe, StableRecipe):
+    if isinstance(plan.recipe, StableRecipe) and plan.noise not in DIRECT:
         square = plan.recipe.loss is None
         added = unit * unit if square else _added(plan, spread, (high - low) / 2)
         within = f"19 of 20 within {tail * (high - low) / 2:.3g}"
         yield "", f"{within}; it adds at most {added:.3g} to the mean {'square error' if square else 'loss'}"
+
+
+def _corner(plan: PredictionPlan) -> Iterator[Fact]:
+    """How widely a perturbed objective rounds the corner of its loss."""
+    loss = plan.form.objective.loss if isinstance(plan.form, FunctionForm) and plan.form.objective else None
+    if plan.noise in OBJECTIVES and isinstance(loss, Hinge | Pinball):
+        low, high = plan.problem.target.bounds if isinstance(loss, Pinball) else (-1, 1)
+        yield "", f"the corner of the loss is rounded over {float(loss.width) * (high - low) / 2:.3g} on either side"
 
 
 def _stability(learner: StableLearner) -> Iterator[Fact]:

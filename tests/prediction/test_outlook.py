@@ -49,10 +49,16 @@ def test_the_plans_own_accountant_buys_what_was_planned_and_no_other_more(points
 
 @pytest.mark.parametrize("delta", ["0", "1/1000000"])
 def test_from_the_reported_count_on_a_function_has_less_noise(delta):
-    _, seen = looked(wanted(2, delta))
-    function = least_spread(wanted(None, delta)).spread
-    assert least_spread(wanted(seen.function_from, delta)).spread > function
-    assert least_spread(wanted(seen.function_from - 1, delta)).spread <= function
+    output = StableRecipe(name="logistic", features=FEATURES, method="output")
+    _, seen = looked(wanted(2, delta, output))
+    function = least_spread(wanted(None, delta, output)).spread
+    assert least_spread(wanted(seen.function_from, delta, output)).spread > function
+    assert least_spread(wanted(seen.function_from - 1, delta, output)).spread <= function
+
+
+def test_a_perturbed_objective_may_have_less_noise_than_a_single_prediction():
+    _, seen = looked(wanted(2))
+    assert seen.function_from == 1
 
 
 def test_an_ensemble_has_no_function_and_no_theory():

@@ -9,10 +9,11 @@ from scipy.special import expit
 from support.prediction_tables import UNITS, counts, examples
 
 from dpqr.data.unit import Neighbours
-from dpqr.prediction.losses import Logistic
-from dpqr.prediction.perturbed import CLOSING, Perturbation, PerturbedLearner, Pulled
+from dpqr.prediction.losses import Hinge, Logistic, Pinball
+from dpqr.prediction.perturbed import CLOSING, Perturbation, PerturbedLearner, Pulled, widened
+from dpqr.prediction.solver import FEATURE_NORM
 from dpqr.privacy.accountants.analytic import Analytic
-from dpqr.privacy.accountants.losses import pure_epsilon
+from dpqr.privacy.accountants.losses import log_above, pure_epsilon
 
 SIGNS = [-1.0, 1.0]
 VECTORS = [[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]]
@@ -63,8 +64,8 @@ def test_no_rows_and_a_large_pull_are_no_error():
 
 
 def figures(changes=1, **given):
-    usual = {"width": 100, "gradient": Fraction(changes), "units": 1, "lipschitz": Fraction(1)}
-    return Perturbation(**{**usual, "changes": changes, "smoothness": Fraction(1, 4), **given})
+    usual = {"width": 100, "gradient": Fraction(changes), "units": 1, "loss": Logistic(), "reach": 10}
+    return Perturbation(**{**usual, "changes": changes, **given})
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(8)])
@@ -94,7 +95,30 @@ def test_a_normal_pull_needs_a_delta_and_few_records_of_a_person():
     assert figures(16, delta=delta).gaussian_event(Fraction(1, 10**5)) is None
 
 
-def test_where_the_determinant_costs_too_much_it_is_not_offered():
-    wide = figures(width=1, units=50, smoothness=Fraction(4))
-    assert wide.event(Fraction(1, 10)) is None
-    assert wide.spread(None) == math.inf
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(30)])
+@pytest.mark.parametrize("loss", [Logistic(), Hinge(), Pinball(tau=Fraction(9, 10))])
+def test_the_determinant_has_a_quarter_of_epsilon_at_most(loss, epsilon):
+    """Whatever the loss, the width and the persons' rows, by either pull."""
+    given = figures(6, width=1, units=3, loss=loss, gradient=6 * loss.lipschitz, delta=Fraction(1, 10**6))
+    for event, number in ((given.event(epsilon), 3), (given.gaussian_event(epsilon), 6)):
+        assert number * log_above(event.curvature) <= epsilon * Fraction(21, 80)
+        assert given.strength(event) * event.curvature == loss.smoothness * FEATURE_NORM**2
+    assert pure_epsilon(given.event(epsilon)) == epsilon
+    assert Analytic().epsilon(((given.gaussian_event(epsilon), 1),), given.delta) <= epsilon
+
+
+def test_an_opposite_slope_costs_more_than_none_and_less_than_a_second_record():
+    price, delta = Fraction(1), Fraction(1, 10**6)
+    median, most, one = (
+        figures(loss=loss, delta=delta).gaussian_event(price).variance
+        for loss in (Pinball(), Pinball(tau=Fraction(99, 100)), Hinge(width=Fraction(1, 32)))
+    )
+    assert one <= most < 1.01 * one < median < 1.1 * one
+
+
+def test_a_corner_is_rounded_more_widely_where_records_are_few_and_epsilon_is_small():
+    widths = [widened(Hinge(), 10, n, epsilon).width for n, epsilon in ((10**7, 1), (10**4, 1), (10**4, Fraction(1, 10)))]
+    assert widths == [Fraction(1, 8), Fraction(47, 100), 1]
+    assert widened(Hinge(), 10, None, Fraction(1)) == Hinge()
+    assert widened(Logistic(), 10, 100, Fraction(1)) == Logistic()
+    assert widened(Pinball(tau=Fraction(3, 4)), 2, 10**4, Fraction(1)).tau == Fraction(3, 4)
