@@ -137,7 +137,7 @@ def outlook(plan: PredictionPlan, wanted: PlannerInput) -> Outlook:
     >>> wanted = PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()])
     >>> alternatives = outlook(least_spread(wanted), wanted)
     >>> alternatives.bought, alternatives.function_from
-    ({'basic': 5}, 2)
+    ({'basic': 5}, 1)
     """
     recipe, records = plan.recipe, plan.problem.records
     rates = theory(recipe, records) if isinstance(recipe, StableRecipe) and records else None

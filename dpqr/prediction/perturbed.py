@@ -183,7 +183,7 @@ class Perturbation:
         loss: whose corner may be wider than the learner's (`widened`).
         reach: public guess at the norm of a good function, which the strength balances against the noise.
         moments: eigenvalues of the mean of x x^T over rows drawn uniformly from the domain, for the forecast.
-        records: declared; None: the forecast takes GUESSED_RECORDS.
+        records: declared; None: GUESSED_RECORDS.
         delta: of the run, which a normal pull uses whole; 0: there is none.
     """
 
@@ -296,7 +296,7 @@ def paid_curvature(epsilon: Fraction) -> Fraction:
     """The curvature whose `log_above` is `epsilon`, on two digits.
 
     >>> float(log_above(paid_curvature(Fraction(1, 4))))
-    0.24709...
+    0.24696629213483146
     """
     part = float(epsilon)
     return Fraction(f"{6 * part / (3 - 2 * part + math.sqrt((2 * part - 3) ** 2 + 6 * part)):.1e}")
@@ -310,12 +310,12 @@ def widened(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -
     sum is least at w^3 = 3 reach^2 / (4 n curvature density).
 
     Args:
-        records: n, declared; None: the loss stays as it is.
+        records: n, declared; None: GUESSED_RECORDS.
     """
-    if records is None or not isinstance(loss, Hinge | Pinball):
+    if not isinstance(loss, Hinge | Pinball):
         return loss
-    curvature = float(paid_curvature(DETERMINANT * epsilon))
-    width = (3 * reach**2 / (4 * records * curvature * loss.usual_curvature)) ** (1 / 3)
+    curved = float(paid_curvature(DETERMINANT * epsilon)) * loss.usual_curvature
+    width = (3 * reach**2 / (4 * (records or GUESSED_RECORDS) * curved)) ** (1 / 3)
     return replace(loss, width=min(max(Fraction(f"{width:.1e}"), loss.width), WIDEST))
 
 
