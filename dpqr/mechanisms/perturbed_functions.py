@@ -148,11 +148,12 @@ class PerturbedWeights(_Closed):
         Let b be the pull before it is rounded to its grid, of density proportional to exp(-||b||_2 / s), and w(b) the
         exact minimiser. b = -strength w - sum_i grad L_i(w), so b and w determine each other, and the density of w is
         that of b there times det(strength + sum_i L_i'' x_i x_i^T): slopes are Lipschitz, so w to b is so either way,
-        L'' exists almost everywhere (Rademacher), and that is enough for the change of variables. Add-remove of a row: b moves by a gradient at most, a factor of exp(gradient / s); the determinant
-        gains a factor between 1 and 1 + curvature (the matrix determinant lemma). Replace: two gradients, and a factor
-        within 1 + curvature either way, as one comes and one goes. k rows: k times each. So w(b) is
-        (gradient / s + units log(1 + curvature))-DP. (Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9; Kifer, Smith
-        and Thakurta 2012, for sums over a private number of rows.) The closing noise: `_Closed`.
+        L'' exists almost everywhere (Rademacher), and that is enough for the change of variables. Add-remove of a row:
+        b moves by a gradient at most, a factor of exp(gradient / s); the determinant gains a factor between 1 and 1 +
+        curvature (the matrix determinant lemma). Replace: two gradients, and a factor within 1 + curvature either way,
+        as one comes and one goes. k rows: k times each. So w(b) is (gradient / s + units log(1 + curvature))-DP.
+        (Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9; Kifer, Smith and Thakurta 2012, for sums over a private
+        number of rows.) The closing noise: `_Closed`.
     """
 
     scale: Fraction

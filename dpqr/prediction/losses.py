@@ -60,11 +60,6 @@ class Sided(Loss, Protocol):
         """Largest slope of the sign that has the smaller one, for one target; 0: it slopes one way only."""
         ...
 
-    @property
-    def usual_curvature(self) -> float:
-        """Public guess at the mean of L'' over rows near a good function."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
@@ -89,10 +84,6 @@ class Logistic:
     @property
     def opposite(self) -> Fraction:
         return Fraction(0)
-
-    @property
-    def usual_curvature(self) -> float:
-        return 1 / 8
 
     def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         return np.logaddexp(0.0, -target * predicted)
@@ -133,11 +124,6 @@ class Hinge:
     @property
     def opposite(self) -> Fraction:
         return Fraction(0)
-
-    @property
-    def usual_curvature(self) -> float:
-        """The density of scores at the corner: as if they had a standard deviation of 1.6; or half of the largest."""
-        return min(1 / 4, float(self.smoothness) / 2)
 
     def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         short, width = 1 - target * predicted, float(self.width)
@@ -182,11 +168,6 @@ class Pinball:
     @property
     def opposite(self) -> Fraction:
         return min(self.tau, 1 - self.tau)
-
-    @property
-    def usual_curvature(self) -> float:
-        """The density of targets at a prediction: as if they had a standard deviation of 1/5; or half of the largest."""
-        return min(2.0, float(self.smoothness) / 2)
 
     def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         apart, tau, width = target - predicted, float(self.tau), float(self.width)

@@ -18,8 +18,8 @@ METHODS: dict[str, tuple[Method, ...]] = {
     "svm": ("rounded", "objective", "exact", "descent"),
     "quantile": ("rounded", "objective", "exact", "descent"),
 }
-"""By learner, `descent` without a lambda; the default is the first, or for functions that of the first two that has less
-noise by forecast."""
+"""By learner, `descent` without a lambda; the default is the first, or for functions that of the first two that has
+less noise by forecast."""
 OF_LOSSES: tuple[Method, ...] = ("output", "descent")
 """Of a third party's loss."""
 

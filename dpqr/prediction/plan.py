@@ -36,7 +36,7 @@ from dpqr.prediction.forms import (
     selection_epsilon,
 )
 from dpqr.prediction.kernel_process import KernelProcess, ProcessForm
-from dpqr.prediction.perturbed import Perturbation, PullEvent
+from dpqr.prediction.perturbation import Perturbation, PullEvent
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.stable import BatchLearner, StableLearner

@@ -19,9 +19,11 @@ from dpqr.prediction.moments import MomentsFigures, MomentsLearner
 from dpqr.prediction.names import CLASSIFIERS, Method, require_method
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.penalties import PULLED_REACH, REACH, balanced_penalty, on_grid, require_penalty, theory_exponent
-from dpqr.prediction.perturbed import MOST_FORECAST, Perturbation, PerturbedLearner, widened
+from dpqr.prediction.perturbation import MOST_FORECAST, Perturbation, widened
+from dpqr.prediction.perturbed import PerturbedLearner
 from dpqr.prediction.problem import PredictionProblem
-from dpqr.prediction.stability import USUAL_STABILITY, Stability
+from dpqr.prediction.risk_bound import RiskBound
+from dpqr.prediction.stability import USUAL_STABILITY, Stability, best_length
 from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 from dpqr.prediction.third_party import ThirdParty
 from dpqr.privacy.budget import PrivacyBudget
@@ -80,11 +82,11 @@ class StableRecipe:
             raise UsageFault(
                 f"--learner {self.name} has no lambda; leave out --lambda, --smoothness, --tune, --radius and --parts"
             )
-        penalised = (self.penalty is not None or self.smoothness is not None) and not self.ordered
         self.stability.require(
             descends=self.descends,
-            penalised=penalised,
+            penalised=self.penalty is not None and not self.ordered,
             tuned=self.tuning is not None,
+            smooth=self.smoothness is not None and not self.ordered,
             ball=self.name == "least-squares",
         )
         if not 0 < self.tau < 1:
@@ -276,16 +278,15 @@ class StableRecipe:
         against the noise."""
         if self.penalty is not None:
             return self.penalty
+        if self.stability.radius is not None:
+            return on_grid(1 / best_length(self.risk_bound(scale.records), self.loss, scale, spread))
         if self.smoothness is not None:
-            return on_grid(scale.records ** -self.exponent(self.smoothness))
-        for_radius = self.stability.penalty(self.loss, scale, spread)
-        if for_radius is not None:
-            return on_grid(for_radius)
+            return on_grid(scale.records ** -theory_exponent(self.name, self.smoothness, self.stability.decay))
         return on_grid(float(factor) * balanced_penalty(self.reach, self.loss, scale, spread))
 
-    def exponent(self, smoothness: Fraction) -> float:
-        """a in lambda = m^-a (`theory_exponent`)."""
-        return theory_exponent(self.name, smoothness)
+    def risk_bound(self, records: int) -> RiskBound:
+        """Of the regularised minimiser."""
+        return self.stability.bound(self.loss, self.reach, self.smoothness, self.features.width, records)
 
     def _values(self, problem: PredictionProblem) -> FloatArray:
         if not self.classifies:

@@ -98,9 +98,8 @@ class PerturbedObjectiveEvent:
     moves by `sensitivity` in L2. units: losses that come, or are replaced. curvature: an upper bound on x^T H x /
     strength, H the second derivative of one loss. closing: epsilon of noise that covers the solver and rounding.
 
-    >>> PerturbedObjectiveEvent(
-    ...     sensitivity=1, scale=Fraction(2), coordinates=3, units=1, curvature=Fraction(1, 9), closing=Fraction(1, 64)
-    ... ).units
+    >>> rest = {"units": 1, "curvature": Fraction(1, 9), "closing": Fraction(1, 64)}
+    >>> PerturbedObjectiveEvent(sensitivity=1, scale=Fraction(2), coordinates=3, **rest).units
     1
     """
 
@@ -124,9 +123,8 @@ class PerturbedObjectiveEvent:
 class GaussianObjectiveEvent:
     """The same with a pull of independent normal coordinates of `variance`.
 
-    squared_sensitivity: of the gradient to one record. changes: records that come or go, one after the other.
-    opposite: largest slope of the sign that has the smaller one, as a share of the other sign's; 0 for losses that
-    slope one way only.
+    squared_sensitivity: of the gradient to one record. changes: records that come or go, one after the other. opposite:
+    largest slope of the sign whose slopes are smaller, over the other sign's.
 
     >>> rest = {"curvature": Fraction(1, 9), "closing": Fraction(1, 64)}
     >>> GaussianObjectiveEvent(squared_sensitivity=1, variance=Fraction(2), changes=1, **rest).changes
@@ -206,9 +204,8 @@ class AboveThresholdEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PureSumEvent:
-    """Any number of adaptively priced draws whose pure epsilons a filter limits to `epsilon` in sum.
-
-    A plan states it if its draws are not known in advance; a run is charged for the draws themselves.
+    """Any number of adaptively priced draws whose pure epsilons a filter limits to `epsilon` in sum. A plan states it
+    if its draws are not known in advance; a run is charged for the draws themselves.
 
     >>> PureSumEvent(epsilon=Fraction(1)).epsilon
     Fraction(1, 1)
@@ -268,8 +265,7 @@ Draw = (
 class LeftOutEvent:
     """A draw from the records that the domain's rules left out, which no other draw of the run reads.
 
-    event: of the draw alone. Only for units that lie in one part each (`PrivacyUnit.apart`). See `in_parallel` for the
-    price.
+    event: of the draw alone. Only for units that lie in one part each (`PrivacyUnit.apart`). `in_parallel` prices it.
 
     >>> LeftOutEvent(event=ExponentialEvent(epsilon=Fraction(1))).event
     ExponentialEvent(epsilon=Fraction(1, 1))

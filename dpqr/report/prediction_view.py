@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dpqr.construction.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words
+from dpqr.prediction.added_loss import added_loss, mean_share, tail_share
 from dpqr.prediction.averaged import Averaged
 from dpqr.prediction.descent import GradientDescent
 from dpqr.prediction.ensemble import Aggregate
@@ -17,10 +18,7 @@ from dpqr.prediction.forms import (
     FunctionForm,
     RandomisedVotesForm,
     VotesForm,
-    added_loss,
-    mean_share,
     selection_epsilon,
-    tail_share,
 )
 from dpqr.prediction.kernel_process import ProcessForm
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
@@ -230,7 +228,7 @@ def _otherwise(plan: PredictionPlan, outlook: Outlook) -> Iterator[Fact]:
     if outlook.theory is not None:
         yield "Theory", _rates(outlook.theory)
     if outlook.excess is not None:
-        yield "Risk", _excess(outlook.excess)
+        yield from _excess(outlook.excess)
     if outlook.sample is not None:
         yield from _sample(outlook.sample)
 
@@ -249,13 +247,20 @@ def _rates(rates: Theory) -> str:
     )
 
 
-def _excess(found: ExcessRisk) -> str:
-    assumed = " (assumed; --radius states it)" if found.assumed else ""
-    return (
-        f"mean loss at most {found.total:.3g} above that of the best function of norm {float(found.radius):g}{assumed}"
+def _excess(found: ExcessRisk) -> Iterator[Fact]:
+    norm = f"norm {float(found.radius):g}{' (assumed; --radius states it)' if found.assumed else ''}"
+    than = f"best function of {norm}" if found.smoothness is None else f"best of all, for the smoothness and {norm}"
+    yield (
+        "Risk",
+        f"mean loss at most {found.total:.3g} above that of the {than}"
         f": {found.fitted:.3g} {'to be stable' if found.sample else 'to learn'}, "
-        f"{f'{found.sample:.3g} for the sample, ' if found.sample else ''}{found.noise:.3g} for noise"
+        f"{f'{found.sample:.3g} for the sample, ' if found.sample else ''}{found.noise:.3g} for noise",
     )
+    if found.sign is not None and found.sign < 1:
+        best = "" if found.smoothness else ", if that function is the best of all"
+        yield "", f"its sign errs at most {found.sign:.3g} more often than that of any function{best}"
+    if found.least_epsilon is not None:
+        yield "", f"at this lambda noise adds no more than all else from eps {found.least_epsilon:.3g} on"
 
 
 def _sample(found: SampleSize) -> Iterator[Fact]:

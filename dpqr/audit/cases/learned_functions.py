@@ -71,9 +71,7 @@ def objective_case(relation: str, unit: PrivacyUnit) -> Case:
     return Case(name=f"predict-objective-{relation}", what=what, pair=pair, trial=trial, work=2)
 
 
-def gaussian_objective_case(
-    relation: str, unit: PrivacyUnit, kind: str = "gaussian", loss: Sided = LOGISTIC
-) -> Case:
+def gaussian_objective_case(relation: str, unit: PrivacyUnit, kind: str = "gaussian", loss: Sided = LOGISTIC) -> Case:
     """The same with a normal pull: beside CROWD records of one target the slope of one of another is full."""
     examples = Examples(features=CellFeatures(domain=PLACES), axis=1, values=np.array([-1.0, 1.0]))
     learner = PerturbedLearner(examples=examples, loss=loss, strength=64 * loss.smoothness, unit=unit)

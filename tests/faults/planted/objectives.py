@@ -36,9 +36,12 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "prediction/perturbed.py",
+        "prediction/perturbation.py",
         ("left = epsilon - closing - self.changes *", "left = epsilon - closing - 0 *", "a normal pull too large"),
         ("most_rho(left, self.delta, self.changes, ", "most_rho(left, self.delta, 1, ", "a group is priced as one"),
+    ),
+    *planted_in(
+        "prediction/perturbed.py",
         ("return self.loss.opposite / self.loss.lipschitz\n", "return Fraction(0)\n", "one sign is forgotten"),
     ),
     *planted_in(
