@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.special import expit
-from support.prediction_tables import UNITS, counts, examples
+from support.prediction_tables import UNITS, built_pull_share, counts, examples, measured_pull_shares
 
 from dpqr.data.unit import Neighbours
 from dpqr.prediction.losses import Logistic
@@ -57,3 +57,10 @@ def test_extended_precision_gives_the_same_function(monkeypatch):
 
 def test_no_rows_and_a_large_pull_are_no_error():
     assert learner(2).fit(counts([]), np.array([4.0, 0.0])) == pytest.approx([-2, 0], abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["logistic", "hinge", "pinball"])
+@pytest.mark.parametrize("relation", Neighbours)
+def test_one_record_moves_the_minimiser_by_its_gradient_over_the_strength_at_most(name, relation):
+    assert max(measured_pull_shares(np.random.default_rng(6), name, relation, 20)) <= 1
+    assert 0.85 <= built_pull_share(name, relation) <= 1

@@ -71,7 +71,7 @@ def objective_case(relation: str, unit: PrivacyUnit) -> Case:
     return Case(name=f"predict-objective-{relation}", what=what, pair=pair, trial=trial, work=2)
 
 
-def gaussian_objective_case(relation: str, unit: PrivacyUnit, kind: str = "gaussian", loss: Sided = LOGISTIC) -> Case:
+def gaussian_objective_case(relation: str, unit: PrivacyUnit, kind: str = "logistic", loss: Sided = LOGISTIC) -> Case:
     """The same with a normal pull: beside CROWD records of one target the slope of one of another is full."""
     examples = Examples(features=CellFeatures(domain=PLACES), axis=1, values=np.array([-1.0, 1.0]))
     learner = PerturbedLearner(examples=examples, loss=loss, strength=64 * loss.smoothness, unit=unit)
@@ -81,8 +81,9 @@ def gaussian_objective_case(relation: str, unit: PrivacyUnit, kind: str = "gauss
     trial = Once(batch=Function(weights=weights), view=place, joint=True, delta=DELTA)
     left = CROWD - (relation == Neighbours.REPLACE.value)
     pair = records(SHAPE, {(0, 0): CROWD}), records(SHAPE, {(0, 0): left, (0, 1): 1})
-    what = f"a released function by objective perturbation with a normal pull ({kind}), at the place of the record"
-    return Case(name=f"predict-{kind}-objective-{relation}", what=what, pair=pair, trial=trial, work=2)
+    what = f"a released {kind} function by objective perturbation with a normal pull, at the place of the record"
+    named = "gaussian" if kind == "logistic" else kind
+    return Case(name=f"predict-{named}-objective-{relation}", what=what, pair=pair, trial=trial, work=2)
 
 
 def moments_case(relation: str, unit: PrivacyUnit) -> Case:
