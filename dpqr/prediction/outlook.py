@@ -80,7 +80,7 @@ def theory(recipe: StableRecipe, records: int) -> Theory:
         epsilon = (3 * theta - 1 - risk) / 2
     elif recipe.stability.decay is not None:
         risk = min(1.0, 2 * smooth) * penalty
-        epsilon = 1 - penalty - risk / 2
+        epsilon = max(0.0, round(1 - penalty - risk / 2, 12))
     elif recipe.name == "least-squares":
         risk, epsilon = min(0.5, 4 * smooth / (3 + 2 * smooth)), min(1 / 3, 4 * smooth / (3 + 6 * smooth))
     else:
