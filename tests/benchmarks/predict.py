@@ -8,7 +8,7 @@ one total; bars beside the figures. Hours per week: quantile and least squares a
 same learner without noise and with little regularisation. --n, where it is declared, is the number of training rows of
 a public research extract. CPU seconds are those of one run.
 Methods: the same function by gradient descent and by means of parts. Rates: mean excess risk of the online learner on
-made-up streams, its bound and its order. Made: logistic functions of made-up tables, by the default method and by
+made-up streams, its bound and its order. Made: functions of made-up tables, by the default method and by
 output perturbation, at delta 1e-6. --data is not read for these two. --peer: the Python of an environment with
 diffprivlib, whose logistic regression gets the same features, and its best C by the test file, which is not paid for.
 """
@@ -200,7 +200,7 @@ def made(_: Bench | None, runs: int) -> None:
     """Independent uniform columns; labels by a random linear score of deviation about 3."""
     drawn, noise = np.random.default_rng(5), SystemNoise()
     accountants = [one for name, one in PREDICTING.items() if name != "pld"]
-    print("made-up tables: share of right labels, default and output perturbation")
+    print("made-up tables: share of right labels, default and output perturbation, logistic and svm")
     for columns, size in ((3, 3), (8, 5), (20, 10)):
         names = [f"c{place}" for place in range(columns)]
         fields = (*(Attribute(name=name, axis=Codes(size)) for name in names), Attribute(name="y", axis=Codes(2)))
@@ -217,8 +217,8 @@ def made(_: Bench | None, runs: int) -> None:
             table, test = SparseHistogram(problem.domain.shape, codes, times), features.of(rows[records:])
             for eps in ("0.1", "1"):
                 told = []
-                for method in (None, "output"):
-                    recipe = StableRecipe(name="logistic", features=features, method=method)
+                for learner, method in (("logistic", None), ("logistic", "output"), ("svm", None), ("svm", "rounded")):
+                    recipe = StableRecipe(name=learner, features=features, method=method)
                     asked = {"budget": PrivacyBudget.parse(eps, "1e-6"), "recipe": recipe, "accountants": accountants}
                     plan = least_spread(PlannerInput(problem=replace(problem, records=records), **asked))
                     mechanism = plan.direct() if plan.noise in DIRECT else plan.weights(plan.learner(records))
