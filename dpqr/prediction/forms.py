@@ -101,7 +101,7 @@ class FunctionForm:
         if noise in OBJECTIVES:
             bought = self._pulled(price, noise)
             if bought is None:
-                raise InfeasiblePlan("--method objective: epsilon is too small for its determinant; use output")
+                raise InfeasiblePlan("--method objective: epsilon is too small for its noise; use output, or rounded")
             return bought
         if noise == "moments":
             assert self.moments is not None
