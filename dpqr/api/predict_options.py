@@ -37,6 +37,7 @@ class PredictOptions(TypedDict, total=False):
     slots: str | None
     radius: Figure | None
     smoothness: Figure | None
+    decay: Figure | None
     tune: Figure | None
     tau: Figure | None
     theta: Figure | None
@@ -94,7 +95,8 @@ LEARNING: Mapping[str, Check] = {
     "learner": text,
     "form": partial(text, among=("predictions", "function")),
     **dict.fromkeys(("positive", "method", "slots", "kernel", "base", "vote"), text),
-    **dict.fromkeys(("penalty", "radius", "smoothness", "tune", "tau", "theta", "bandwidth", "target_error"), figure),
+    **dict.fromkeys(("penalty", "radius", "smoothness", "decay", "tune", "tau", "theta"), figure),
+    **dict.fromkeys(("bandwidth", "target_error"), figure),
     **dict.fromkeys(("t0", "releases", "degree", "features", "parts", "predictions"), whole),
     **{name: PLANNING[name] for name in SHARED},
 }

@@ -159,6 +159,7 @@ class PredictionPlanRequest:
     slots: str | None = None
     radius: str | None = None
     smoothness: str | None = None
+    decay: str | None = None
     tune: str | None = None
     tau: str | None = None
     kernel: str | None = None

@@ -37,9 +37,12 @@ _LEARNER = (
         "--radius", metavar="R", help="Norm of the functions to compete with: lambda, or the end of descent, by it."
     ),
     _option(
+        "--decay", metavar="P", help="least-squares: eigenvalues of the features' second moments fall as j^-P; a bound."
+    ),
+    _option(
         "--method",
         metavar="NAME",
-        help="logistic: output, objective; least-squares: output, moments; svm, quantile: rounded, exact; or descent.",
+        help="output (rounded, exact), objective, moments or descent: see the guide. [default: of least noise]",
     ),
     _option("--tune", metavar="SHARE", help="Choose lambda with this share of the budget, for example 0.1."),
     _option("--tau", metavar="T", help="quantile: which. [default: 0.5]"),
@@ -173,6 +176,7 @@ class Learner:
     positive: str | None
     penalty: str | None
     smoothness: str | None
+    decay: str | None
     radius: str | None
     method: str | None
     tune: str | None

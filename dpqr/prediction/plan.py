@@ -36,7 +36,7 @@ from dpqr.prediction.forms import (
     selection_epsilon,
 )
 from dpqr.prediction.kernel_process import KernelProcess, ProcessForm
-from dpqr.prediction.perturbed import Perturbation, PullEvent
+from dpqr.prediction.perturbation import Perturbation, PullEvent
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.stable import BatchLearner, StableLearner
@@ -163,7 +163,7 @@ class PredictionPlan:
         assert isinstance(self.recipe, StableRecipe)
         if isinstance(event, PullEvent):
             figures = self._objective
-            learner = self.recipe.perturbed(self.problem, figures.strength(event))
+            learner = self.recipe.perturbed(self.problem, figures.loss, figures.strength(event))
             closing = figures.scale_of_closing(event)
             if isinstance(event, PerturbedObjectiveEvent):
                 return PerturbedWeights(learner=learner, scale=event.scale, closing=closing)

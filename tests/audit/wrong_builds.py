@@ -51,7 +51,7 @@ def wrong_builds(width: Fraction) -> Iterator[Wrong]:
     yield Wrong(
         f"rounded Gaussian noise x {float(width):g}",
         lambda: narrower(RoundedGaussian, "variance", squared),
-        ("predict-function-*", "predict-gaussian-objective-*", "predict-moments-*"),
+        ("predict-function-*", "predict-gaussian-objective-*", "predict-quantile-objective-*", "predict-moments-*"),
     )
     yield Wrong(
         f"spherical Laplace noise x {float(width):g}",

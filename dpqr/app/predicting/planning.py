@@ -38,6 +38,7 @@ OWN_OPTIONS = {
     "--lambda": ("penalty", REGULARISED),
     "--smoothness": ("smoothness", (*REGULARISED, "online")),
     "--radius": ("radius", (*REGULARISED, "online")),
+    "--decay": ("decay", ("least-squares",)),
     "--tune": ("tune", REGULARISED),
     "--theta": ("theta", ("online",)),
     "--t0": ("t0", ("online",)),
@@ -158,7 +159,11 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: i
         releases=request.releases or 1,
         slots=slots,
         method=_method(request.method),
-        stability=Stability(radius=_positive(request.radius, "--radius"), parts=request.parts),
+        stability=Stability(
+            radius=_positive(request.radius, "--radius"),
+            parts=request.parts,
+            decay=_positive(request.decay, "--decay"),
+        ),
     )
 
 

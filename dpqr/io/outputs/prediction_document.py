@@ -20,6 +20,7 @@ from dpqr.io.outputs.document_parts import (
 )
 from dpqr.io.outputs.plan_document import sealed
 from dpqr.prediction.ensemble import Aggregate
+from dpqr.prediction.excess_risk import ExcessRisk
 from dpqr.prediction.kernels import Kernel
 from dpqr.prediction.outlook import Outlook
 from dpqr.prediction.plan import PredictionPlan, Recipe, deviation
@@ -84,7 +85,7 @@ def outlook_part(outlook: Outlook) -> dict[str, Any]:
             "risk": rates.power(rates.risk),
             "least_epsilon": rates.power(rates.epsilon),
         },
-        "excess_risk": None if excess is None else {"radius": str(excess.radius), "at_most": excess.total},
+        "excess_risk": None if excess is None else _excess(excess),
         "sample_size": None
         if sample is None
         else {"error": sample.error, "dimension": sample.dimension, "least": sample.least, "part": sample.each},
@@ -143,6 +144,12 @@ def release_words(release: PredictionRelease) -> str:
     return prediction_guarantee(release.plan)
 
 
+def _excess(found: ExcessRisk) -> dict[str, Any]:
+    stated = {"radius": str(found.radius), "at_most": found.total}
+    beyond = {"smoothness": None if found.smoothness is None else str(found.smoothness), "sign": found.sign}
+    return stated | beyond | {"least_epsilon": found.least_epsilon}
+
+
 def _learner(recipe: Recipe) -> dict[str, Any]:
     if isinstance(recipe, Aggregate):
         stated_vote = {} if recipe.vote is None else {"vote": recipe.vote}
@@ -161,6 +168,7 @@ def _learner(recipe: Recipe) -> dict[str, Any]:
     stated |= {} if recipe.own is None else {"origin": recipe.own.origin, "classifies": recipe.classifies}
     stated |= {} if recipe.method is None else {"method": recipe.method}
     stated |= {} if recipe.stability.radius is None else {"radius": str(recipe.stability.radius)}
+    stated |= {} if recipe.stability.decay is None else {"decay": str(recipe.stability.decay)}
     return stated | {"kernel": _kernel(recipe.kernel)} | (steps if recipe.ordered else {})
 
 
