@@ -20,9 +20,18 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.privacy.accountant import Portion, PrivacyFilter
+from dpqr.privacy.accountants.adaptive_choices import AdaptiveChoices
 from dpqr.privacy.accountants.advanced import Advanced, advanced_epsilon
-from dpqr.privacy.accountants.dominating_pairs import LossLaw, Pair, PurePair, RangedPair, dominating_pair
+from dpqr.privacy.accountants.dominating_pairs import (
+    GaussianPair,
+    LossLaw,
+    Pair,
+    PurePair,
+    RangedPair,
+    dominating_pair,
+)
 from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
+from dpqr.privacy.accountants.gaussian_dp import GaussianDP
 from dpqr.privacy.accountants.numerics import ROOM, crossing, golden_section, lowest
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
@@ -44,6 +53,8 @@ RELATIVE = 1 + 2.0**-20
 """Covers the relative errors of all masses and exponents: below 10^-12 a draw, for at most MOST_DRAWS draws."""
 MOST_DRAWS = 2 * 10**5
 STEEPEST = 2.0**20
+FARTHER = 6.0
+"""Deviations of a normal loss that are kept beyond those whose tail is about delta: what is cut is far below delta."""
 MILDER = 2.0**10
 SEARCH_STEPS = 60
 
@@ -54,7 +65,8 @@ Laws = tuple[tuple[LossLaw, int], ...]
 class LossSum:
     """tilted[k] of the tilted sum's mass lies on the loss (lowest + k) step; all of it is e^`scale` of the true mass.
 
-    error: L1 distance, at most, of `tilted` to the exact masses of the tilted sum.
+    error: L1 distance, at most, of `tilted` to the exact masses of the tilted sum. beyond: mass, at most, of losses
+    that have no place on the grid.
     """
 
     step: float
@@ -63,6 +75,7 @@ class LossSum:
     tilt: float
     scale: float
     error: float
+    beyond: float = 0.0
 
     def delta(self, epsilon: Fraction) -> float:
         """At least sum over losses l > epsilon of Pr[l] (1 - e^(epsilon - l)).
@@ -76,7 +89,7 @@ class LossSum:
         mass = float((self.tilted[first:] * -np.expm1(-above)) @ np.exp(-self.tilt * above))
         exponent = self.scale - self.tilt * below
         whole = mass + self.error * math.exp(_log_peak(self.tilt))
-        return math.inf if exponent > 500 else whole * math.exp(exponent) * RELATIVE
+        return math.inf if exponent > 500 else whole * math.exp(exponent) * RELATIVE + self.beyond
 
 
 def grid_step(epsilons: list[Fraction], exact: Fraction, fineness: int = FINENESS) -> float:
@@ -174,7 +187,8 @@ def _convolved(laws: Laws, step: float, tilt: float) -> LossSum:
     draws = sum(count for _, count in laws)
     transforms = math.sqrt(2 * max(total.size, longest)) * (draws + 8 * len(laws)) * TRANSFORM
     error = transforms + 2 * len(laws) * TRUNCATED + draws * longest * NEGLIGIBLE
-    return LossSum(step=step, lowest=lowest, tilted=total, tilt=tilt, scale=scale, error=error)
+    beyond = math.fsum(law.beyond * count for law, count in laws)
+    return LossSum(step=step, lowest=lowest, tilted=total, tilt=tilt, scale=scale, error=error, beyond=beyond)
 
 
 def _trimmed(masses: FloatArray) -> tuple[int, FloatArray]:
@@ -194,19 +208,29 @@ LEVELS = 700.0
 class PrivacyLossDistribution:
     """The curve delta(epsilon) of the planned draws together, from the law of their summed privacy losses (Meiser and
     Mohammadi 2018; Koskela, Jalko and Honkela 2020), each draw standing for its dominating pair; or advanced
-    composition where that is less.
+    composition (beside Gaussian noise: Gaussian differential privacy) where that is less.
 
-    The exponential mechanism counts by its bounded range, Laplace noise on one changed integer by its own curve, every
-    other eps-DP draw as randomised response. A discrete Gaussian has no price here; use zcdp. The order of the draws
-    and their queries may be adaptive, their number and prices may not.
+    Choices of one price beside Gaussian noise, or alone, count by the worst of all adaptive ranges (`AdaptiveChoices`).
+    Elsewhere the exponential mechanism counts by its bounded range, Laplace noise on one changed integer by its own
+    curve, rounded Gaussian noise by its normal law, every other eps-DP draw as randomised response. A discrete Gaussian
+    has no price here; use zcdp. The order of the draws and their queries may be adaptive, their number and prices not.
+
+    concentrated: whether prices are in mu^2, so that they buy Gaussian noise; else they are epsilons.
+
+    Privacy:
+        Choices between Gaussian draws: the round's number fixes whether the next draw is a choice or a measurement, and
+        its price; all that was released fixes the scores or the query. So for every history the next draw is dominated
+        by a pair that is known beforehand, and the product of the pairs dominates the run (Zhu, Dong and Wang 2022,
+        Theorem 10). A measurement has the pair of its mu whatever is measured, for noise is scaled to the sensitivity.
 
     >>> PrivacyLossDistribution().refusal(PrivacyBudget.parse("1")) is None
     False
     """
 
+    concentrated: bool = False
+
     name: ClassVar[str] = "pld"
     homogeneous: ClassVar[bool] = False
-    concentrated: ClassVar[bool] = False
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
         if not installed():
@@ -214,22 +238,22 @@ class PrivacyLossDistribution:
         return needs_delta(self.name, budget)
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """Epsilons in the ratio of the shares, their common multiplier found by bisection."""
+        """Prices in the ratio of the shares: those of a cruder theorem times one multiplier, found by bisection."""
         weigh(self, budget, portions)
-        start = Advanced().cut(budget, portions)[0].pure / portions[0].share
+        start = (GaussianDP() if self.concentrated else Advanced()).cut(budget, portions)
 
         def level(multiplier: Fraction) -> float:
             """ln of delta at the budget's epsilon, against the budget's delta."""
             pairs: Counter[Pair] = Counter()
-            for portion in portions:
-                pairs[_pair(portion, multiplier * portion.share)] += portion.count
+            for portion, price in zip(portions, start, strict=True):
+                pairs[_pair(portion, price.times(multiplier))] += portion.count
             curve = _curve(pairs, budget.delta)
             delta = math.inf if curve is None else curve.delta(budget.epsilon * ROOM)
             return min(LEVELS, math.log(delta) - log_delta)
 
         log_delta = math.log(float(budget.delta)) - LOG_SLACK
-        multiplier = crossing(level, start)
-        return tuple(Price(epsilon=multiplier * portion.share) for portion in portions)
+        multiplier = crossing(level, Fraction(1))
+        return tuple(price.times(multiplier) for price in start)
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
         return larger(events, lambda draws: _smallest(draws, delta))
@@ -245,35 +269,54 @@ def installed() -> bool:
 
 
 def _smallest(events: Composition, delta: Fraction) -> Fraction | None:
-    """Return the smallest epsilon that the curve, or advanced composition, proves for draws from the same records."""
+    """Return the smallest epsilon that the curve, or a cruder theorem, proves for draws from the same records."""
     losses = pure_losses(events)
-    if losses is None or not installed():
-        return None
-    fallback = advanced_epsilon(losses, delta)
+    fallback = GaussianDP().epsilon(events, delta) if losses is None else advanced_epsilon(losses, delta)
     pairs: Counter[Pair] = Counter()
     for event, count in events:
         pair = dominating_pair(event)
-        if pair is not None:
-            pairs[pair] += count
+        if pair is None:
+            return None
+        pairs[pair] += count
+    if fallback is None or not installed():
+        return None
     curve = _curve(pairs, delta) if fallback and delta else None
     return fallback if curve is None else lowest(lambda epsilon: curve.delta(epsilon) <= delta, fallback)
 
 
-def _pair(portion: Portion, epsilon: Fraction) -> Pair:
-    """Return the pair of a portion's event; that of any eps-DP draw if the portion states none."""
-    pair = None if portion.event is None else dominating_pair(portion.event(Price(epsilon=epsilon)))
-    return PurePair(epsilon=epsilon) if pair is None else pair
+def _pair(portion: Portion, price: Price) -> Pair:
+    """Return the pair of a portion's event; that of any draw of this price if the portion states none."""
+    pair = None if portion.event is None else dominating_pair(portion.event(price))
+    if pair is None:
+        return PurePair(epsilon=price.pure) if price.squared_mu is None else GaussianPair(squared_mu=price.squared_mu)
+    return pair
 
 
-def _curve(pairs: Counter[Pair], delta: Fraction) -> LossSum | None:
-    """Return the law of all non-zero losses. The grid fits the smallest bounded range, which must end on it."""
-    paid = {pair: count for pair, count in pairs.items() if count and pair.epsilon}
-    if not paid:
-        return None
-    epsilons = [pair.epsilon for pair in paid]
-    ranged = [pair.epsilon for pair in paid if isinstance(pair, RangedPair)]
-    fits = min(ranged or epsilons)
+def _curve(pairs: Counter[Pair], delta: Fraction) -> LossSum | AdaptiveChoices | None:
+    """Return the curve of all non-zero losses; None where other theorems are as good, or no grid fits."""
+    normal = _normal(pairs, delta)
+    paid = {pair: n for pair, n in pairs.items() if n and pair.epsilon and not isinstance(pair, GaussianPair)}
+    if len(paid) == 1:
+        ((pair, count),) = paid.items()
+        if isinstance(pair, RangedPair) and AdaptiveChoices.feasible(pair.epsilon, count):
+            return AdaptiveChoices(epsilon=pair.epsilon, count=count, normal=normal)
+    return _product(paid, normal, delta) if paid else None
+
+
+def _normal(pairs: Counter[Pair], delta: Fraction) -> GaussianPair | None:
+    """Return one pair for all Gaussian ones: that of the sum of mu^2."""
+    found = [(pair.squared_mu, count) for pair, count in pairs.items() if isinstance(pair, GaussianPair)]
+    whole = sum((squared * count for squared, count in found), Fraction(0))
+    return GaussianPair(squared_mu=whole, reach=math.sqrt(-2 * math.log(delta)) + FARTHER) if whole else None
+
+
+def _product(paid: dict[Pair, int], normal: GaussianPair | None, delta: Fraction) -> LossSum | None:
+    """Return the law of the sum of losses. The grid fits the smallest bounded range, which must end on it."""
+    scales = [pair.epsilon for pair in paid]
+    fits = min([pair.epsilon for pair in paid if isinstance(pair, RangedPair)] or scales)
+    if normal is not None:
+        paid, scales = {**paid, normal: 1}, [*scales, Fraction(normal.mu)]
     finer = None
     if sum(paid.values()) <= FEW:
-        finer = summed(paid, grid_step(epsilons, fits, FINENESS * FINER), float(delta))
-    return finer or summed(paid, grid_step(epsilons, fits, FINENESS), float(delta))
+        finer = summed(paid, grid_step(scales, fits, FINENESS * FINER), float(delta))
+    return finer or summed(paid, grid_step(scales, fits, FINENESS), float(delta))

@@ -17,7 +17,14 @@ from dpqr.privacy.accountants.dominating_pairs import PurePair, RangedPair, Shif
 from dpqr.privacy.accountants.known import ACCOUNTANTS, available
 from dpqr.privacy.accountants.pld import PrivacyLossDistribution, grid_step, summed
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    MuSumEvent,
+    PermuteAndFlipEvent,
+    RoundedGaussianEvent,
+)
 
 BUDGET = PrivacyBudget.parse("1", "1e-6")
 DELTA = BUDGET.delta
@@ -128,6 +135,62 @@ def test_a_cut_where_no_grid_would_fit_is_that_of_advanced_composition(parts):
     assert PLD.cut(BUDGET, portions) == Advanced().cut(BUDGET, portions)
 
 
+def gaussian(squared_mu):
+    return RoundedGaussianEvent(squared_sensitivity=1, variance=1 / Fraction(squared_mu))
+
+
+@needs_package
+@pytest.mark.parametrize("choice", [ExponentialEvent, PermuteAndFlipEvent])
+def test_gaussian_rounds_cost_less_than_under_the_sums(choice):
+    events = ((gaussian("0.0025"), 22), (choice(epsilon=Fraction(1, 20)), 22))
+    others = [ACCOUNTANTS[name].epsilon(events, DELTA) for name in ("gdp", "zcdp")]
+    assert PLD.epsilon(events, DELTA) < Fraction(96, 100) * min(others)
+
+
+@needs_package
+def test_gaussian_noise_alone_has_its_exact_curve():
+    events = ((gaussian("0.0025"), 22), (gaussian("0.01"), 3))
+    assert PLD.epsilon(events, DELTA) == ACCOUNTANTS["gdp"].epsilon(events, DELTA)
+
+
+@needs_package
+def test_choices_and_normal_noise_cost_as_much_by_sums_of_losses_but_for_the_adaptive_ranges():
+    """The worst range of each choice by itself, and a cost of permute-and-flip, are above that of adaptive ranges."""
+    noise = (gaussian("0.0025"), 22)
+    ranged, two, pure = (
+        PLD.epsilon((noise, *choices), DELTA)
+        for choices in (
+            [(exponential_event("0.05"), 22)],
+            [(exponential_event("0.05"), 21), (exponential_event("0.04999"), 1)],
+            [(PermuteAndFlipEvent(epsilon=Fraction(1, 20)), 22)],
+        )
+    )
+    assert float(ranged) == pytest.approx(1.1195, abs=1e-3)
+    assert ranged < two < pure < Fraction(13, 10) * ranged
+
+
+@needs_package
+@pytest.mark.parametrize(
+    "event", [DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(9)), MuSumEvent(squared_mu=Fraction(1, 9))]
+)
+def test_discrete_gaussian_noise_and_sums_under_a_filter_have_no_price(event):
+    assert PLD.epsilon(((event, 1), (exponential_event("0.05"), 22)), DELTA) is None
+
+
+@needs_package
+@pytest.mark.parametrize("told", [exponential, None])
+def test_a_cut_in_squared_mu_buys_gaussian_noise(told):
+    """A draw that states no event may be any of that mu; a choice of that mu is bounded in range, which costs less."""
+    portions = [Portion(share=Fraction(1), count=22, event=told), Portion(share=Fraction(4), count=22)]
+    select, measure = PrivacyLossDistribution(concentrated=True).cut(BUDGET, portions)
+    cruder = ACCOUNTANTS["gdp"].cut(BUDGET, portions)[1]
+    assert measure.squared_mu == 4 * select.squared_mu
+    assert measure.squared_mu / cruder.squared_mu == pytest.approx(1.0745 if told else 1, abs=2e-3)
+    events = ((exponential(select), 22), (gaussian(measure.squared_mu), 22))
+    assert PLD.epsilon(events, DELTA) <= 1
+    assert PLD.guard(BUDGET, events).charge(gaussian(measure.squared_mu / 2)) == 0
+
+
 pytest.importorskip("dp_accounting", reason="dp-accounting is not installed; it comes with dpqr[pld]")
 
 TENTH = Fraction(1, 10)
@@ -226,7 +289,7 @@ def test_one_choice_has_nearly_its_own_curve(epsilon):
 
 
 def test_what_has_no_room_on_the_finer_grid_is_computed_on_the_other_one(monkeypatch):
-    events = ((ExponentialEvent(epsilon=TENTH), 20),)
+    events = ((ExponentialEvent(epsilon=TENTH), 20), (laplace("0.1"), 1))
     finer = PrivacyLossDistribution().epsilon(events, Fraction(1, 10**6))
     monkeypatch.setattr(loss_sum, "MOST_CELLS", 2000)
     coarse = PrivacyLossDistribution().epsilon(events, Fraction(1, 10**6))
