@@ -115,7 +115,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/pld.py",
+        "privacy/accountants/loss_sums.py",
         (
             "lowest += law.lowest * count + int(start) + first",
             "lowest += law.lowest + int(start) + first",
