@@ -38,8 +38,9 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
     """
     groups: dict[frozenset[int], list[QueryBlock]] = {}
     for block in problem.workload.blocks:
-        groups.setdefault(frozenset(block.axes), []).append(block)
-    gone = {block for group in groups.values() for block in _giving_way(group, problem, check)}
+        if not block.is_marginal:
+            groups.setdefault(frozenset(block.axes), []).append(block)
+    gone = {block for group in groups.values() if _gives_way(group, problem, check) for block in group}
     if not gone:
         return problem
     kept = [block for block in problem.workload.blocks if block not in gone]
@@ -53,14 +54,11 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
     return replace(problem, workload=Workload((*kept, *surrogates)))
 
 
-def _giving_way(group: Sequence[QueryBlock], problem: Problem, check: Check) -> tuple[QueryBlock, ...]:
-    """Of blocks of the same columns: all but the marginal, where the marginal has less noise than them together."""
-    others = tuple(block for block in group if not block.is_marginal)
-    if not others:
-        return ()
+def _gives_way(group: Sequence[QueryBlock], problem: Problem, check: Check) -> bool:
+    """Whether blocks of the same columns, none of them the marginal, have as much noise together as it has."""
     power = 2.0 if check.pure else 1.5
-    together = math.fsum(_noise(block, problem, check) ** (1 / power) for block in others) ** power
-    return others if together >= _noise(marginal(problem, others[0].axes, "cells"), problem, check) else ()
+    together: float = math.fsum(_noise(block, problem, check) ** (1 / power) for block in group) ** power
+    return together >= _noise(marginal(problem, group[0].axes, "cells"), problem, check)
 
 
 def _noise(block: QueryBlock, problem: Problem, check: Check) -> float:
