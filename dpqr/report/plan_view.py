@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from dpqr.construction.forecast import closed_mean
 from dpqr.construction.resources import Resources
 from dpqr.construction.sentences import choice_words, dropped_words, errors_words, guarantee, parallel_words
+from dpqr.privacy.accountants.pld import PrivacyLossDistribution
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import Price, upward_text
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
@@ -29,6 +30,9 @@ from dpqr.report.wording import (
     seconds_words,
 )
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, StopTest
+
+BESIDE = (ZeroConcentrated(), PrivacyLossDistribution())
+"""Accountants whose prices a plan under Gaussian DP shows too."""
 
 
 def plan_view(plan: Plan, taken: Resources | None = None) -> RenderableType:
@@ -184,8 +188,9 @@ def _means(plan: Plan) -> Iterator[Fact]:
     proved = upward_text(plan.epsilon, DIGITS)
     yield "", f"it proves eps {proved} for this plan, within the budget's eps {upward_text(plan.budget.epsilon)}"
     if roles.accountant.name == "gdp":
-        beside = ZeroConcentrated().epsilon(plan.events, plan.budget.delta) or plan.epsilon
-        yield "", f"zcdp would prove eps {upward_text(beside, DIGITS)} for the same draws"
+        beside = ((one.name, one.epsilon(plan.events, plan.budget.delta)) for one in BESIDE)
+        words = (f"eps {upward_text(found, DIGITS)} by {name}" for name, found in beside if found)
+        yield "", f"the same draws cost {', '.join(words)}"
     yield "Strategies", f"{roles.distinguisher.name} selection, {roles.check.name} noise, {roles.update.name} update"
 
 

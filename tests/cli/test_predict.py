@@ -187,6 +187,14 @@ def test_a_plan_bounds_the_excess_risk_and_says_how_widely_a_corner_is_rounded(s
     assert "the corner of the loss is rounded over 1 on either side" in predict(shop, *function, eps="0.1").out
 
 
+def test_parts_of_few_records_get_a_warning(shop):
+    few = predict(shop, "--dry-run", "--predictions", "20", "--n", "400", "--parts", "100", "--learner", "aggregate")
+    assert "warning: 100 parts of 400 records have 4 each on average" in few.out
+    assert "state --parts 80 or fewer" in few.out
+    enough = predict(shop, "--dry-run", "--predictions", "20", "--n", "400", "--parts", "80", "--learner", "aggregate")
+    assert "learn next to nothing" not in enough.out
+
+
 def test_the_plan_of_an_online_learner_tells_its_steps_and_their_noise(shop):
     online = ("--dry-run", "--learner", "online", "--neighbours", "replace", "--n", "400")
     plan = predict(shop, *online, target="age")

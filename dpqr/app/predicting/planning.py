@@ -34,6 +34,9 @@ from dpqr.privacy.budget import PrivacyBudget, decimal
 from dpqr.strategies.known import ACCOUNTANTS as OFFERED
 
 STABLE = get_args(StableName)
+LEARNING = 5
+"""Records a part, on average, below which a plan warns."""
+
 OWN_OPTIONS = {
     "--lambda": ("penalty", REGULARISED),
     "--smoothness": ("smoothness", (*REGULARISED, "online")),
@@ -98,6 +101,12 @@ def wanted_prediction(request: PredictionPlanRequest) -> PlannerInput:
 
 
 def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
+    known = plan.problem.records
+    if plan.parts and known is not None and known < LEARNING * plan.parts:
+        yield (
+            f"warning: {plan.parts:,} parts of {known:,} records have {known / plan.parts:.2g} each on average, from "
+            f"which they learn next to nothing; state --parts {max(1, known // LEARNING):,} or fewer, or raise --eps"
+        )
     if isinstance(plan.recipe, Aggregate) and plan.recipe.base.trusted:
         name = plan.recipe.base.name
         yield (
