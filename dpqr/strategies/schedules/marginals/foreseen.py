@@ -28,8 +28,8 @@ WORDS: Mapping[Course, str] = {
     "columns": "one-way marginals alone were measured, without a search",
 }
 
-DEPENDENCES = (0.02, 1.0)
-"""Mean L1 errors over n of one-way marginals on pairs of columns, from hardly any to nearly the largest."""
+LARGEST = 1.0
+"""Mean L1 error over n of one-way marginals on pairs of columns: hardly any tables have more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,16 +67,18 @@ class Foreseen:
         return found if sum(pair.cells for pair in found) <= TUNING.table else ()
 
     @property
+    def courses(self) -> frozenset[Course]:
+        """That may be best, before it is known how much columns depend."""
+        return frozenset(self.after(dependence, 0.0)[0] for dependence in (TUNING.least_dependence, LARGEST))
+
+    @property
     def share(self) -> float:
-        """Of the budget, for the error of one-way marginals on pairs; 0: it would decide nothing, or noise hide it."""
-        if len(self.pairs) < 2:
-            return 0.0
+        """Of the budget, for the error of one-way marginals on pairs; 0: there are none, or noise would hide it."""
         fine, coarse = (
             self.known.budget.share(error * self.known.records) for error in (TUNING.fine_dependence, TUNING.dependence)
         )
-        share = min(fine, TUNING.largest_dependence)
-        undecided = len({self.after(dependence, share)[0] for dependence in DEPENDENCES}) > 1
-        return share if coarse <= TUNING.largest_dependence and undecided else 0.0
+        shown = len(self.pairs) > 1 and coarse <= TUNING.largest_dependence
+        return min(fine, TUNING.largest_dependence) if shown else 0.0
 
     def dependence(self, found: ErrorSum) -> float:
         """Mean L1 error over n of exact one-way marginals on pairs, from the noisy one of noisy ones."""
@@ -113,8 +115,8 @@ class Foreseen:
         best, errors = self.after(dependence, self.share)
         others = ", ".join(f"{course} {error:.2g}" for course, error in errors.items() if course != best)
         return (
-            f"{WORDS[best]}: one-way marginals leave about {dependence:.2g} (L1 over n) in pairs of columns, by a noisy "
-            f"sum; the least forecast error is then {errors[best]:.2g} ({others})"
+            f"{WORDS[best]}: one-way marginals leave about {dependence:.2g} (L1 over n) in pairs of columns, by a "
+            f"noisy sum; the least forecast error is then {errors[best]:.2g} ({others})"
         )
 
     def ended(self, course: Course, share: float) -> SearchState:

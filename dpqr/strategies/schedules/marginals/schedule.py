@@ -210,8 +210,9 @@ class Marginals:
         rounds, counts = transcript.rounds, counts_records(plan)
         counted = rounds[0].measurement if rounds and counts else None
         why = () if counted is None else (count_forecasts(plan, counted, self.table).sentence,)
-        place = next((place for place, one in enumerate(rounds) if one.errors), None)
-        if place is None:
+        found = next(((place, one.errors) for place, one in enumerate(rounds) if one.errors), None)
+        if found is None:
             return why
+        place, errors = found
         foreseen = Foreseen.of(opened(plan, [one.measurement for one in rounds[int(counts) : place]]))
-        return (*why, foreseen.sentence(rounds[place].errors))
+        return (*why, foreseen.sentence(errors))

@@ -9,7 +9,7 @@ import numpy as np
 from dpqr.privacy.budget import Price
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.schedules.marginals.foreseen import Foreseen
+from dpqr.strategies.schedules.marginals.foreseen import Course, Foreseen
 from dpqr.strategies.schedules.marginals.gap import NOISE
 from dpqr.strategies.schedules.marginals.one_table import first_marginals, remaining
 from dpqr.strategies.schedules.marginals.remeasurement import opened, remeasured
@@ -86,12 +86,13 @@ class Opening:
         if len(grown.released) < first_marginals(self.plan).count:
             return grown
         known = opened(self.plan, grown.released)
-        if self.foresees and known.levels and None not in grown.released:
-            foreseen = Foreseen.of(known)
-            share = foreseen.share
-            if share:
-                return Dependence(foreseen=foreseen, share=share)
-        return _search(known, 0.0)
+        if not self.foresees or not known.levels or None in grown.released:
+            return _search(known, 0.0)
+        foreseen = Foreseen.of(known)
+        courses, share = foreseen.courses, foreseen.share
+        if len(courses) > 1 and share:
+            return Dependence(foreseen=foreseen, share=share)
+        return _going_on(foreseen, "search" if len(courses) > 1 else min(courses), 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,13 +111,11 @@ class Dependence:
 
     def after(self, finished: Round) -> MarginalsState:
         """A draw that was lost leaves the search."""
-        known, found = self.foreseen.known, finished.errors
+        found = finished.errors
         if found is None:
-            return _search(known, self.share)
+            return _search(self.foreseen.known, self.share)
         course, _ = self.foreseen.after(self.foreseen.dependence(found), self.share)
-        if course == "search":
-            return _search(known, self.share)
-        return Finishing(known=known, waiting=tuple(known.final(self.foreseen.ended(course, self.share))))
+        return _going_on(self.foreseen, course, self.share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +187,13 @@ class Finishing:
 
 
 MarginalsState = Counting | Once | Opening | Dependence | Remeasurement | Searching | Finishing
+
+
+def _going_on(foreseen: Foreseen, course: Course, spent: float) -> MarginalsState:
+    """spent: share of the budget, beside that of the one-way marginals."""
+    if course == "search":
+        return _search(foreseen.known, spent)
+    return Finishing(known=foreseen.known, waiting=tuple(foreseen.known.final(foreseen.ended(course, spent))))
 
 
 def _search(opened: Search, spent: float) -> MarginalsState:
