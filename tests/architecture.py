@@ -77,8 +77,8 @@ GUARDED_NAMES = {
     "_Private__value": (),
     "ExactEvent": ("privacy.exact", "evaluation"),
     "PublicFilter": ("privacy.exact", "evaluation"),
-    "true_answers": ("evaluation", "app.evaluate"),
-    "public_cells": ("evaluation", "app.evaluate", "app.forecast"),
+    "true_answers": ("evaluation", "app.evaluating.evaluate"),
+    "public_cells": ("evaluation", "app.evaluating.evaluate", "app.evaluating.forecast"),
 }
 """Who may write a name, as a variable, an attribute, an import or a text that could be handed to getattr."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpqr.api.shown import Receipt
 
 if TYPE_CHECKING:
-    from dpqr.app.approval import Approved
+    from dpqr.app.releasing.approval import Approved
 
 
 class Approval:

@@ -76,8 +76,8 @@ def list_strategies(
     """
     import pandas as pd
 
-    from dpqr.app.explain import explain, explanation_rows
-    from dpqr.app.strategies import list_strategies as listed
+    from dpqr.app.planning.explain import explain, explanation_rows
+    from dpqr.app.planning.strategies import list_strategies as listed
 
     if queries is None and eps is None and domain is None and not options:
         return pd.DataFrame(listed())

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.api.queries import Document
-    from dpqr.app.domain_file import DomainRequest
-    from dpqr.app.starting import Started
+    from dpqr.app.planning.domain_file import DomainRequest
+    from dpqr.app.planning.starting import Started
     from dpqr.io.codebooks.written import Written
     from dpqr.io.documents.fixing import Fixed
 
@@ -82,7 +82,7 @@ def check(
     Raises:
         DocumentError: up to 20 faults, each with its place and what is allowed there, as `faults`.
     """
-    from dpqr.app.documents import check_documents, fix_documents, write_queries
+    from dpqr.app.planning.documents import check_documents, fix_documents, write_queries
 
     asked = document("queries", queries)
     over = None if domain is None else document("domain", domain)
@@ -97,7 +97,7 @@ def check(
 
 def schema(document: Literal["domain", "queries", "release"]) -> dict[str, Any]:
     """The JSON Schema of a domain file, a queries file, or the record release.json."""
-    from dpqr.app.documents import document_schema
+    from dpqr.app.planning.documents import document_schema
 
     text("document", document, among=("domain", "queries", "release"))
     return document_schema(document)
@@ -156,8 +156,8 @@ def domain_file(
         DocumentError: the sources contradict themselves.
         AlreadyThere: the file `out` exists.
     """
-    from dpqr.app.documents import write_new
-    from dpqr.app.domain_file import domain_file as made_from
+    from dpqr.app.planning.documents import write_new
+    from dpqr.app.planning.domain_file import domain_file as made_from
 
     request = _domain_request(table, sources, to)
     made = withheld(lambda: made_from(request))
@@ -182,14 +182,14 @@ def init(
     Raises:
         AlreadyThere: one of the files exists; none is written then.
     """
-    from dpqr.app.starting import start
+    from dpqr.app.planning.starting import start
 
     asked = _domain_request(table, sources)
     return withheld(lambda: start(os.fspath(directory), asked, dataset))
 
 
 def _domain_request(table: Path | None, sources: DomainSources, to: WrittenForm | None = None) -> DomainRequest:
-    from dpqr.app.domain_file import DomainRequest
+    from dpqr.app.planning.domain_file import DomainRequest
 
     held = stated(sources, _SOURCES)
     return DomainRequest(data=_path(table), table=held.pop("name", None), to=to, **held)

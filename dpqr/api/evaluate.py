@@ -67,14 +67,14 @@ class Evaluation:
     @property
     def record(self) -> dict[str, Any]:
         """As `dpqr evaluate --json` prints it."""
-        from dpqr.app.evaluate import document
+        from dpqr.app.evaluating.evaluate import document
 
         return document(self.accuracy, None)
 
     @property
     def text(self) -> Receipt:
         """As the command line shows it, all queries."""
-        from dpqr.app.evaluate import NOT_FOR_RELEASE
+        from dpqr.app.evaluating.evaluate import NOT_FOR_RELEASE
         from dpqr.report.evaluation_view import accuracy_view
 
         return Receipt.of(lambda: accuracy_view(self.accuracy, len(self.accuracy.blocks), NOT_FOR_RELEASE))
@@ -85,7 +85,7 @@ class Evaluation:
         Raises:
             GoalMissed: an error is above its goal.
         """
-        from dpqr.app.evaluate import require_goals
+        from dpqr.app.evaluating.evaluate import require_goals
 
         require_goals(self.accuracy, max_error, max_l1)
 
@@ -127,7 +127,7 @@ def evaluate(
     Privacy:
         None: the errors are exact. Who may be evaluated is decided by the names of datasets alone.
     """
-    from dpqr.app.evaluate import evaluate as compared
+    from dpqr.app.evaluating.evaluate import evaluate as compared
 
     with _kept(release, truth("rows", rows)) as place:
         request = EvaluateRequest(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
-    from dpqr.app.forecast import ForecastRequest, GoalRequest, Outlook
+    from dpqr.app.evaluating.forecast import ForecastRequest, GoalRequest, Outlook
     from dpqr.app.requests import ReleaseRequest
     from dpqr.io.tables.source import TableSource
 
@@ -60,7 +60,7 @@ class Forecast:
     @property
     def record(self) -> dict[str, Any]:
         """The whole forecast as plain JSON values, as `dpqr plan --json` prints it."""
-        from dpqr.app.forecast import outlook_document
+        from dpqr.app.evaluating.forecast import outlook_document
 
         return outlook_document(self._outlook)
 
@@ -132,7 +132,7 @@ def forecast(
     Privacy:
         Public: no private table is named, and nothing is charged.
     """
-    from dpqr.app.forecast import forecast_releases
+    from dpqr.app.evaluating.forecast import forecast_releases
 
     planned = release_request(
         None, queries=queries, domain=domain, eps="1", dataset=dataset, ledger=ledger, anchor=anchor, **options
@@ -152,7 +152,7 @@ def forecast_request(
     runs: int | None,
 ) -> ForecastRequest:
     """What `dpqr.forecast` and `dpqr plan` ask of the use case. planned: the release; the others as `forecast`."""
-    from dpqr.app.forecast import ForecastRequest
+    from dpqr.app.evaluating.forecast import ForecastRequest
 
     return ForecastRequest(
         release=planned,
@@ -172,7 +172,7 @@ def proxy_table(proxy: object, reading: Mapping[str, object]) -> TableSource | N
 
 
 def _epsilons(eps: Figure | Sequence[Figure] | None) -> tuple[str, ...]:
-    from dpqr.app.forecast import epsilons
+    from dpqr.app.evaluating.forecast import epsilons
 
     several = eps if isinstance(eps, list | tuple) else () if eps is None else (eps,)
     return epsilons(",".join(figure("eps", each) for each in several)) if several else ()
@@ -182,7 +182,7 @@ def goal_request(
     error: Figure | None, relative: Figure | None, confidence: Figure | None, names: Sequence[str]
 ) -> GoalRequest | None:
     """The goal in place of an epsilon; None: nothing is stated of it."""
-    from dpqr.app.forecast import GoalRequest
+    from dpqr.app.evaluating.forecast import GoalRequest
 
     if isinstance(names, str):
         raise UsageFault("goal_queries: is a text; give a list of names")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
-    from dpqr.app.interactive import Status
     from dpqr.app.requests import LedgerRequest
+    from dpqr.app.sessions.interactive import Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Session:
         """
         import pandas as pd
 
-        from dpqr.app.interactive import ask
+        from dpqr.app.sessions.interactive import ask
 
         request = ask_request(self.name, self.payer, where=where, queries=queries, table=self.table)
         found = withheld(lambda: ask(request, Unwatched()))
@@ -65,7 +65,7 @@ class Session:
 
     def status(self) -> Status:
         """How it stands: questions, surprises that are left to pay for, the reach of a free answer."""
-        from dpqr.app.interactive import status
+        from dpqr.app.sessions.interactive import status
 
         return withheld(lambda: status(self.name, self.payer))
 
@@ -75,8 +75,8 @@ class Session:
         Returns:
             None where nothing was answered.
         """
-        from dpqr.app.interactive import close
         from dpqr.app.requests import OutputRequest
+        from dpqr.app.sessions.interactive import close
 
         output = OutputRequest(directory=None if out is None else os.fspath(out))
         finished = withheld(lambda: close(self.name, self.payer, output))
@@ -115,7 +115,7 @@ def open_session(
     Privacy:
         (eps, delta) for all that the session ever answers; paid in full before a row is looked at.
     """
-    from dpqr.app.interactive import open_session as opened
+    from dpqr.app.sessions.interactive import open_session as opened
 
     asked: dict[str, Any] = {
         "name": name,

@@ -13,8 +13,8 @@ from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
     from dpqr.api.ledger import Ledger
-    from dpqr.app.interactive import AskRequest
-    from dpqr.app.interactive_planning import OpenRequest
+    from dpqr.app.sessions.interactive import AskRequest
+    from dpqr.app.sessions.planning import OpenRequest
 
 
 def session_payer(ledger: Path | Ledger | None, anchor: Path | None) -> LedgerRequest:
@@ -34,7 +34,7 @@ def ask_request(
     Raises:
         UsageFault: unless one of `where` and `queries` is given.
     """
-    from dpqr.app.interactive import AskRequest
+    from dpqr.app.sessions.interactive import AskRequest
 
     if (where is None) == (queries is None):
         raise UsageFault("ask: give one of --where PREDICATE, --queries FILE and --sql TEXT")
@@ -58,7 +58,7 @@ def open_request(
     options: dict[str, Any],
 ) -> OpenRequest:
     """What both doors ask of the use case. UsageFault: no epsilon, no dataset, or a value that no option may have."""
-    from dpqr.app.interactive_planning import OpenRequest
+    from dpqr.app.sessions.planning import OpenRequest
 
     if eps is None:
         raise UsageFault("open: state the epsilon of the whole session: add --eps E")

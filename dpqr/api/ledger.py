@@ -19,7 +19,7 @@ from dpqr.io.ledger.addresses import shown as place
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.app.budget import PricedAccount
+    from dpqr.app.paying.budget import PricedAccount
     from dpqr.io.ledger.chain import Mark
     from dpqr.io.ledger.chained_ledger import ChainedLedger
     from dpqr.privacy.ledger import Entry
@@ -121,7 +121,7 @@ class Ledger:
             BudgetRefused: the dataset has one.
         """
         from dpqr.api.options import reason
-        from dpqr.app.budget import open_budget
+        from dpqr.app.paying.budget import open_budget
         from dpqr.app.requests import BudgetRequest
         from dpqr.privacy.policy import Policy
 
@@ -146,7 +146,7 @@ class Ledger:
         Raises:
             BudgetRefused: any other change.
         """
-        from dpqr.app.budget import restrict
+        from dpqr.app.paying.budget import restrict
         from dpqr.privacy.policy import PolicyChange
 
         change = PolicyChange(fail=fail, **policy_fields(reading))
@@ -159,7 +159,7 @@ class Ledger:
             DocumentError: the plan is not what would be planned now.
         """
         from dpqr.api.options import reason
-        from dpqr.app.approval import approve
+        from dpqr.app.releasing.approval import approve
         from dpqr.app.requests import LedgerRequest
 
         payer = LedgerRequest(dataset=text("dataset", dataset), ledger=self.path, anchor=self.anchor)
@@ -182,7 +182,7 @@ class Ledger:
         Raises:
             UsageFault: a name that has no budget.
         """
-        from dpqr.app.budget import budgets
+        from dpqr.app.paying.budget import budgets
 
         at = None if delta is None else figure("delta", delta)
         return tuple(map(Budget.of, withheld(lambda: budgets(self._opened(), dataset, at))))
@@ -200,7 +200,7 @@ class Ledger:
 
     def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
         """The entries of one dataset, or all: budgets, reservations, settlements."""
-        from dpqr.app.budget import history
+        from dpqr.app.paying.budget import history
 
         return withheld(lambda: history(self._opened(), dataset))
 
@@ -233,13 +233,13 @@ class Ledger:
         Raises:
             LedgerError: at the first fault.
         """
-        from dpqr.app.budget import verify
+        from dpqr.app.paying.budget import verify
 
         return withheld(lambda: verify(self._opened()))
 
     def export(self) -> Iterator[str]:
         """The record as JSON lines, from which anybody can check the chain."""
-        from dpqr.app.budget import export
+        from dpqr.app.paying.budget import export
 
         return withheld(lambda: export(self._opened()))
 
@@ -253,19 +253,19 @@ class Ledger:
 
     def move(self, to: Path) -> Ledger:
         """Carry the whole ledger on in another file or database, `to`; this one ends. The anchor goes with it."""
-        from dpqr.app.budget import move
+        from dpqr.app.paying.budget import move
 
         withheld(lambda: move(self._opened(), os.fspath(to)))
         return Ledger(to, self.anchor)
 
     def grant(self, role: str) -> None:
         """Let a role of the PostgreSQL database pay for runs: it may append, and change or remove no entry."""
-        from dpqr.app.budget import grant
+        from dpqr.app.paying.budget import grant
 
         withheld(lambda: grant(self._opened(), text("role", role)))
 
     def _opened(self) -> ChainedLedger:
-        from dpqr.app.budget import configured_ledger
+        from dpqr.app.paying.budget import configured_ledger
 
         return configured_ledger(self.path, self.anchor)
 

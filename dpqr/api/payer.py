@@ -15,7 +15,7 @@ def payer(
     dataset: str | None, ledger: Path | Ledger | None, anchor: Path | None, resume: bool = False
 ) -> LedgerRequest | None:
     """Who pays; None: no ledger is named or configured."""
-    from dpqr.app.paid_run import ledger_request
+    from dpqr.app.paying.paid_run import ledger_request
 
     return ledger_request(dataset, *ledger_paths(ledger, anchor), resume)
 

@@ -82,7 +82,7 @@ class Plan:
         Raises:
             UsageFault: the file exists, or cannot be written.
         """
-        from dpqr.app.locked_plan import plan_file, save_plan
+        from dpqr.app.releasing.locked_plan import plan_file, save_plan
 
         withheld(lambda: save_plan(self._planned, plan_file(os.fspath(path))))
 
@@ -119,7 +119,7 @@ def plan(
     Raises:
         DpqrError: UsageFault, DocumentError or InfeasiblePlan; BudgetRefused where the dataset's policy forbids it.
     """
-    from dpqr.app.release import dry_run
+    from dpqr.app.releasing.release import dry_run
 
     request = release_request(
         source, queries=queries, eps=eps, domain=domain, dataset=dataset, ledger=ledger, anchor=anchor, **options

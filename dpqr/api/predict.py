@@ -133,7 +133,7 @@ def predict(
 
 
 def _applied(request: ModelRequest) -> Predictions:
-    from dpqr.app.predict import apply_model
+    from dpqr.app.predicting.predict import apply_model
     from dpqr.app.show import kept_receipt
 
     applied = withheld(lambda: apply_model(request))
@@ -141,7 +141,7 @@ def _applied(request: ModelRequest) -> Predictions:
 
 
 def _planned(request: PredictionRequest) -> PredictionPlan:
-    from dpqr.app.predict import planned_prediction
+    from dpqr.app.predicting.predict import planned_prediction
     from dpqr.io.outputs.prediction_document import outlook_part, prediction_plan_document
     from dpqr.report.prediction_view import prediction_plan_view
 
@@ -151,8 +151,8 @@ def _planned(request: PredictionRequest) -> PredictionPlan:
 
 
 def _learned(request: PredictionRequest) -> Predictions:
-    from dpqr.app.predict import predict as learned
-    from dpqr.app.predict import released_table
+    from dpqr.app.predicting.predict import predict as learned
+    from dpqr.app.predicting.predict import released_table
     from dpqr.io.outputs.prediction_document import prediction_document
     from dpqr.report.prediction_view import prediction_receipt
 

@@ -21,7 +21,7 @@ from dpqr.errors import UsageFault
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.app.predict_session import AskPredictions, OpenPredictions, PredictionStatus
+    from dpqr.app.predicting.session import AskPredictions, OpenPredictions, PredictionStatus
     from dpqr.app.requests import LedgerRequest
 
 
@@ -57,8 +57,8 @@ class PredictionSession:
         """
         import pandas as pd
 
-        from dpqr.app.predict import released_table
-        from dpqr.app.predict_session import ask_predictions
+        from dpqr.app.predicting.predict import released_table
+        from dpqr.app.predicting.session import ask_predictions
         from dpqr.io.outputs.tidy import plain_values
 
         request = ask_predictions_request(self.name, self.payer, points, table=self.table)
@@ -67,7 +67,7 @@ class PredictionSession:
 
     def status(self) -> PredictionStatus:
         """How it stands: how many points are paid for and left, and the noise of each."""
-        from dpqr.app.predict_session import prediction_status
+        from dpqr.app.predicting.session import prediction_status
 
         return withheld(lambda: prediction_status(self.name, self.payer))
 
@@ -77,8 +77,8 @@ class PredictionSession:
         Returns:
             None where nothing was predicted.
         """
-        from dpqr.app.predict import released_table
-        from dpqr.app.predict_session import close_predictions
+        from dpqr.app.predicting.predict import released_table
+        from dpqr.app.predicting.session import close_predictions
         from dpqr.io.outputs.prediction_document import prediction_document
         from dpqr.report.prediction_view import prediction_receipt
 
@@ -111,7 +111,7 @@ def open_predictions(
     Privacy:
         (eps, delta) for all that the session ever predicts; paid in full before a row is looked at.
     """
-    from dpqr.app.predict_session import open_predictions as opened
+    from dpqr.app.predicting.session import open_predictions as opened
 
     request = open_predictions_request(table, name, options)
     if dry_run:
@@ -126,7 +126,7 @@ def open_predictions_request(
     table: object, name: str, given: Mapping[str, Any], notes: tuple[str, ...] = ()
 ) -> OpenPredictions:
     """What both doors ask of the use case. Raises: UsageFault, as of `prediction_request`."""
-    from dpqr.app.predict_session import OpenPredictions
+    from dpqr.app.predicting.session import OpenPredictions
 
     idle = next((each for each in ("points", "out", "model") if given.get(each) is not None), None)
     if idle:
@@ -136,7 +136,7 @@ def open_predictions_request(
 
 def ask_predictions_request(name: str, payer: LedgerRequest, points: object, *, table: object = None) -> AskPredictions:
     """Points for a session. table: given where it is in memory. UsageFault where they are that table."""
-    from dpqr.app.predict_session import AskPredictions
+    from dpqr.app.predicting.session import AskPredictions
 
     if points is None:
         raise UsageFault("ask: --points FILE says what to predict (- is standard input)")
@@ -147,7 +147,7 @@ def ask_predictions_request(name: str, payer: LedgerRequest, points: object, *, 
 
 
 def _planned(request: OpenPredictions) -> PredictionPlan:
-    from dpqr.app.predict_session import planned_predictions
+    from dpqr.app.predicting.session import planned_predictions
     from dpqr.io.outputs.prediction_document import outlook_part, prediction_plan_document
     from dpqr.report.prediction_view import prediction_plan_view
 

@@ -240,7 +240,7 @@ def queries(domain: Document | None = None) -> Queries:
 
 def _require_answerable(asked: Queries) -> None:
     from dpqr.api.options import document
-    from dpqr.app.planning import read_documents
+    from dpqr.app.planning.planning import read_documents
 
     domain = None if asked.domain is None else document("domain", asked.domain)
     read_documents({"queries": list(asked.entries)}, domain)

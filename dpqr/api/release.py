@@ -140,7 +140,7 @@ class Release:
         """
         if not isinstance(self._origin, Made):
             raise UsageFault("save: this release was read from its directory; copy that")
-        from dpqr.app.release import save
+        from dpqr.app.releasing.release import save
 
         held = self._origin.finished
         stated = {"format": format, "synthetic": synthetic, "bins": bins, "if_exists": if_exists, "views": views}
@@ -225,8 +225,8 @@ def _some(table: object, rehearse: bool) -> object:
 
 
 def _released(request: ReleaseRequest) -> Release:
-    from dpqr.app.finished import already_released
-    from dpqr.app.release import release as released
+    from dpqr.app.releasing.finished import already_released
+    from dpqr.app.releasing.release import release as released
 
     if withheld(lambda: already_released(request)):
         return read_release(request.output.directory or "")

@@ -59,7 +59,7 @@ def release_request(
     )
     if plan is None:
         return request
-    from dpqr.app.locked_plan import following
+    from dpqr.app.releasing.locked_plan import following
 
     return withheld(lambda: following(request, os.fspath(plan)))
 

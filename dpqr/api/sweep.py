@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
+    from dpqr.app.evaluating.sweep import Trial
     from dpqr.app.requests import SweepRequest
-    from dpqr.app.sweep import Trial
     from dpqr.io.tables.source import TableSource
 
 Names = str | Sequence[str | None] | None
@@ -100,7 +100,7 @@ def _declared(public: object, rehearse: bool, options: Mapping[str, object]) -> 
 
 def _tried(request: SweepRequest) -> list[Trial]:
     """All trials. UsageFault where none was made."""
-    from dpqr.app.sweep import sweep as trials
+    from dpqr.app.evaluating.sweep import sweep as trials
 
     if not request.plans:
         raise UsageFault("sweep: an empty list leaves nothing to try; give at least one value")

@@ -11,8 +11,8 @@ from dpqr.api.withheld import withheld
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.app.compare import Comparison as Compared
-    from dpqr.app.verify import Check, Verified
+    from dpqr.app.evaluating.compare import Comparison as Compared
+    from dpqr.app.verifying.verify import Check, Verified
 
 
 class Verification:
@@ -47,7 +47,7 @@ class Verification:
 
     def require(self) -> None:
         """Raise GoalMissed where a check found a mismatch, and LedgerError where the ledger is damaged."""
-        from dpqr.app.verify import require_verified
+        from dpqr.app.verifying.verify import require_verified
 
         require_verified(self._found)
 
@@ -86,7 +86,7 @@ class Comparison:
         """One row a block of queries that both have; `dpqr guide verify` explains the figures."""
         import pandas as pd
 
-        from dpqr.app.compare import FIGURES
+        from dpqr.app.evaluating.compare import FIGURES
 
         rows = [(block.name, block.queries, *block.figures) for block in self._found.blocks]
         return pd.DataFrame(rows, columns=["query", "answers", *FIGURES])
@@ -97,7 +97,7 @@ class Comparison:
 
     def view(self) -> Any:
         """What the command line shows, for a console of rich."""
-        from dpqr.app.compare import FIGURES
+        from dpqr.app.evaluating.compare import FIGURES
         from dpqr.report.compare_view import compared_view
 
         found, facts = self._found, (self._found.sides[0].facts, self._found.sides[1].facts)
@@ -124,8 +124,8 @@ def verify(
     Raises:
         UsageFault: one of them is not there. A mismatch is no error, but a check that failed.
     """
-    from dpqr.app.evidence import VerifyRequest
-    from dpqr.app.verify import verify as verified
+    from dpqr.app.verifying.evidence import VerifyRequest
+    from dpqr.app.verifying.verify import verify as verified
 
     named = {"ledger": ledger, "anchor": anchor, "plan": plan}
     given = {name: None if place is None else os.fspath(place) for name, place in named.items()}
@@ -148,7 +148,7 @@ def reprice(release: Path, *, delta: str | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from dpqr.app.reprice import reprice as repriced
+    from dpqr.app.verifying.reprice import reprice as repriced
 
     found = withheld(lambda: repriced(os.fspath(release), delta))
     document = found.document()
@@ -170,8 +170,8 @@ def compare(first: Path, second: Path, *, proxy: Path | None = None) -> Comparis
     Raises:
         UsageFault, DocumentError, BudgetRefused: as `dpqr compare`.
     """
-    from dpqr.app.compare import CompareRequest
-    from dpqr.app.compare import compare as compared
+    from dpqr.app.evaluating.compare import CompareRequest
+    from dpqr.app.evaluating.compare import compare as compared
 
     named = None if proxy is None else os.fspath(proxy)
     request = CompareRequest(first=os.fspath(first), second=os.fspath(second), proxy=named)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from dpqr import __version__
-from dpqr.app.checks_of_record import files as require_same_files
-from dpqr.app.evidence import Evidence, NotChecked, VerifyRequest, release_files
-from dpqr.app.interactive_state import placed
-from dpqr.app.planning import read_documents
+from dpqr.app.planning.planning import read_documents
+from dpqr.app.sessions.state import placed
+from dpqr.app.verifying.checks_of_record import files as require_same_files
+from dpqr.app.verifying.evidence import Evidence, NotChecked, VerifyRequest, release_files
 from dpqr.construction.answered import AnsweredBlock, answered
 from dpqr.construction.later import later_answers
 from dpqr.construction.loop import Outcome, released

@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dpqr.app.checks_of_record import files as require_same_files
-from dpqr.app.evidence import Evidence, NotChecked, VerifyRequest, release_files
 from dpqr.app.requests import ExistingForm
+from dpqr.app.verifying.checks_of_record import files as require_same_files
+from dpqr.app.verifying.evidence import Evidence, NotChecked, VerifyRequest, release_files
 from dpqr.data.domain import Domain
 from dpqr.errors import AlreadyThere, DocumentError, GoalMissed
 from dpqr.io.outputs.atomic import reserve_file

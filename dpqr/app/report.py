@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpqr.app.budget import configured_ledger
-from dpqr.app.documents import write_new
+from dpqr.app.paying.budget import configured_ledger
+from dpqr.app.planning.documents import write_new
 from dpqr.construction.answered import answered
 from dpqr.construction.forecast import Forecast
 from dpqr.construction.release import Release

@@ -72,7 +72,7 @@ def command(
 
 
 def _show(found: Accuracy, top: int | None, *, as_json: bool, color: bool) -> None:
-    from dpqr.app.evaluate import NOT_FOR_RELEASE, document
+    from dpqr.app.evaluating.evaluate import NOT_FOR_RELEASE, document
     from dpqr.cli.streams import product, product_json, rendered
     from dpqr.report.evaluation_view import accuracy_view
 

@@ -13,7 +13,7 @@ from dpqr.cli.session_options import of_session, show
 from dpqr.cli.streams import require_output, say
 
 if TYPE_CHECKING:
-    from dpqr.app.interactive import Status
+    from dpqr.app.sessions.interactive import Status
 
 STATED = ("domain", "expect", "surprises", "questions", "dataset", "ledger", "anchor")
 """Options of `open` that are no options of a plan."""
@@ -82,7 +82,7 @@ def open_command(
 ) -> None:
     """Pay for the session NAME over the private table DATA, and measure what its questions start from."""
     from dpqr.api.interactive_requests import open_request
-    from dpqr.app.interactive import open_session
+    from dpqr.app.sessions.interactive import open_session
     from dpqr.cli.progress import progress
 
     require_output()
@@ -112,7 +112,7 @@ def ask_command(
     """Ask the session NAME. Each answer is an estimate with an interval, and says whether it was free."""
     from dpqr.api.interactive_requests import ask_request, session_payer
     from dpqr.api.requests import Unwatched
-    from dpqr.app.interactive import ask
+    from dpqr.app.sessions.interactive import ask
     from dpqr.report.interactive_view import answer_lines
 
     require_output()

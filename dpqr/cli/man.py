@@ -26,7 +26,7 @@ def command(context: click.Context, directory: str) -> None:
     dpqr man ~/.local/share/man/man1
     man dpqr-release
     """
-    from dpqr.app.starting import write_files
+    from dpqr.app.planning.starting import write_files
     from dpqr.report.wording import plain
 
     written = write_files(directory, {page_name(page): page_text(page) for page in pages(context.find_root().command)})

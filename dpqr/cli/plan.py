@@ -15,7 +15,7 @@ from dpqr.cli.options import Whole
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.forecast import ForecastRequest, Outlook
+    from dpqr.app.evaluating.forecast import ForecastRequest, Outlook
     from dpqr.io.outputs.atomic import SingleFile
 
 TOP = 20
@@ -102,7 +102,7 @@ def command(
     """
     from dpqr.api.forecast import forecast_request, goal_request, proxy_table
     from dpqr.api.requests import release_request
-    from dpqr.app.forecast import forecast_releases
+    from dpqr.app.evaluating.forecast import forecast_releases
     from dpqr.cli.progress import remarks
 
     stated = groups.keywords(documents, guarantee, bought, strategies, table, payer)
@@ -123,7 +123,7 @@ def command(
 
 def _place(out: str | None, request: ForecastRequest) -> SingleFile | None:
     """Where the plan goes, looked at before anything is simulated."""
-    from dpqr.app.locked_plan import plan_file
+    from dpqr.app.releasing.locked_plan import plan_file
 
     if out and len(request.epsilons) > 1:
         raise click.UsageError("--out writes one plan; give one epsilon, or a goal")
@@ -132,7 +132,7 @@ def _place(out: str | None, request: ForecastRequest) -> SingleFile | None:
 
 def _save(outlook: Outlook, place: SingleFile) -> None:
     """The plan with its forecast, to be reviewed."""
-    from dpqr.app.locked_plan import save_plan
+    from dpqr.app.releasing.locked_plan import save_plan
     from dpqr.cli.streams import say
 
     (point,) = outlook.points
@@ -142,15 +142,15 @@ def _save(outlook: Outlook, place: SingleFile) -> None:
 
 def _parts(outlook: Outlook) -> dict[str, Any]:
     """What stands in the document beside the plan of the only point."""
-    from dpqr.app.forecast import forecast_document
+    from dpqr.app.evaluating.forecast import forecast_document
 
     return {"expected": forecast_document(outlook.points[0].forecast) | {"notes": list(outlook.notes)}}
 
 
 def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> None:
     """The plan, where there is one epsilon, and the forecast: stdout."""
-    from dpqr.app.documents import write_new
-    from dpqr.app.forecast import outlook_document
+    from dpqr.app.evaluating.forecast import outlook_document
+    from dpqr.app.planning.documents import write_new
     from dpqr.cli.screen import Screen
     from dpqr.cli.streams import product, product_json, rendered
     from dpqr.report.forecast_plot import forecast_svg

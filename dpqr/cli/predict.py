@@ -93,19 +93,19 @@ def command(
 
 
 def _apply(request: ModelRequest, screen: Screen) -> None:
-    from dpqr.app.predict import apply_model
+    from dpqr.app.predicting.predict import apply_model
 
     screen.predictions(apply_model(request).predictions, request.out)
 
 
 def _plan(request: PredictionRequest, screen: Screen) -> None:
-    from dpqr.app.predict import planned_prediction
+    from dpqr.app.predicting.predict import planned_prediction
 
     screen.prediction_plan(*planned_prediction(request))
 
 
 def _learned(request: PredictionRequest, screen: Screen, display: groups.Display) -> None:
-    from dpqr.app.predict import predict
+    from dpqr.app.predicting.predict import predict
     from dpqr.cli.progress import progress
 
     if request.plan.form == "predictions" or display.as_json:

@@ -13,7 +13,7 @@ from dpqr.cli.settings import settings_notes
 from dpqr.cli.streams import product_json, require_output, say
 
 if TYPE_CHECKING:
-    from dpqr.app.predict_session import PredictionStatus
+    from dpqr.app.predicting.session import PredictionStatus
 
 
 @click.group("predict")
@@ -59,7 +59,7 @@ def open_command(
     Its plan (--dry-run) says how a point will be answered, at what price, with how much noise, and how many are paid.
     """
     from dpqr.api.predict_sessions import open_predictions_request
-    from dpqr.app.predict_session import open_predictions, planned_predictions
+    from dpqr.app.predicting.session import open_predictions, planned_predictions
     from dpqr.cli.progress import progress
     from dpqr.cli.screen import Screen
 
@@ -84,8 +84,8 @@ def ask_command(name: str, *, points: str | None, ledger: str | None, anchor: st
     from dpqr.api.interactive_requests import session_payer
     from dpqr.api.predict_sessions import ask_predictions_request
     from dpqr.api.requests import Unwatched
-    from dpqr.app.predict import released_table
-    from dpqr.app.predict_session import ask_predictions
+    from dpqr.app.predicting.predict import released_table
+    from dpqr.app.predicting.session import ask_predictions
     from dpqr.cli.screen import Screen
 
     require_output()

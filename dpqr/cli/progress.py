@@ -17,7 +17,7 @@ from dpqr.cli.streams import coloured, say, watched
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from dpqr.app.release import Progress as Observer
+    from dpqr.app.releasing.release import Progress as Observer
 
 
 class Silent:

@@ -35,7 +35,7 @@ def verify_command(release: str, *, ledger: str | None, anchor: str | None, plan
     dpqr verify release/ --ledger survey.sqlite --plan plan.json
     """
     from dpqr.api.verify import verify
-    from dpqr.app.verify import LIMITS
+    from dpqr.app.verifying.verify import LIMITS
     from dpqr.report.wording import plain
 
     say_settings()
@@ -61,7 +61,7 @@ def reprice_command(release: str, *, delta: str | None, as_json: bool) -> None:
     dpqr reprice release/
     dpqr reprice release/ --delta 1e-9
     """
-    from dpqr.app.reprice import reprice
+    from dpqr.app.verifying.reprice import reprice
     from dpqr.report.reprice_view import repriced_view
 
     found = reprice(release, delta)

@@ -123,7 +123,7 @@ def command(
     dpqr release data.csv --plan plan.json --dataset survey --out release/
     """
     from dpqr.api.requests import release_request
-    from dpqr.app.finished import already_released
+    from dpqr.app.releasing.finished import already_released
 
     _require_stated(review)
     request = release_request(
@@ -152,14 +152,14 @@ def _require_stated(review: Review) -> None:
 
 
 def _plan(request: ReleaseRequest, display: groups.Display) -> None:
-    from dpqr.app.release import dry_run
+    from dpqr.app.releasing.release import dry_run
     from dpqr.cli.screen import Screen
 
     Screen.of(display).plan(*dry_run(request))
 
 
 def _release(request: ReleaseRequest, display: groups.Display, ledger: Sequence[str]) -> None:
-    from dpqr.app.release import release
+    from dpqr.app.releasing.release import release
     from dpqr.cli.progress import progress
     from dpqr.cli.screen import Screen
     from dpqr.cli.streams import product

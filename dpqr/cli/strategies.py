@@ -73,7 +73,7 @@ def command(*, explain: bool, asked: Explained, as_json: bool) -> None:
 
 
 def _listed(as_json: bool) -> None:
-    from dpqr.app.strategies import list_strategies
+    from dpqr.app.planning.strategies import list_strategies
     from dpqr.report.wording import plain
 
     listed = list_strategies()
@@ -89,7 +89,7 @@ def _listed(as_json: bool) -> None:
 
 def _explained(as_json: bool, asked: Explained) -> None:
     from dpqr.api.options import plan_request
-    from dpqr.app.explain import explain, explanation_document
+    from dpqr.app.planning.explain import explain, explanation_document
     from dpqr.cli.screen import Screen
 
     if asked.queries is None:

@@ -9,7 +9,7 @@ import pytest
 from support.door_checks import without
 
 import dpqr
-from dpqr.app import predict as app_predict
+from dpqr.app.predicting import predict as app_predict
 from dpqr.noise.source import SeededNoise
 
 DOMAIN = {

@@ -13,7 +13,7 @@ from support.door_checks import without
 
 import dpqr
 from dpqr.api.options import ALL, PLANNING, ReleaseOptions
-from dpqr.app import release as app_release
+from dpqr.app.releasing import release as app_release
 from dpqr.app.requests import PlanRequest
 from dpqr.cli.release import command
 from dpqr.noise.source import SeededNoise

@@ -174,7 +174,7 @@ def _answers(wrong: Callable[..., int]) -> Iterator[None]:
 @contextmanager
 def exact_total_in_decimals() -> Iterator[None]:
     """Every estimate carries the number of records behind its sixth digit; rounded to records it looks sound."""
-    from dpqr.app import release
+    from dpqr.app.releasing import release
     from dpqr.io.tables.tallies import GroupTally
 
     totals: list[int] = []

@@ -17,7 +17,7 @@ from time import process_time
 from typing import Any
 from unittest.mock import patch
 
-from dpqr.app.planning import plan_release
+from dpqr.app.planning.planning import plan_release
 from dpqr.app.requests import PlanRequest
 from dpqr.privacy.accountants import pld
 from dpqr.privacy.accountants.pld import PrivacyLossDistribution

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dpqr.app.evaluate import exact_answers
-from dpqr.app.planning import read_documents
-from dpqr.app.release import release
+from dpqr.app.evaluating.evaluate import exact_answers
+from dpqr.app.planning.planning import read_documents
+from dpqr.app.releasing.release import release
 from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.construction.release import Release
 from dpqr.io.tables.limits import Limits

@@ -36,7 +36,7 @@ from adult import OTHERS, SIZES
 from shapes import Table, chain, classes, independent, skewed
 from task import Task
 
-from dpqr.app.planning import plan_release
+from dpqr.app.planning.planning import plan_release
 from dpqr.app.requests import PlanRequest
 from dpqr.construction.block_errors import unmeasured
 from dpqr.construction.draws import Draws

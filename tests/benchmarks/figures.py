@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 import dpqr
-from dpqr.app.planning import plan_release
+from dpqr.app.planning.planning import plan_release
 from dpqr.app.requests import PlanRequest
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction

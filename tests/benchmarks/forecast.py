@@ -35,9 +35,9 @@ from real_tables import REAL, real_table
 from shapes import HALVES, REPORTING, SETTING, SHAPES
 from task import Task, read_task
 
-from dpqr.app.forecast import ForecastRequest, GoalRequest, forecast_releases
-from dpqr.app.planning import plan_release, read_documents
-from dpqr.app.release import release
+from dpqr.app.evaluating.forecast import ForecastRequest, GoalRequest, forecast_releases
+from dpqr.app.planning.planning import plan_release, read_documents
+from dpqr.app.releasing.release import release
 from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.construction.forecast import forecast, simulated_errors
 from dpqr.construction.public_tables import PublicTable, made_up_tables

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 from regret import SEED, Case
 from shapes import HALVES, made
 
-from dpqr.app.planning import plan_release
+from dpqr.app.planning.planning import plan_release
 from dpqr.app.requests import PlanRequest
 from dpqr.construction.forecast import simulated_errors
 from dpqr.strategies.plan import Plan

@@ -24,11 +24,11 @@ import pyarrow.csv as pc
 from adult import OTHERS, SIZES
 
 from dpqr.api.requests import Unwatched
-from dpqr.app.interactive_planning import OpenRequest, planned_session
-from dpqr.app.interactive_state import rows_of_blocks
-from dpqr.app.planning import read_documents
-from dpqr.app.release import release
+from dpqr.app.planning.planning import read_documents
+from dpqr.app.releasing.release import release
 from dpqr.app.requests import PlanRequest, ReleaseRequest
+from dpqr.app.sessions.planning import OpenRequest, planned_session
+from dpqr.app.sessions.state import rows_of_blocks
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
 from dpqr.construction.online import Online

@@ -38,7 +38,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from support.prediction_tables import LOSSES, measured_descent_shares, measured_online_shares, measured_shares, online
 
-from dpqr.app.predict import apply_model, predict
+from dpqr.app.predicting.predict import apply_model, predict
 from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain

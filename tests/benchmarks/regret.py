@@ -38,7 +38,7 @@ from families import FAMILIES
 from shapes import HALVES, REPORTING, SETTING, made
 from task import Task, read_task
 
-from dpqr.app.planning import plan_release, read_documents
+from dpqr.app.planning.planning import plan_release, read_documents
 from dpqr.app.requests import PlanRequest
 from dpqr.construction.forecast import reaches, simulated_errors
 from dpqr.construction.public_tables import PublicTable

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpqr.app.machine import resources
-from dpqr.app.planning import plan_release
-from dpqr.app.release import release
+from dpqr.app.planning.planning import plan_release
+from dpqr.app.releasing.machine import resources
+from dpqr.app.releasing.release import release
 from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.construction.resources import TUNING
 from dpqr.errors import DpqrError

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpqr.app.release import planned
+from dpqr.app.releasing.release import planned
 from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.construction import loop
 from dpqr.construction.draws import Draws

@@ -33,12 +33,12 @@ def breaking(error):
 
 
 PLACES = [
-    "dpqr.app.release.plan_with_documents",
-    "dpqr.app.release.check_table",
-    "dpqr.app.release.load_table",
-    "dpqr.app.release.iterative_construction",
-    "dpqr.app.release.assemble",
-    "dpqr.app.release.write_release",
+    "dpqr.app.releasing.release.plan_with_documents",
+    "dpqr.app.releasing.release.check_table",
+    "dpqr.app.releasing.release.load_table",
+    "dpqr.app.releasing.release.iterative_construction",
+    "dpqr.app.releasing.release.assemble",
+    "dpqr.app.releasing.release.write_release",
     "dpqr.io.outputs.release_files.answer_tables",
     "dpqr.io.outputs.release_files.release_document",
     "dpqr.strategies.updates.multiplicative_weights.MultiplicativeWeights.update",
@@ -103,7 +103,7 @@ def ran(desk, *arguments, **more):
 
 SIGNALLED = """
 import os, signal, time
-from dpqr.app import release
+from dpqr.app.releasing import release
 from dpqr.cli.main import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with it ignored
@@ -358,7 +358,7 @@ def test_the_end_waits_for_no_thread_and_loses_no_output():
 
 LOUD = """
 import sys, threading, warnings
-from dpqr.app import release
+from dpqr.app.releasing import release
 from dpqr.cli.main import run
 
 original = release.load_table
@@ -396,5 +396,5 @@ def test_nothing_else_writes_to_standard_error(desk, more):
 
 
 def test_another_pipe_that_breaks_is_no_reader_that_leaves(desk, monkeypatch):
-    monkeypatch.setattr("dpqr.app.release.load_table", breaking(BrokenPipeError(32, SECRET)))
+    monkeypatch.setattr("dpqr.app.releasing.release.load_table", breaking(BrokenPipeError(32, SECRET)))
     assert_refusal(desk.run(*RELEASE, "--out", "out"), 1, UNEXPECTED)

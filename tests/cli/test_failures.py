@@ -100,14 +100,14 @@ def test_an_unexpected_end_tells_nothing(desk, monkeypatch, fault, code, kind):
     def broken(*_, **__):
         raise fault
 
-    monkeypatch.setattr("dpqr.app.release.load_table", broken)
+    monkeypatch.setattr("dpqr.app.releasing.release.load_table", broken)
     error = failed(desk.release("--json"))
     assert (error["code"], error["kind"], error["faults"]) == (code, kind, [])
 
 
 def test_what_becomes_of_a_paid_run_is_a_note(desk, monkeypatch):
     assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
-    monkeypatch.setattr("dpqr.app.release.iterative_construction", lambda *_: 1 / 0)
+    monkeypatch.setattr("dpqr.app.releasing.release.iterative_construction", lambda *_: 1 / 0)
     error = failed(desk.release("--json", *LEDGER))
     assert error["message"] == UNEXPECTED
     assert error["notes"] == [STAYS_SPENT]
@@ -119,7 +119,7 @@ def test_stdout_holds_one_document_at_most(desk, monkeypatch):
     def missed(*_):
         raise GoalMissed("the largest error is above the goal")
 
-    monkeypatch.setattr("dpqr.app.evaluate.require_goals", missed)
+    monkeypatch.setattr("dpqr.app.evaluating.evaluate.require_goals", missed)
     assert desk.release("--out", "out").code == 0
     ended = desk.run("evaluate", "table.csv", "out", "--queries", "q.json", "--json")
     assert ended.code == 6
@@ -136,7 +136,7 @@ def test_without_a_stdout_that_takes_it_the_code_stays(desk, monkeypatch):
 
 TERMINATED = """
 import os, signal, sys, time
-from dpqr.app import release
+from dpqr.app.releasing import release
 from dpqr.cli.main import run
 
 def ended(*_, **__):

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dpqr.app.planning import plan_release
+from dpqr.app.planning.planning import plan_release
 from dpqr.app.requests import PlanRequest
 from dpqr.construction.forecast import Expected, closed_form, closed_mean, forecast, planned_runs, simulated_errors
 from dpqr.construction.public_tables import PublicTable, made_up_tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.app.planning import plan_release
+from dpqr.app.planning.planning import plan_release
 from dpqr.app.requests import PlanRequest
 from dpqr.construction.draws import Draws
 from dpqr.construction.later import later_answers

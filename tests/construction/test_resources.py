@@ -7,8 +7,8 @@ import pytest
 from support.command_desk import Desk
 from support.paid_releases import Unwatched
 
-from dpqr.app.planning import plan_release
-from dpqr.app.release import release
+from dpqr.app.planning.planning import plan_release
+from dpqr.app.releasing.release import release
 from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.construction.resources import FORMS, Resources, loop_seconds
 from dpqr.io.tables.source import TableSource

@@ -19,8 +19,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from dpqr.app import release as release_module
-from dpqr.app.release import release
+from dpqr.app.releasing import release as release_module
+from dpqr.app.releasing.release import release
 from dpqr.app.requests import OutputRequest, ReleaseRequest
 from dpqr.errors import DpqrError
 from dpqr.io.tables.source import TableSource

@@ -6,8 +6,8 @@ import signal
 import warnings
 from dataclasses import replace
 
-from dpqr.app import paid_run as module
-from dpqr.app.release import release
+from dpqr.app.paying import paid_run as module
+from dpqr.app.releasing.release import release
 from dpqr.app.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.errors import DpqrError
 from dpqr.io.tables.limits import Limits

@@ -8,7 +8,7 @@ So the kill never comes too late, however busy the machine is. Everything else i
 import signal
 import sys
 
-from dpqr.app import release
+from dpqr.app.releasing import release
 from dpqr.cli.main import main
 
 KILLED = {"release", "third", "none"}

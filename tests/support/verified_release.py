@@ -7,11 +7,11 @@ import random
 from contextlib import contextmanager
 from pathlib import Path
 
-from dpqr.app.budget import export
-from dpqr.app.evidence import VerifyRequest
-from dpqr.app.release import release
+from dpqr.app.paying.budget import export
+from dpqr.app.releasing.release import release
 from dpqr.app.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.app.verify import verify
+from dpqr.app.verifying.evidence import VerifyRequest
+from dpqr.app.verifying.verify import verify
 from dpqr.io.outputs.record import document_text
 from dpqr.io.tables.source import TableSource
 from support.command_desk import DOMAIN, TABLE

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.app.release import release
+from dpqr.app.releasing.release import release
 from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.audit.case import Numbers, Outcomes, Shown
 from dpqr.audit.cases.releases import Unwatched

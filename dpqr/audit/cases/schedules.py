@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from dpqr.app.planning.roles import chosen_schedule, chosen_wishes, settled
 from dpqr.app.requests import PlanRequest
-from dpqr.app.roles import chosen_schedule, chosen_wishes, settled
 from dpqr.audit.case import Case, Shown, numbers, records
 from dpqr.audit.cases.releases import ABSENT, ADDED, DELTA, WORK, PlannedTrial
 from dpqr.construction.loop import Outcome

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from dpqr.app.planning.roles import chosen_wishes
 from dpqr.app.requests import PlanRequest
-from dpqr.app.roles import chosen_wishes
 from dpqr.construction.forecast import reaches
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget

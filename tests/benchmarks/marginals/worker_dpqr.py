@@ -11,7 +11,7 @@ from typing import Any
 from gauge import Gauge
 
 USED = (
-    "dpqr.app.release",
+    "dpqr.app.releasing.release",
     "dpqr.cli.release",
     "dpqr.cli.screen",
     "dpqr.cli.progress",
@@ -51,7 +51,7 @@ def main(folder: Path, eps: str, delta: str, *more: str) -> None:
 
 def between(gauge: Gauge) -> None:
     """Tell the gauge when the table is loaded and when the answers are there."""
-    app = import_module("dpqr.app.release")
+    app = import_module("dpqr.app.releasing.release")
     construct, assemble = app.iterative_construction, app.assemble
 
     def constructed(*given: Any) -> Any:

@@ -24,7 +24,7 @@ FAULTS = (
         ("    if policy.approval and not later.approval:\n", "    if False:\n", "a rule of two persons is taken back"),
     ),
     *planted_in(
-        "app/locked_plan.py",
+        "app/releasing/locked_plan.py",
         ("    if document.get(SEAL) != sealed(document)[SEAL]:\n", "    if False:\n", "an edited plan is followed"),
         (
             "        if found:\n            raise _changed",
@@ -34,7 +34,7 @@ FAULTS = (
         ("isclose(old, new, rel_tol=1e-6)", "isclose(old, new, rel_tol=1)", "figures of a plan may be anything"),
     ),
     *planted_in(
-        "app/checks_of_ledger.py",
+        "app/verifying/checks_of_ledger.py",
         ("paid.hash != stated.seal or ", "", "any entry of that number has paid"),
         ("if paid.events != planned or ", "if ", "the entry paid for other draws"),
         (
@@ -50,7 +50,7 @@ FAULTS = (
         ('    if kept != evidence.document["plan"]:\n', "    if False:\n", "any plan is the one that was reviewed"),
     ),
     *planted_in(
-        "app/checks_of_record.py",
+        "app/verifying/checks_of_record.py",
         ("        if _sha256(evidence.path / name) != digest:\n", "        if False:\n", "a changed file passes"),
         ("    if odd:\n", "    if False:\n", "a file more or less passes"),
         ("if len(set(numbers)) < len(numbers) or ", "if ", "one event pays for two draws"),
@@ -58,7 +58,7 @@ FAULTS = (
         ("    if upward(value) != figure.rounded:\n", "    if False:\n", "any float stands beside an exact figure"),
     ),
     *planted_in(
-        "app/checks_of_draws.py",
+        "app/verifying/checks_of_draws.py",
         (
             '    if found.near and evidence.document["versions"] == versions_part():\n',
             "    if False:\n",
@@ -67,7 +67,7 @@ FAULTS = (
         (" and sealed(kept) != kept:\n", " and False:\n", "a plan under another seal passes"),
     ),
     *planted_in(
-        "app/evidence.py",
+        "app/verifying/evidence.py",
         (" and sealed(found) != found:\n", " and False:\n", "a record under another seal passes"),
     ),
 )

@@ -23,14 +23,14 @@ FAULTS = (
         ("return self.ensemble.touched", "return self.ensemble.touched * 2", "a unit counts as in two parts"),
     ),
     *planted_in(
-        "app/predict_turn.py",
+        "app/predicting/turn.py",
         ("if len(new) > self.left:", "if len(new) > self.paid:", "points that are drawn for are paid for again"),
         ("isinstance(each, FilterAccountant)", "each.name", "theorems for fixed schedules serve a session"),
         ("if point not in known", "if True", "a point that has an answer is drawn for again"),
         ("with held.spoilt_by_errors():", "if True:", "an error that rows decide leaves a refund"),
     ),
     *planted_in(
-        "app/session.py",
+        "app/sessions/session.py",
         ("whole=held.spoilt or not opened", "whole=not opened", "an error that rows decided is forgotten at the end"),
         ("whole=held.spoilt or not opened", "whole=held.spoilt", "an opening that did not end is given back"),
         ("if not source.repeatable:", "if False:", "a table that cannot be read again is paid for"),

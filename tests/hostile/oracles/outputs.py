@@ -82,7 +82,7 @@ QUESTIONS = (
 ASKED_ALONE = {"session.json": SHOP, "session-queries.json": {"queries": [{"marginal": ["sex", "buys"]}]}}
 PREDICTED = ("predict", "open", "desk", "DATA", "--target", "buys", "--domain", "d.json", "--eps", "20", *PAYER)
 POINTS_ASKED = (("predict", "ask", *NAMED, "--points", "points.csv"), ("predict", "status", *NAMED))
-REPEATABLE = (("dpqr.app.interactive.SystemNoise", lambda: SeededNoise(seed=1)),)
+REPEATABLE = (("dpqr.app.sessions.interactive.SystemNoise", lambda: SeededNoise(seed=1)),)
 """The noise of thresholds: comparisons are paid for, and what passes one is drawn with it."""
 
 
@@ -94,7 +94,7 @@ def killed(desk: Desk) -> None:
 
     table = next(path.name for path in desk.path.glob("t.*"))
     with pytest.MonkeyPatch.context() as broken:
-        broken.setattr("dpqr.app.release.write_release", full)
+        broken.setattr("dpqr.app.releasing.release.write_release", full)
         assert desk.run(*(table if word == "DATA" else word for word in release(*OUT))).code == 2
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dpqr.app.documents import fix_documents
+from dpqr.app.planning.documents import fix_documents
 from dpqr.errors import Fault, Fix, UsageFault
 from dpqr.io.documents.fixing import write_fixes
 from dpqr.io.documents.queries import read_queries

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import dpqr
-from dpqr.app.verify import VerifyRequest, verify
+from dpqr.app.verifying.verify import VerifyRequest, verify
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.io.outputs.plan_document import sealed
 from dpqr.io.outputs.record import document_text

@@ -10,10 +10,10 @@ import pytest
 from support.verified_release import make
 
 import dpqr
-from dpqr.app.evidence import VerifyRequest
-from dpqr.app.reprice import reprice
 from dpqr.app.show import show, show_answers
-from dpqr.app.verify import verify
+from dpqr.app.verifying.evidence import VerifyRequest
+from dpqr.app.verifying.reprice import reprice
+from dpqr.app.verifying.verify import verify
 from dpqr.construction.intervals import ESTIMATE, MEASURED, NO_BASIS
 from dpqr.io.outputs.read_answers import read_answers
 from dpqr.io.outputs.read_release import read_release

@@ -1,0 +1,1 @@
+"""Budgets, and runs that a ledger pays for."""

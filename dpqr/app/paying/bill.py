@@ -1,0 +1,71 @@
+"""Bill: what a run will be charged, before it begins; and whether its payer could pay it now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from dpqr.app.paying.budget import configured_ledger
+from dpqr.app.requests import LedgerRequest
+from dpqr.data.unit import PrivacyUnit
+from dpqr.io.journal.fingerprints import release_note
+from dpqr.io.outputs.plan_document import plan_hash
+from dpqr.privacy.accountant import PrivacyFilter
+from dpqr.privacy.budget import Pricing
+from dpqr.privacy.events import Composition
+from dpqr.privacy.ledger import DEFAULT
+from dpqr.privacy.policy import Policy
+from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.strategies.choice import guarded
+from dpqr.strategies.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bill:
+    """What a run will be charged, before it begins. pricing: the accountant that proves it; guard: a fresh filter that
+    admits it; note: what the ledger remembers of it; plan: the SHA-256 of its document, empty where it has none;
+    policy: how the table is read; reason: why, who asks, and who approved."""
+
+    events: Composition
+    unit: PrivacyUnit
+    pricing: Pricing
+    guard: Callable[[], PrivacyFilter]
+    note: str
+    plan: str = ""
+    policy: Policy = DEFAULT
+    reason: Reason = UNSTATED
+
+
+def release_bill(plan: Plan, policy: Policy = DEFAULT) -> Bill:
+    """The bill of a release."""
+    pricing, guard = Pricing(accountant=plan.roles.accountant.name, delta=plan.budget.delta), partial(guarded, plan)
+    unit = plan.problem.unit
+    return Bill(
+        events=plan.events,
+        unit=unit,
+        pricing=pricing,
+        guard=guard,
+        note=release_note(),
+        plan=plan_hash(plan),
+        policy=policy,
+    )
+
+
+def require_affordable(asked: LedgerRequest | None, bill: Bill, *, locked: bool = False) -> None:
+    """BudgetRefused or LedgerError where the ledger would not pay for `bill` now. A run that is continued is paid.
+
+    locked: the run follows a plan that was reviewed; of others nobody asks for an approval before they are written.
+    """
+    if asked is None or asked.resume:
+        return
+    ledger = configured_ledger(asked.ledger, asked.anchor)
+    ledger.require_fit(
+        asked.dataset,
+        bill.events,
+        unit=bill.unit,
+        policy=bill.policy,
+        pricing=bill.pricing,
+        plan=bill.plan if locked else "",
+        reason=bill.reason,
+    )

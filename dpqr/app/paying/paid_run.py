@@ -1,0 +1,272 @@
+"""A run that a ledger pays for: reserved before the data is opened, settled when the release is published, continued
+where it was killed in between."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpqr.app.paying.bill import Bill
+from dpqr.app.paying.budget import configured_ledger
+from dpqr.app.requests import LedgerRequest
+from dpqr.construction.journal import Journal, Unkept
+from dpqr.errors import RESUMABLE, STAYS_SPENT, DataError, DpqrError, UsageFault
+from dpqr.io.journal.fingerprints import has_another_form
+from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE, LedgerJournal, begun_journal, continued_journal, run_of
+from dpqr.io.journal.table_mark import table_mark
+from dpqr.io.journal.transcript_file import TranscriptFile, held
+from dpqr.io.ledger.location import ledger_origin
+from dpqr.io.outputs.record import read_record
+from dpqr.io.tables.source import TableSource
+from dpqr.noise.source import KeyedNoise, NoiseSource
+from dpqr.privacy.accountants.filters import EveryFilter
+from dpqr.privacy.events import Composition
+from dpqr.privacy.ledger import Ledger, Reservation
+
+ENDING = ".transcript"
+_ROWS_OF_PERSONS = b"dpqr: rows of persons"
+_FIRST_LINE = 2**16
+"""Characters of a transcript that are looked at without being checked."""
+
+
+@dataclass(slots=True, kw_only=True)
+class PaidRun:
+    """One run and who pays for it; without a ledger, nobody.
+
+    Where the release goes to a directory, every draw is kept in a transcript beside it until all is settled.
+
+    looked: rows may have been looked at, by this job or by the one that it continues. repeatable: the table can be read
+    again. done: what becomes of the reservation was decided and reported.
+    """
+
+    guard: EveryFilter
+    ledger: Ledger | None = None
+    paid: Reservation | None = None
+    kept: LedgerJournal | None = None
+    looked: bool = False
+    repeatable: bool = True
+    done: bool = False
+
+    @property
+    def journal(self) -> Journal:
+        return self.kept or Unkept()
+
+    def look(self, source: TableSource) -> None:
+        """From here on rows may decide how the run ends.
+
+        Raises: DataError unless a continued run has the table that it began with; that closes the run (`table_mark`).
+        UsageFault for standard input or a stream, of which nothing is left to continue with.
+        """
+        continued, self.looked, self.repeatable = self.looked, True, source.repeatable
+        if not self.kept or not self.ledger or not self.paid:
+            return
+        if not source.repeatable and continued:
+            self.done = True
+            what = "standard input" if source.from_stdin else "an engine's table" if source.engine else "a stream"
+            raise UsageFault(f"--resume: {what} cannot be read a second time; the run stays as it is, and paid")
+        if self.kept.same_table(table_mark(source, self.ledger.key(self.paid))):
+            return
+        self._settle(self.paid.events, "closed: it was to be continued on another table")
+        self._forget()
+        self.done = True
+        raise DataError(
+            "the table is not the one that the release began with\n"
+            "the run is closed and stays paid in full; a release of this table is a new one, paid anew"
+        )
+
+    def drawing(self, noise: NoiseSource) -> NoiseSource:
+        """What the rows of each person are drawn from: where the run can be continued, a stream of a key that stays in
+        the ledger, so that a job that continues it keeps the same rows.
+
+        Privacy:
+            The choice is made once for each reservation, uniform and independent of the table, as `Bounding` asks,
+            under the assumption that `KeyedNoise` states. The key is never exported, is used for no other purpose than
+            the table's mark (for which it is hashed in another way), and is erased with the settlement; to somebody
+            who has read it before and sees the release, one more row moves the choices of others. Rows meet the
+            same words again, for a continued run reads the same files (`table_mark`) under the same plan, limits and
+            policy in the same order.
+        """
+        if not self.kept or not self.ledger or not self.paid or not self.repeatable:
+            return noise
+        return KeyedNoise(hmac.digest(self.ledger.key(self.paid), _ROWS_OF_PERSONS, "sha256"))
+
+    def released(self) -> None:
+        """The release is published: settle at what was charged, and do without the transcript.
+
+        What was not charged comes back: draws of a plan whose loop has ended early. The end is a function of the
+        released transcript, unless a draw was lost: what was left out for that is no such function, and stays paid.
+        """
+        if not self.paid:
+            return
+        whole = self.kept is not None and self.kept.lost
+        self._settle(self.paid.events if whole else self.guard.events, "released")
+        self._forget()
+
+    def failed(self, error: BaseException) -> None:
+        """Decide what becomes of the reservation of a run that ends with `error`, and add a note on it to the error.
+
+        | the run ends                                                  | reservation     | transcript         |
+        |---------------------------------------------------------------|-----------------|--------------------|
+        | before the first look at rows                                 | settled at zero | removed            |
+        | by a DataError (the table's contract), before the first draw  | settled in full | removed            |
+        | by anything else, or by anything after the first draw:        |                 |                    |
+        | - where there is a transcript, and the table is repeatable    | stays spent     | waits for --resume |
+        | - without --out, or on standard input or a stream             | settled in full | removed            |
+        | continued on another table (`look`)                           | settled in full | removed            |
+        | continued on standard input or a stream (`look`)              | stays spent     | as it was          |
+        | killed, at any point                                          | stays spent     | waits for --resume |
+
+        Privacy:
+            An ending that rows decide is an output. All that lies behind the first look is therefore paid for in full,
+            and settled sums never depend on how such a run ended. A contract that the table broke once it breaks again,
+            so nothing would be gained by waiting.
+        """
+        if not self.paid or self.done:
+            return
+        with suppress(DpqrError):  # the error that ended the run is the one to report
+            if not self.looked:
+                self._close((), error, "before")
+            elif self._waits(error):
+                error.add_note(RESUMABLE)
+            else:
+                error.add_note(STAYS_SPENT)
+                self._close(self.paid.events, error, "after")
+
+    def _waits(self, error: BaseException) -> bool:
+        """Whether the run can be continued."""
+        if not self.kept or not self.repeatable:
+            return False
+        return self.kept.begun or not isinstance(error, DataError)
+
+    def _close(self, events: Composition, error: BaseException, when: str) -> None:
+        self._settle(events, f"ended by {type(error).__name__} {when} rows were read")
+        self._forget()
+
+    def _settle(self, events: Composition, note: str) -> None:
+        if self.ledger and self.paid:
+            self.ledger.settle(self.paid, events, note=note)
+
+    def _forget(self) -> None:
+        if self.kept:
+            self.kept.file.cut(0)
+
+
+def ledger_request(
+    dataset: str | None,
+    ledger: str | None,
+    anchor: str | None,
+    resume: bool,
+    environment: Mapping[str, str] = os.environ,
+) -> LedgerRequest | None:
+    """Who pays, from options; None: no ledger is named or configured. UsageFault for a ledger without a dataset."""
+    if dataset is not None:
+        return LedgerRequest(dataset=dataset, ledger=ledger, anchor=anchor, resume=resume)
+    if origin := ledger_origin(ledger, environment):
+        raise UsageFault(f"{origin} names a ledger, and not whose budget pays: add --dataset NAME")
+    stated = "--anchor" if anchor is not None else "--resume" if resume else None
+    if stated:
+        raise UsageFault(f"{stated} is about a release that a ledger pays for: add --dataset NAME")
+    return None
+
+
+@contextmanager
+def paid_run(asked: LedgerRequest | None, bill: Bill, directory: Path | None) -> Iterator[PaidRun]:
+    """Pay for `bill` in full, or find the run that has paid for it, and end it as it ended.
+
+    directory: where the release goes. Raises: BudgetRefused, LedgerError, UsageFault; nothing was opened then.
+    """
+    if asked is None:
+        yield PaidRun(guard=EveryFilter(filters=(bill.guard(),)))
+        return
+    if asked.resume and directory is None:
+        raise UsageFault("--resume: name the directory of the release that was killed: add --out DIR")
+    ledger = configured_ledger(asked.ledger, asked.anchor)
+    with held(transcript_path(directory)) if directory else nullcontext() as file:
+        run = _continued(asked, ledger, bill, file) or _begun(asked, ledger, bill)
+        try:
+            if file and not run.kept and run.paid:
+                run.kept = begun_journal(file, ledger, run.paid)
+            yield run
+        except BaseException as error:
+            run.failed(error)
+            raise
+
+
+def transcript_path(directory: Path) -> Path:
+    """Where the transcript of a release to `directory` lies until it is settled."""
+    return directory.with_name(f".{directory.name}{ENDING}")
+
+
+def is_published(directory: Path) -> bool:
+    """Whether the release in `directory` is the one whose transcript lies beside it: only the settlement is missing."""
+    transcript = transcript_path(directory)
+    try:
+        if not transcript.is_file():  # a pipe would let the job wait for ever
+            return False
+        with transcript.open(encoding="utf-8") as opened:
+            run = json.loads(opened.readline(_FIRST_LINE))
+        published = read_record(directory)
+        return bool(run["receipt"] == published["ledger"]["seal"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
+def _begun(asked: LedgerRequest, ledger: Ledger, bill: Bill) -> PaidRun:
+    paid = ledger.reserve(
+        asked.dataset,
+        bill.events,
+        unit=bill.unit,
+        note=bill.note,
+        plan=bill.plan,
+        policy=bill.policy,
+        pricing=bill.pricing,
+        reason=bill.reason,
+    )
+    return PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
+
+
+def _continued(asked: LedgerRequest, ledger: Ledger, bill: Bill, file: TranscriptFile | None) -> PaidRun | None:
+    """The run whose transcript lies there; None where there is none, and none was asked for."""
+    if file is None or not file.lines:
+        if asked.resume:
+            raise UsageFault("--resume: no killed release waits there; leave --resume out to make one")
+        return None
+    run = run_of(file, ledger)
+    if run is None and not asked.resume:
+        file.cut(0)
+        return None
+    if run is None:
+        raise _settled(file)
+    if not asked.resume:
+        raise UsageFault(
+            "a killed release to that --out is paid and waits: --resume continues it\n"
+            f"to give it up, remove {file.path}; its price stays spent"
+        )
+    if has_another_form(run.note):
+        raise UsageFault(
+            "--resume: that release was begun by another version of dpqr, which writes its plans in another form\n"
+            f"continue it with that version; to give it up, remove {file.path}; its price stays spent"
+        )
+    if (run.reservation.dataset, run.note, run.reservation.plan) != (asked.dataset, bill.note, bill.plan):
+        raise UsageFault(
+            "--resume: the plan is not the one that the release began with; "
+            "give the same documents, options and --dataset, to the same version of dpqr\n"
+            f"{TUNED_ELSEWHERE}"
+        )
+    journal = continued_journal(file, ledger, run)
+    guard = EveryFilter(filters=(bill.guard(), run.reservation.guard()))
+    return PaidRun(guard=guard, ledger=ledger, paid=run.reservation, kept=journal, looked=True)
+
+
+def _settled(file: TranscriptFile) -> UsageFault:
+    """The answer to --resume for a run that was settled before its job was killed, or closed."""
+    directory = file.path.with_name(file.path.name[1 : -len(ENDING)])
+    if not is_published(directory):
+        return UsageFault("--resume: that run is settled; leave --resume out to make a new release, paid anew")
+    file.cut(0)
+    return UsageFault(f"--resume: that release was finished, and is in {directory}; there is nothing to continue")

@@ -1,0 +1,1 @@
+"""From documents and options to a plan, without data."""

@@ -1,0 +1,108 @@
+"""Start a project: settings, a domain file and a queries file to fill in."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dpqr.app.planning.documents import write_new
+from dpqr.app.planning.domain_file import DomainRequest, domain_file
+from dpqr.errors import AlreadyThere, UsageFault
+from dpqr.io.ledger.refusals import require_name
+from dpqr.io.settings import FILE
+
+DOMAIN, QUERIES = "domain.json", "queries.json"
+EXAMPLE = ("age=integer", "sex=string", "interview_date=date")
+"""Columns of a domain file that is made for no table."""
+_SETTINGS = """\
+# Defaults of dpqr's commands in this directory; an option on the command line comes first (dpqr guide settings).
+domain = "{domain}"
+queries = "{queries}"
+
+# Whose budget pays for every release, and where its ledger lies (dpqr guide ledger):
+{dataset}
+# ledger = "budgets.sqlite"
+
+# Protect persons, not rows: which column says whose row it is, and how many rows of each are used.
+# unit = "person_id"
+# max-rows = 3
+
+# Delta of every release; without it, privacy is pure.
+# delta = 1e-9
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The paths of the files of a new project, and what there is to say of its domain."""
+
+    paths: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def start(directory: str, asked: DomainRequest, dataset: str | None) -> Started:
+    """Write dpqr.toml, domain.json and queries.json into `directory`.
+
+    Args:
+        directory: is made where it is missing; its parent is not.
+        asked: what the domain file is made from; where it names no columns, those of an example.
+        dataset: its name in the ledger; None: left to fill in.
+
+    Raises:
+        AlreadyThere: one of the files exists; none is written then.
+        DpqrError: as `domain_file` raises it.
+
+    Privacy:
+        Of the table its column names and types are read, never a value.
+    """
+    stated = f'dataset = "{require_name(dataset)}"' if dataset is not None else '# dataset = "survey"'
+    named = asked.data is not None or asked.codebooks or asked.types
+    made = domain_file(asked if named else replace(asked, types=EXAMPLE))
+    domain = made.content
+    assert isinstance(domain, dict), "no other form is asked for"
+    texts = {
+        FILE: _SETTINGS.format(domain=DOMAIN, queries=QUERIES, dataset=stated),
+        DOMAIN: _document_text(domain),
+        QUERIES: _document_text(_queries(len(domain["fields"]))),
+    }
+    return Started(paths=write_files(directory, texts), remarks=made.remarks)
+
+
+def write_files(directory: str, texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Write new files into a directory, which is made where it is missing; their paths.
+
+    Raises: AlreadyThere where one of them exists; none is written then. UsageFault.
+    """
+    paths = {os.path.normpath(os.path.join(directory, name)): text for name, text in texts.items()}
+    there = next(filter(os.path.lexists, paths), None)
+    if there is not None:
+        raise AlreadyThere(f"{there}: the file exists; choose another directory, or move it away")
+    _make(directory)
+    for path, text in paths.items():
+        write_new(path, text)
+    return tuple(paths)
+
+
+def _make(directory: str) -> None:
+    try:
+        Path(directory).mkdir(exist_ok=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no name"
+        raise UsageFault(f"{directory}: cannot be made ({reason}); choose a writable place") from None
+
+
+def _queries(columns: int) -> dict[str, Any]:
+    """The number of records, every column by itself, and every pair of columns."""
+    pairs = [{"marginals": {"ways": 2}}] if columns > 1 else []
+    return {
+        "dpqr": "queries/1",
+        "queries": [{"name": "records", "marginal": []}, {"marginals": {"ways": 1}}, *pairs],
+    }
+
+
+def _document_text(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

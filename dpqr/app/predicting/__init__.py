@@ -1,0 +1,1 @@
+"""Predictions and released functions, in one go or one point at a time."""

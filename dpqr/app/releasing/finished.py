@@ -1,0 +1,80 @@
+"""A finished release where another one shall go: what `--if-exists skip` passes over, free of charge."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dpqr.app.paying.paid_run import transcript_path
+from dpqr.app.planning.planning import plan_release
+from dpqr.app.releasing.reading import count_column
+from dpqr.app.requests import ReleaseRequest
+from dpqr.errors import AlreadyThere, DocumentError, UsageFault
+from dpqr.io.outputs.plan_document import plan_document
+from dpqr.io.outputs.read_release import ReleaseFiles, read_release
+from dpqr.io.outputs.release_files import file_names
+
+ASKED = ("unit", "n", "most", "persons", "budget", "domain", "workload", "seed", "accountant")
+ROLES = ("schedule", "distinguisher", "check", "update")
+"""Parts of a plan that say what was asked for, and strategies by name; the rest follows, and the version of dpqr."""
+
+
+def already_released(request: ReleaseRequest) -> bool:
+    """Whether the request is to be skipped, for its release lies there, finished. The table is not opened.
+
+    Raises:
+        AlreadyThere: something else lies there: no release, or one that answers another request.
+        UsageFault: a killed release to that place waits for --resume.
+
+    Privacy:
+        Public: a function of the request and of a published record.
+    """
+    output, payer = request.output, request.payer
+    given = output.directory
+    if output.if_exists != "skip" or given is None or not os.path.isdir(given) or os.path.islink(given):
+        return False
+    if _waits(Path(os.path.abspath(given))):
+        if payer and payer.resume:
+            return False
+        raise UsageFault(f"--out {given}: a release to it is paid and not finished; --resume continues it")
+    if not _answers(_finished(given), request):
+        raise AlreadyThere(
+            f"--out {given}: holds a release of another request, or a rehearsal (compared are queries, domain, "
+            "guarantee, strategies, files and dataset); choose another directory, or --if-exists replace"
+        )
+    return True
+
+
+def _finished(given: str) -> ReleaseFiles:
+    try:
+        return read_release(given)
+    except (UsageFault, DocumentError):
+        raise AlreadyThere(f"--out {given}: exists, and holds no finished release; choose another directory") from None
+
+
+def _waits(directory: Path) -> bool:
+    """Whether a transcript lies beside the directory: of a job that was killed, or is at work."""
+    transcript = transcript_path(directory)
+    return transcript.is_file() and transcript.stat().st_size > 0
+
+
+def _answers(found: ReleaseFiles, request: ReleaseRequest) -> bool:
+    """Whether it is what the request would release."""
+    payer, record = request.payer, found.record
+    if bool(record.get("rehearsal")) != request.rehearse:
+        return False
+    files = file_names(request.output.format, request.output.synthetic, rehearsal=request.rehearse)
+    dataset = payer.dataset if payer and not request.rehearse else None
+    plan = plan_release(replace(request.plan, counts=count_column(request.source, payer)))
+    return (
+        set(files) <= set(record["files"])
+        and found.dataset == dataset
+        and _asked(record["plan"]) == _asked(json.loads(json.dumps(plan_document(plan))))
+    )
+
+
+def _asked(plan: dict[str, Any]) -> list[Any]:
+    return [*(plan.get(part) for part in ASKED), *(plan[role]["name"] for role in ROLES)]

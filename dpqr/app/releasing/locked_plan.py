@@ -1,0 +1,157 @@
+"""Locked plans: a plan that was written to a file to be reviewed, and the release that follows it or is refused.
+
+The file is the plan's document (`plan_document`), with what was forecast beside it, under one SHA-256. A release that
+follows it is planned again from the documents and options that it holds, with this version of dpqr and under the
+budget's policy of today. Whatever is public and would differ refuses the run before a table is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from itertools import zip_longest
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from dpqr.app.releasing.public_request import stated_request
+from dpqr.app.requests import PlanRequest, ReleaseRequest
+from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.documents.decoding import spoken
+from dpqr.io.documents.positions import member
+from dpqr.io.documents.sources import states_domain
+from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE
+from dpqr.io.outputs.atomic import SingleFile, reserve_file
+from dpqr.io.outputs.plan_document import PLAN_FORMAT, SEAL, plan_document, sealed
+from dpqr.io.outputs.record import document_text, read_record
+from dpqr.io.tables.file import STDIN
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.source import TableSource
+from dpqr.strategies.inputs import LockedPlan
+from dpqr.strategies.plan import Plan
+
+SPOKEN = ("notes", SEAL)
+"""Parts that are not compared: sentences, which name the files of the day, and the seal, which covers them."""
+READ = ("delimiter", "encoding", "count_column")
+POLICY = ("cells", "columns")
+"""Limits that a locked plan states where a ledger pays; the others are the policy's."""
+_ABSENT = object()
+
+
+def plan_file(given: str) -> SingleFile:
+    """A place for a new plan. Raises: AlreadyThere, UsageFault."""
+    return reserve_file(given)
+
+
+def save_plan(plan: Plan, target: SingleFile, parts: Mapping[str, Any] | None = None) -> str:
+    """Write a plan to be reviewed; its SHA-256.
+
+    Args:
+        parts: what else stands in the document, such as a forecast; covered by the hash, and compared with nothing.
+
+    Files of coefficients that the queries name are written beside it, under the names that the document gives them.
+    """
+    document = sealed(plan_document(plan) | dict(parts or {}))
+    files = plan.inputs.files if plan.inputs else {}
+    for name, content in files.items():
+        place = target.path.with_name(name)
+        if not place.exists():
+            place.write_bytes(content)
+    target.write(lambda place: _write(place, document_text(document)))
+    return str(document[SEAL])
+
+
+def _write(place: Path, text: str) -> None:
+    place.write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_plan(path: str) -> LockedPlan:
+    """A plan that was written to a file.
+
+    Raises: UsageFault where it cannot be read; DocumentError where it is no plan, or not as it was written.
+    """
+    place = Path(path)
+    try:
+        document = read_record(place.parent, place.name)
+        whole = isinstance(document, dict) and document.get("dpqr") == PLAN_FORMAT and document.get("request")
+    except OSError as error:
+        raise UsageFault(
+            f"--plan {path}: cannot be read ({error.strerror}); `dpqr plan --out FILE` writes it"
+        ) from None
+    except ValueError:
+        whole = False
+    if not whole:
+        raise DocumentError(f"{path}: is no plan that can be released; write one with `dpqr plan --out FILE`")
+    if document.get(SEAL) != sealed(document)[SEAL]:
+        raise DocumentError(
+            f"{path}: was edited or is damaged: its sha256 is not that of its content; restore it, or plan anew"
+        )
+    return LockedPlan(name=path, document=document)
+
+
+def following(request: ReleaseRequest, path: str, *, opened: bool = True) -> ReleaseRequest:
+    """A request with all that the locked plan in `path` states; what it states itself stays, and is compared.
+
+    opened: the request names the table that will be read; an approval names none, and takes the plan's word. How the
+    table is read is the policy's to say where a ledger pays. Raises: UsageFault, DocumentError.
+    """
+    locked = read_plan(path)
+    base = stated_request(locked.document["request"], request.source, Path(path).parent)
+    given = _stated(request.plan, PlanRequest())
+    if "queries" in given and "domain" not in given and states_domain(given["queries"]):
+        given["domain"] = None
+    read = {} if request.payer else _stated(base.source, TableSource(paths=(STDIN,)), READ)
+    read |= {} if opened else {"public": base.source.public}
+    limits = _stated(base.limits, Limits(), POLICY if request.payer else None)
+    return replace(
+        request,
+        plan=replace(base.plan, **given),
+        source=replace(request.source, **read | _stated(request.source, TableSource(paths=(STDIN,)), READ)),
+        limits=replace(Limits(), **limits | _stated(request.limits, Limits())),
+        notes=base.notes,
+        locked=locked,
+    )
+
+
+def _stated(given: Any, usual: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
+    """The fields of a dataclass that are not as usual."""
+    known = [each.name for each in fields(usual)] if names is None else names
+    return {name: getattr(given, name) for name in known if getattr(given, name) != getattr(usual, name)}
+
+
+def require_unchanged(locked: LockedPlan, plan: Plan) -> None:
+    """DocumentError unless a locked plan is what would be planned now."""
+    now = plan_document(plan)
+    parts = ["version", "request", *now]
+    for name in parts:
+        if name in SPOKEN:
+            continue
+        found = next(differences(locked.document.get(name), now[name], f"$.{name}"), None)
+        if found:
+            raise _changed(locked, *found)
+
+
+def differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, str, str]]:
+    """Where two JSON values differ: the path, and both values in words."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys((*old, *new)):
+            yield from differences(old.get(key, _ABSENT), new.get(key, _ABSENT), member(path, key))
+    elif isinstance(old, list | tuple) and isinstance(new, list | tuple):
+        for index, (one, other) in enumerate(zip_longest(old, new, fillvalue=_ABSENT)):
+            yield from differences(one, other, member(path, index))
+    elif isinstance(old, float) and isinstance(new, float) and isclose(old, new, rel_tol=1e-6):
+        return  # forecasts in floating point; what is charged is exact text
+    elif old != new or isinstance(old, bool) is not isinstance(new, bool):
+        yield path, _words(old), _words(new)
+
+
+def _words(value: Any) -> str:
+    return "nothing" if value is _ABSENT else spoken(value)
+
+
+def _changed(locked: LockedPlan, path: str, old: str, new: str) -> DocumentError:
+    tuned = f"; {TUNED_ELSEWHERE}" if path == "$.draws" else ""
+    return DocumentError(
+        f"{locked.name}: {path} is {old} in the plan, and would be {new} now; nothing was opened{tuned}\n"
+        "restore what was planned, or write a new plan with `dpqr plan --out FILE` and have it reviewed"
+    )

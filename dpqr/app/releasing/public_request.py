@@ -1,0 +1,119 @@
+"""Public request: all that is public and decides a release, as plain JSON, and the request that it stands for.
+
+    documents   queries and domain, as they were parsed (`dpqr.io.documents.sources`)
+    options     every field of `PlanRequest` but the documents
+    reading     how the table is read: delimiter, encoding and limits, after the budget's policy
+    notes       what the plan says of the request itself
+
+The table, the payer and the output are no part of it: they decide no draw and no price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from dpqr.app.releasing.reading import Reading
+from dpqr.app.requests import PlanRequest, ReleaseRequest
+from dpqr.errors import DocumentError
+from dpqr.io.documents.queries import QueriesDocument
+from dpqr.io.documents.sources import parsed, public_documents
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.source import TableSource
+from dpqr.strategies.inputs import PublicInputs
+
+FORMAT = "request/1"
+OPTIONS = tuple(each.name for each in fields(PlanRequest) if each.name not in ("queries", "domain"))
+FIGURES = ("epsilon", "delta", "alpha", "beta", "count_dropped", "error_bars", "certify")
+"""Options whose value is decimal text, or one of WORDS."""
+WORDS = ("free", "none")
+LIMITS = tuple(each.name for each in fields(Limits))
+
+
+def public_inputs(request: ReleaseRequest, held: Reading, document: QueriesDocument) -> PublicInputs:
+    """What the record keeps of a request. held: how its table is read. document: what its documents say.
+
+    Raises: UsageFault, DocumentError where a file of coefficients has vanished, or a value is none of JSON.
+    """
+    found = public_documents(document.sources)
+    options = {name: _option(name, getattr(request.plan, name)) for name in OPTIONS}
+    limits = {name: getattr(held.limits, name) for name in LIMITS}
+    stated = {
+        "dpqr": FORMAT,
+        "queries": found.queries,
+        "domain": found.domain,
+        "options": options,
+        "reading": {"delimiter": held.source.delimiter, "encoding": held.source.encoding, "limits": limits}
+        | ({} if held.source.public is None else {"table": held.source.public}),
+        "notes": list(request.notes),
+    }
+    return PublicInputs(request=stated, files=found.files)
+
+
+def _option(name: str, value: object) -> Any:
+    """An option as plain JSON: figures of the same value have the same text, and a delta of 0 is none."""
+    if isinstance(value, tuple):
+        return list(value)
+    if name not in FIGURES or not isinstance(value, str) or value in WORDS:
+        return value
+    exact = Decimal(value.strip())
+    return None if name == "delta" and not exact else str(exact.normalize())
+
+
+class _Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    delimiter: str | None
+    encoding: str | None
+    limits: Limits
+    table: str | None = None
+
+
+class _Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    dpqr: Literal["request/1"]
+    queries: dict[str, Any]
+    domain: dict[str, Any]
+    options: dict[str, Any]
+    reading: _Reading
+    notes: tuple[str, ...]
+
+
+def stated_request(document: Any, table: TableSource, folder: Path) -> ReleaseRequest:
+    """The release that a public request stands for.
+
+    Args:
+        document: its plain JSON, as a plan or a record holds it; anybody may have written it.
+        table: the private table; how it is read is the request's to say.
+        folder: where the files of coefficients lie, under the names that the request gives them.
+
+    Raises: DocumentError where this version of dpqr does not know such a request.
+    """
+    try:
+        found = msgspec.convert(document, _Request)
+        unknown = set(found.options) - set(OPTIONS)
+        if unknown:
+            raise msgspec.ValidationError(f"Unknown option `{min(unknown)}`")
+        documents = {"queries": _placed(parsed(found.queries), folder), "domain": parsed(found.domain)}
+        plan = msgspec.convert(found.options | documents, PlanRequest)
+    except msgspec.ValidationError as error:
+        raise DocumentError(f"is no request that this version of dpqr can read ({error})") from None
+    read = found.reading
+    source = replace(
+        table, delimiter=read.delimiter, encoding=read.encoding, count_column=plan.counts, public=read.table
+    )
+    return ReleaseRequest(source=source, plan=plan, limits=read.limits, notes=found.notes)
+
+
+def _placed(queries: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The queries, their files of coefficients named by where they lie."""
+    entries = queries.get("queries")
+    placed = [
+        {**each, "coefficients": str(folder / each["coefficients"])}
+        if isinstance(each, dict) and isinstance(each.get("coefficients"), str)
+        else each
+        for each in (entries if isinstance(entries, list) else ())
+    ]
+    return {"queries": placed}

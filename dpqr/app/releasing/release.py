@@ -1,0 +1,242 @@
+"""Release: plan, open the table, run the construction, write what was released."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Protocol
+
+from dpqr.app.paying.bill import Bill, release_bill, require_affordable
+from dpqr.app.paying.paid_run import PaidRun, is_published, paid_run
+from dpqr.app.planning.planning import plan_with_documents
+from dpqr.app.releasing.locked_plan import require_unchanged
+from dpqr.app.releasing.machine import require_resources, resources
+from dpqr.app.releasing.public_request import public_inputs
+from dpqr.app.releasing.reading import Reading, charging, count_column, reading
+from dpqr.app.releasing.rehearse import rehearsed_rows, rehearsed_table, require_rehearsable
+from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
+from dpqr.construction.costs import Costs, priced_phases
+from dpqr.construction.draws import Draws
+from dpqr.construction.dropped import count_dropped
+from dpqr.construction.loop import Observer, iterative_construction
+from dpqr.construction.release import Release, assemble
+from dpqr.construction.resources import Resources
+from dpqr.data.histogram import Counts
+from dpqr.errors import UsageFault
+from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
+from dpqr.io.outputs.plan_document import plan_hash
+from dpqr.io.outputs.release_files import write_release
+from dpqr.io.outputs.synthetic import require_sampleable
+from dpqr.io.outputs.views_table import require_views
+from dpqr.io.tables.load import LoadedTable, load_table
+from dpqr.io.tables.structure import check_table
+from dpqr.noise.source import NoiseSource, SystemNoise
+from dpqr.privacy.accountants.filters import EveryFilter
+from dpqr.privacy.accountants.known import available
+from dpqr.privacy.ledger import Reservation
+from dpqr.privacy.sealed import Private
+from dpqr.report.receipt import receipt
+from dpqr.strategies.plan import Plan
+
+Prices = tuple[dict[str, Fraction | None], Costs]
+"""What the whole schedule, and each of its phases, cost under every accountant."""
+
+
+class Progress(Observer, Protocol):
+    """Watches a release: called with the percentage of the table that is read (`Percent`), and with every round."""
+
+    def read(self, percent: int) -> None: ...
+
+
+def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
+    """The plan of a release, and what it takes of the machine.
+
+    Raises:
+        DpqrError: where `release` would refuse the run before it opens the table, with the same exit code. The ledger
+            is read, and nothing is written to it.
+    """
+    plan, held = checked_plan(request)
+    _reserved(request.output, request.payer)
+    _require_output(plan, request.output)
+    bill = replace(release_bill(plan, held.policy), reason=request.reason)
+    require_affordable(request.payer, bill, locked=request.locked is not None)
+    return plan, resources(plan, request.output)
+
+
+def planned(request: ReleaseRequest) -> Plan:
+    """The plan alone: neither output nor what is left of a budget is looked at. Raises: DpqrError."""
+    return checked_plan(request)[0]
+
+
+def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
+    """The plan of a request, which is the locked one where it names one, and how the table is read."""
+    asked = replace(request.plan, counts=count_column(request.source, request.payer))
+    if request.locked is None:
+        asked = replace(asked, accountant=charging(asked, request.payer))
+    plan, document = plan_with_documents(asked)
+    if request.output.synthetic:
+        require_sampleable(plan, request.output.synthetic)
+    held = reading(request.source, request.limits, plan.problem.domain, request.payer)
+    inputs = public_inputs(replace(request, plan=asked), held, document)
+    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
+    if request.locked:
+        require_unchanged(request.locked, plan)
+        plan = replace(plan, inputs=replace(inputs, locked=request.locked))
+    return plan, held
+
+
+def release(
+    request: ReleaseRequest,
+    progress: Progress,
+    *,
+    planned: Callable[[Plan], None] = lambda _: None,
+    noise: NoiseSource | None = None,
+) -> Release:
+    """One private release, from documents to files on disk.
+
+    Order: everything public is checked first (documents, plan, the budget's policy, memory, output path, the table's
+    structure), then the budget is set aside, durably where a ledger pays, then rows are looked at.
+
+    Args:
+        request: table, plan, output and payer.
+        progress: is called with the part of the table that is read, and with every finished round.
+        planned: is called with the plan, and may still refuse.
+        noise: the operating system's, unless a test passes another.
+
+    Raises:
+        DpqrError: of the kind that names the exit code; `paid_run` says what becomes of the reservation.
+
+    Privacy:
+        The plan's budget for one run, for the unit that the plan names; what a dataset's runs cost together is known to
+        a ledger only. The unit follows from the source's own count column, whatever the request says.
+    """
+    request = _dated(request)
+    output, payer = request.output, None if request.rehearse else request.payer
+    if payer and noise and not noise.private:
+        raise UsageFault("a ledger pays for private noise only, and this source is for tests")
+    plan, held = checked_plan(request)
+    rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
+    planned(plan)
+    target, prices = _reserved(output, payer), whole_prices(plan)
+    _require_output(plan, output)
+    bill = replace(release_bill(plan, held.policy), reason=request.reason)
+    _check_input(request, plan, held, bill)
+    with paid_run(payer, bill, target.path if target else None) as run:
+        source = noise or SystemNoise()
+        table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
+        drawn = construct(plan, _draws(run, table, source), table.dropped, run.guard, progress, prices, run.paid)
+        finished = _named(drawn, request, run, rehearsed)
+        if target:
+            _write(finished, target, output)
+        run.released()
+    return finished
+
+
+def _dated(request: ReleaseRequest) -> ReleaseRequest:
+    """With today's date, where none is stated: taken before the table is opened, so that no row can decide it."""
+    return request if request.date else replace(request, date=datetime.now(UTC).date().isoformat())
+
+
+def _named(drawn: Release, request: ReleaseRequest, run: PaidRun, rehearsed: int | None) -> Release:
+    """With what the record says of the request."""
+    reason = run.paid.reason if run.paid else request.reason
+    named = replace(drawn, reason=reason, date=request.date, publisher=request.publisher, rehearsed=rehearsed)
+    return replace(named, planned=plan_hash(drawn.plan))
+
+
+def save(finished: Release, output: OutputRequest) -> None:
+    """Write a release that was made without a directory. Raises: UsageFault, InfeasiblePlan."""
+    if output.synthetic:
+        require_sampleable(finished.plan, output.synthetic)
+    target = _reserved(output, None)
+    if target:
+        _write(finished, target, output)
+
+
+def _write(finished: Release, target: ReleaseDirectory, output: OutputRequest) -> None:
+    form, synthetic, bins, base = output.format, output.synthetic, output.bins, output.views
+    write_release(finished, target, answers=form, synthetic=synthetic, bins=bins, base=base, receipt=receipt(finished))
+
+
+def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:
+    """The place of the release. One that was killed after it had published gives way to itself."""
+    if output.directory is None:
+        return None
+    again = payer is not None and payer.resume and is_published(Path(os.path.abspath(output.directory)))
+    return reserve(output.directory, force=output.if_exists == "replace" or again)
+
+
+def _require_output(plan: Plan, output: OutputRequest) -> None:
+    """Room for the run, and views where they are asked for: on public grounds, before anything is spent."""
+    require_resources(plan, output)
+    if output.views:
+        require_views(plan.problem.workload, plan.problem.domain)
+
+
+def _check_input(request: ReleaseRequest, plan: Plan, held: Reading, bill: Bill) -> None:
+    """The table's structure. A rehearsal has no table: it is held off releases, and off a budget that could not pay."""
+    if request.rehearse:
+        require_rehearsable(request)
+        require_affordable(request.payer, bill)
+    else:
+        check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
+
+
+def _opened(plan: Plan, run: PaidRun, held: Reading, progress: Progress, noise: NoiseSource) -> LoadedTable:
+    """The private table, sealed."""
+    problem = plan.problem
+    run.look(held.source)
+    return load_table(
+        held.source,
+        problem.domain,
+        held.limits,
+        unit=problem.unit,
+        noise=run.drawing(noise),
+        declared=problem.declared,
+        asked=plan.column_sets,
+        progress=progress.read,
+    )
+
+
+def _draws(run: PaidRun, table: LoadedTable, noise: NoiseSource) -> Draws:
+    return Draws(data=table.counts, accountant=run.guard, noise=noise, journal=run.journal)
+
+
+def construct(
+    plan: Plan,
+    draws: Draws,
+    left_out: Private[Counts],
+    guard: EveryFilter,
+    progress: Observer,
+    prices: Prices,
+    paid: Reservation | None,
+) -> Release:
+    """Run the construction on what was paid. left_out: the records that the domain's rules left out."""
+    spent, costs = prices
+    dropped = count_dropped(draws.of_left_out(left_out), plan)
+    outcome = iterative_construction(draws, plan, progress)
+    return assemble(
+        plan,
+        outcome,
+        spent,
+        private=draws.noise.private,
+        events=guard.events,
+        dropped=dropped,
+        costs=costs,
+        paid=paid,
+    )
+
+
+def whole_prices(plan: Plan) -> Prices:
+    """What the whole schedule and each of its phases cost under every accountant that can be shown.
+
+    The guarantee is theirs, wherever the loop stops. Asked before anything is charged: a figure that fails costs
+    nothing.
+    """
+    shown = {**available(), plan.roles.accountant.name: plan.roles.accountant}
+    spent = {name: accountant.epsilon(plan.events, plan.budget.delta) for name, accountant in shown.items()}
+    return spent, priced_phases(plan, shown)

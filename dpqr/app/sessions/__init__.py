@@ -1,0 +1,1 @@
+"""Questions that come one at a time under one budget."""

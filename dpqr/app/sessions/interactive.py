@@ -1,0 +1,187 @@
+"""Questions that come one at a time under one budget: open a session, ask, look at it, close it as a release."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dpqr.app.paying.bill import Bill
+from dpqr.app.releasing.release import Progress
+from dpqr.app.requests import LedgerRequest, OutputRequest
+from dpqr.app.sessions.planning import Opening, OpenRequest, planned_session
+from dpqr.app.sessions.release import closed_release
+from dpqr.app.sessions.session import Turn, begun, closing, stated, turn
+from dpqr.app.sessions.state import KIND, questions_of, stated_session
+from dpqr.app.sessions.turn import first_online, log_answers, restored
+from dpqr.construction.online import BETA, Answer, Terms
+from dpqr.construction.release import Release
+from dpqr.errors import AlreadyThere
+from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
+from dpqr.io.outputs.release_files import write_release
+from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.structure import check_table
+from dpqr.noise.source import SystemNoise
+from dpqr.privacy.budget import Pricing
+from dpqr.report.receipt import receipt
+
+NOTE = "interactive session"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRequest:
+    """Questions to a session. queries: a queries document, or the path of one. source: the table, where it was opened
+    from memory; None: the file that it was opened with."""
+
+    name: str
+    payer: LedgerRequest
+    queries: str | dict[str, Any]
+    source: TableSource | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """A session as it stands. All of it is public.
+
+    surprises: paid for, and so far. margin: how far a free answer may be off before its threshold's noise, and reach:
+    with that noise, in records. checked: whether answers are still compared with the table.
+    """
+
+    name: str
+    dataset: str
+    guarantee: str
+    questions: int
+    free: int
+    surprises: int
+    paid_surprises: int
+    margin: int
+    reach: int
+    checked: bool
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """One query's answer, by the name of its block, and what else tells it from the others there."""
+
+    query: str
+    detail: str
+    answer: Answer
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {"query": self.query, "detail": self.detail, **asdict(self.answer)}
+
+
+def open_session(request: OpenRequest, progress: Progress) -> Status:
+    """Pay for a session and measure what its questions start from.
+
+    Raises:
+        DpqrError: of the kind that names the exit code. Once rows were looked at, the session stays paid.
+
+    Privacy:
+        The session's budget for everything it ever answers; it is paid in full before the table is opened.
+    """
+    made = planned_session(request)
+    check_table(made.held.source, made.plan.problem.domain, made.held.limits, made.plan.problem.unit)
+    with begun(request.name, request.payer, _bill(request, made)) as held:
+        online = first_online(held, made.plan, made.terms, made.held, SystemNoise(), progress)
+        held.folder.write(_document(request, made, held.journal.number))
+        online.open_watches()
+        return _status(request.name, held, made.terms)
+
+
+def ask(request: AskRequest, progress: Progress) -> tuple[Answered, ...]:
+    """Answer every query of a document, one after the other.
+
+    Raises:
+        DpqrError: a query that the session cannot be asked is refused before the table is opened, free of charge.
+
+    Privacy:
+        Nothing beyond the session's reservation. Nothing is shown before its draw is on the disk. An error after rows
+        were looked at leaves the session paid in full: what rows decide is an output.
+    """
+    with turn(request.name, request.payer) as held:
+        session = stated_session(held)
+        asked, document = questions_of(request.queries, session)
+        online = restored(held, session)
+        with held.spoilt_by_errors():
+            online.open_data(request.source, SystemNoise(), progress)
+            found = log_answers(online, asked, document)
+        return tuple(Answered(query=each.name, detail=each.detail, answer=each.answer) for each in found)
+
+
+def status(name: str, payer: LedgerRequest) -> Status:
+    """How a session stands; no table is opened."""
+    with turn(name, payer) as held:
+        return _status(name, held, stated_session(held).terms)
+
+
+def close(name: str, payer: LedgerRequest, output: OutputRequest) -> Release | None:
+    """End a session: write all its answers as a release, and give back what was not drawn.
+
+    Returns:
+        The release; None for a session whose opening did not end, or that answered nothing: there is none to write.
+
+    Raises:
+        DpqrError: nothing was settled; the session is as it was.
+    """
+    with closing(name, payer, NOTE) as held:
+        if not held.folder.is_opened:
+            return None
+        finished = closed_release(held, stated_session(held))
+        if finished is not None and output.directory is not None:
+            write_release(finished, _target(output.directory), answers=output.format, receipt=receipt(finished))
+        return finished
+
+
+def _target(directory: str) -> ReleaseDirectory:
+    try:
+        return reserve(directory)
+    except AlreadyThere:
+        raise AlreadyThere(f"--out {directory}: exists; choose another directory") from None
+
+
+def _bill(request: OpenRequest, made: Opening) -> Bill:
+    pricing = Pricing(accountant=made.accountant.name, delta=made.budget.delta)
+    return Bill(
+        events=(*made.plan.events, (made.rest.event, 1)),
+        unit=made.plan.problem.unit,
+        pricing=pricing,
+        guard=lambda: made.accountant.filter(made.budget),
+        note=NOTE,
+        policy=made.held.policy,
+        reason=request.reason,
+    )
+
+
+def _document(request: OpenRequest, made: Opening, draws: int) -> dict[str, Any]:
+    """What later processes need. Public."""
+    budget = {"epsilon": request.plan.epsilon, "delta": request.plan.delta or "0", "accountant": made.accountant.name}
+    return {
+        **stated(KIND, budget, made.held),
+        "plan": asdict(made.request),
+        "rest": {made.rest.currency: str(made.rest.figure)},
+        "surprises": made.terms.surprises,
+        "questions": request.questions,
+        "draws": draws,
+    }
+
+
+def _status(name: str, held: Turn, terms: Terms) -> Status:
+    online, log = restored(held, stated_session(held)), held.folder.log()
+    answered = [line for line in log if "estimate" in line]
+    return Status(
+        name=name,
+        dataset=held.paid.dataset,
+        guarantee=stated_session(held).guarantee,
+        questions=len(answered),
+        free=sum(line["free"] for line in answered),
+        surprises=online.surprises,
+        paid_surprises=terms.surprises,
+        margin=terms.margin,
+        reach=terms.margin + terms.slack(BETA / 2),
+        checked=online.checked,
+    )

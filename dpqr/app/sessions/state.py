@@ -1,0 +1,141 @@
+"""What the folder of a session of questions states, and queries over its domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from dpqr.app.planning.planning import plan_release, read_documents
+from dpqr.app.requests import PlanRequest
+from dpqr.app.sessions.session import Stated, Turn, statement
+from dpqr.construction.online import Answer, Terms
+from dpqr.construction.sentences import guarantee
+from dpqr.data.domain import Domain
+from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.io.documents.sources import public_documents
+from dpqr.privacy.budget import Price
+from dpqr.strategies.plan import Plan
+from dpqr.strategies.updates.dense_members import DENSE_LIMIT
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.naming import row_names
+
+KIND = "interactive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRow:
+    """One query of an ask. name: of its block, place: of that in the document, row: its number there. detail: what
+    tells it from the block's other queries, in words."""
+
+    name: str
+    detail: str
+    place: int
+    row: int
+    block: QueryBlock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredRow:
+    """The same with its answer."""
+
+    name: str
+    detail: str
+    answer: Answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatedSession(Stated):
+    """What the folder of a session of questions states."""
+
+    @cached_property
+    def request(self) -> PlanRequest:
+        """Of what was measured first."""
+        stated = self.document["plan"]
+        return PlanRequest(**{**stated, "trust": tuple(stated["trust"])})
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Of what was measured first."""
+        return plan_release(self.request)
+
+    @property
+    def rest(self) -> Price:
+        """What all questions may cost together."""
+        ((currency, figure),) = self.document["rest"].items()
+        return Price(**{currency: Fraction(figure)})
+
+    @cached_property
+    def terms(self) -> Terms:
+        """Of its questions."""
+        document = self.document
+        return Terms.within(
+            self.rest,
+            self.plan.problem.unit,
+            surprises=document["surprises"],
+            questions=document["questions"],
+        )
+
+    @property
+    def guarantee(self) -> str:
+        """In words."""
+        return guarantee(replace(self.plan, budget=self.budget))
+
+
+def stated_session(held: Turn) -> StatedSession:
+    """LedgerError: its file is damaged, of another version, or of another kind of session."""
+    return StatedSession(held=held, document=statement(held, KIND))
+
+
+def questions_of(queries: str | dict[str, Any], session: StatedSession) -> tuple[tuple[AskedRow, ...], dict[str, Any]]:
+    """The queries of a document over the session's domain, and the document's public form.
+
+    Raises:
+        DocumentError, UsageFault, InfeasiblePlan: one that cannot be asked; nothing was opened.
+    """
+    document = read_documents(queries, session.request.domain, strict=True)
+    public = public_documents(document.sources)
+    if public.files:
+        raise UsageFault("ask: files of coefficients are not for sessions of questions; write queries instead")
+    if document.workload.figures:
+        names = ", ".join(repr(figure.name) for figure in document.workload.figures)
+        raise UsageFault(f"ask: {names}: figures are computed in a release; ask for a sum, a prefix or counts")
+    blocks = placed(document.workload.blocks, document.domain.names, session.plan.problem.domain.names)
+    for block in blocks:
+        if block.cells > DENSE_LIMIT:
+            raise InfeasiblePlan(
+                f"query {block.name!r}: looks at {block.cells} cells together, and {DENSE_LIMIT} are possible; "
+                "ask about fewer columns"
+            )
+    rows = rows_of_blocks(blocks, session.plan.problem.domain)
+    for each in rows:
+        if any(factor.matrix.smallest < 0 for factor in each.block.factors):
+            raise UsageFault(f"query {each.name!r}: has a negative coefficient; ask for its positive and negative part")
+    return rows, {"queries": public.queries["queries"]}
+
+
+def rows_of_blocks(blocks: Sequence[QueryBlock], domain: Domain) -> tuple[AskedRow, ...]:
+    """Every query of some blocks by itself."""
+    found: list[AskedRow] = []
+    for place, block in enumerate(blocks):
+        names = row_names(block)
+        for row in range(block.rows):
+            cells = [domain.attributes[axis].titles()[int(codes[row])] for axis, codes in names.cells.items()]
+            texts = [] if names.detail is None else [names.details[int(names.detail[row])]]
+            detail = ", ".join([*cells, *texts])
+            found.append(AskedRow(name=block.name, detail=detail, place=place, row=row, block=block.row(row)))
+    return tuple(found)
+
+
+def placed(blocks: Sequence[QueryBlock], names: Sequence[str], whole: Sequence[str]) -> tuple[QueryBlock, ...]:
+    """The same queries over the session's columns."""
+    moved = [list(whole).index(name) for name in names]
+    return tuple(
+        replace(
+            block,
+            factors=tuple(replace(factor, axes=tuple(moved[axis] for axis in factor.axes)) for factor in block.factors),
+        )
+        for block in blocks
+    )

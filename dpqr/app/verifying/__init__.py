@@ -1,0 +1,1 @@
+"""Releases held against what they say: files, prices, draws, ledgers."""

@@ -1,0 +1,130 @@
+"""Repeat: a release made again from its record: the same plan, and the recorded draws through the same loop.
+
+Nothing private is near: there is no table, and a draw that the record does not hold is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpqr.app.releasing.public_request import stated_request
+from dpqr.app.releasing.rehearse import rehearsed_rows
+from dpqr.app.releasing.release import checked_plan, construct, whole_prices
+from dpqr.construction.draws import Draws
+from dpqr.construction.dropped import count_dropped
+from dpqr.construction.loop import Outcome, iterative_construction
+from dpqr.construction.release import Release
+from dpqr.data.arrays import WordArray
+from dpqr.data.histogram import Counts, DenseHistogram
+from dpqr.io.journal.record_journal import RecordJournal
+from dpqr.io.outputs.atomic import reserve
+from dpqr.io.outputs.read_release import FORMS
+from dpqr.io.outputs.record import read_record
+from dpqr.io.outputs.record_form import Paid, ReleaseRecord
+from dpqr.io.outputs.release_files import write_release
+from dpqr.io.tables.file import STDIN
+from dpqr.io.tables.source import TableSource
+from dpqr.privacy.accountants.filters import EveryFilter
+from dpqr.privacy.budget import NO_COST
+from dpqr.privacy.currency import currency
+from dpqr.privacy.ledger import Reservation
+from dpqr.privacy.reason import Reason
+from dpqr.privacy.sealed import Private
+from dpqr.report.receipt import receipt
+from dpqr.strategies.choice import guarded
+from dpqr.strategies.plan import Plan
+
+
+class Unwatched:
+    """Nobody looks on."""
+
+    def finished(self, rounds: int, planned: int) -> None:
+        """Nothing is shown."""
+
+    def certified(self, stage: int, records: float) -> None:
+        """Nothing is shown."""
+
+
+class NoNoise:
+    """A source that nothing is drawn from. private: what the record states of its own."""
+
+    def __init__(self, private: bool) -> None:
+        self.private = private
+
+    def words(self, count: int) -> WordArray:
+        raise AssertionError("a repeated run draws nothing")
+
+
+def planned_again(request: Any, folder: Path) -> Plan:
+    """The plan of the public request that a record holds. folder: where its files of coefficients lie.
+
+    Raises: DocumentError, UsageFault or InfeasiblePlan, where this version of dpqr plans no such request.
+    """
+    plan, _ = checked_plan(stated_request(request, TableSource(paths=(STDIN,)), folder))
+    return plan
+
+
+def repeated(record: ReleaseRecord, plan: Plan) -> Release:
+    """The release that the recorded draws give. Raises: GoalMissed where they are not those of the plan."""
+    journal, guard = RecordJournal(record), EveryFilter(filters=(guarded(plan),))
+    nothing, draws = _recorded(record, journal, guard)
+    prices = whole_prices(plan)
+    made = construct(plan, draws, nothing, guard, Unwatched(), prices, _paid(record.ledger, plan))
+    journal.finish()
+    rehearsed = rehearsed_rows(plan.problem) if record.rehearsal is True else None
+    return replace(made, rehearsed=rehearsed, reason=stated_reason(record), planned=record.plan.sha256 or "")
+
+
+def replayed(record: ReleaseRecord, plan: Plan) -> Outcome:
+    """Where the loop ended with the recorded draws. Raises: as `repeated`."""
+    journal, guard = RecordJournal(record), EveryFilter(filters=(guarded(plan),))
+    nothing, draws = _recorded(record, journal, guard)
+    count_dropped(draws.of_left_out(nothing), plan)
+    outcome = iterative_construction(draws, plan, Unwatched())
+    journal.finish()
+    return outcome
+
+
+def _recorded(record: ReleaseRecord, journal: RecordJournal, guard: EveryFilter) -> tuple[Private[Counts], Draws]:
+    """No table, and the draws of the record."""
+    nothing: Private[Counts] = Private(DenseHistogram(np.zeros((), dtype=np.int64)))
+    return nothing, Draws(data=nothing, accountant=guard, noise=NoNoise(record.private), journal=journal)
+
+
+def stated_reason(record: ReleaseRecord) -> Reason:
+    """Why the release was made, who asked, and who approved."""
+    return Reason(purpose=record.purpose or "", by=record.by or "", approved_by=record.approved_by or "")
+
+
+def write_again(made: Release, record: ReleaseRecord, directory: Path) -> Any:
+    """Write the files of a repeated release into a new directory, in the forms of the first; its record."""
+    form = next(form for form in FORMS if record.files[0].endswith(f"answers.{form}"))
+    synthetic = record.synthetic
+    write_release(
+        made,
+        reserve(str(directory)),
+        answers=form,
+        synthetic=synthetic.form if synthetic else None,
+        bins=synthetic.bins if synthetic else "title",
+        base=record.views.base if record.views else None,
+        receipt=receipt(made),
+    )
+    return read_record(directory)
+
+
+def _paid(stated: str | Paid, plan: Plan) -> Reservation | None:
+    """What the record states of its payer; the ledger alone knows currency and cost."""
+    if isinstance(stated, str):
+        return None
+    return Reservation(
+        dataset=stated.dataset,
+        number=stated.entry,
+        receipt=stated.seal,
+        currency=currency("basic"),
+        cost=NO_COST,
+        events=plan.events,
+    )

@@ -1,0 +1,691 @@
+"""A release that a ledger pays for: order, refunds, and what a kill at each stage leaves to be continued."""
+
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from support.command_desk import DOMAIN, TABLE
+from support.concurrent_releases import MEMORY, command
+from support.ledger_jobs import ledger_in
+from support.paid_releases import (
+    QUERIES,
+    Unwatched,
+    begun,
+    continue_all,
+    document,
+    killed_at,
+    lay,
+    payer,
+    price,
+    published,
+    request,
+    run,
+    transcript,
+    unsound,
+)
+from support.slow_cases import slow_but, thinned
+
+from dpqr.app.paying import paid_run as module
+from dpqr.app.paying.paid_run import ledger_request
+from dpqr.app.releasing import release as release_module
+from dpqr.app.requests import OutputRequest, ReleaseRequest
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
+from dpqr.io.journal import fingerprints
+from dpqr.io.journal.transcript_file import TranscriptFile
+from dpqr.io.ledger.chained_ledger import ChainedLedger
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.source import TableSource
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.budget import Cost, Pricing
+from dpqr.privacy.ledger import DataKind
+from dpqr.privacy.policy import Policy
+from dpqr.privacy.sealed import SealKey
+
+NAMED = ("basic", "advanced", "optimal", "zcdp", "pld")
+
+
+@pytest.fixture
+def place(tmp_path):
+    lay(tmp_path)
+    return tmp_path
+
+
+def account(place):
+    return ledger_in(place).account("survey")
+
+
+def kinds(place):
+    return [entry.kind for entry in ledger_in(place).entries()][2:]
+
+
+def lines(place):
+    return transcript(place).read_text().splitlines()
+
+
+def drawn(place):
+    """What the transcript says that was drawn."""
+    return [json.loads(line) for line in lines(place)[2:]]
+
+
+def test_a_release_is_reserved_drawn_and_settled(place):
+    made = run(place)
+    draws = sum(count for _, count in made.plan.events)
+    assert kinds(place) == ["reserve", *["draw", "record"] * draws, "settle"]
+    entry = ledger_in(place).entries()[2]
+    assert document(place)["ledger"] == {"dataset": "survey", "entry": 2, "seal": entry.hash}
+    assert account(place).spent == Fraction(1)
+    assert not transcript(place).exists()
+    assert unsound(place) is None
+
+
+def test_without_a_directory_nothing_is_kept_and_all_is_paid(place):
+    run(place, out=None)
+    assert kinds(place) == ["reserve", "settle"]
+    assert account(place).spent == 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "asked"),
+    [
+        ({"epsilon": "5"}, {"epsilon": "1"}),
+        ({"epsilon": "5", "delta": "1e-6", "accountant": "zcdp"}, {"epsilon": "1"}),
+        ({"epsilon": "5", "delta": "1e-6", "accountant": "zcdp"}, {"epsilon": "1", "delta": "1e-9"}),
+        (
+            {"epsilon": "5", "delta": "1e-6", "accountant": "zcdp"},
+            {"epsilon": "1", "delta": "1e-9", "accountant": "gdp"},
+        ),
+        ({"epsilon": "5", "delta": "1e-6", "accountant": "gdp"}, {"epsilon": "1", "delta": "1e-9"}),
+        ({"epsilon": "90"}, {"epsilon": "1", "delta": "1e-9", "accountant": "optimal"}),
+        ({"epsilon": "90"}, {"epsilon": "1", "delta": "1e-9", "accountant": "advanced", "count_dropped": None}),
+        ({"epsilon": "5"}, {"epsilon": "1", "count_dropped": "0.1"}),
+        ({"epsilon": "5"}, {"epsilon": "1", "distinguisher": "exponential", "rounds": 1}),
+        *(({"epsilon": "5", "delta": "1e-6"}, {"epsilon": "1", "delta": "1e-9", "accountant": name}) for name in NAMED),
+    ],
+    ids=str,
+)
+def test_every_accountant_of_a_plan_is_paid_in_the_ledgers_currency(tmp_path, budget, asked):
+    ledger = lay(tmp_path, **budget)
+    made = run(tmp_path, **asked)
+    money, spent = ledger.account("survey").terms.currency, ledger.account("survey").spent
+    pricing = Pricing(accountant=made.plan.roles.accountant.name, delta=made.plan.budget.delta)
+    assert money.price(made.plan.events, pricing) >= spent
+    assert spent.amount > 0
+    assert unsound(tmp_path) is None
+
+
+def test_what_does_not_fit_is_refused_with_the_largest_that_does(place):
+    with pytest.raises(BudgetRefused, match="asked epsilon 6, spent 0 of 5, left 5") as refused:
+        run(place, epsilon="6")
+    assert "the largest request that fits is epsilon 5, as in --eps 5" in str(refused.value)
+    assert kinds(place) == []
+    assert {path.name for path in place.iterdir()} == {"table.csv", "q.json", "ledger.sqlite", "outside.anchor"}
+
+
+def test_another_unit_than_the_budgets_is_refused(place):
+    with pytest.raises(BudgetRefused, match="--neighbours add-remove"):
+        run(place, neighbours="replace", n=5)
+
+
+@pytest.mark.parametrize("kind", ["public", "synthetic"])
+def test_public_data_has_a_budget_too(tmp_path, kind):
+    lay(tmp_path, kind=DataKind(kind))
+    run(tmp_path)
+    assert account(tmp_path).spent == 1
+
+
+def notes(error):
+    return getattr(error.value, "__notes__", [])
+
+
+def test_what_no_row_can_change_is_refused_before_anything_is_reserved(place):
+    for table in ("missing.csv", "q.json"):
+        with pytest.raises(DataError) as ended:
+            run(place, table=table)
+        assert notes(ended) == []
+    assert kinds(place) == []
+    assert not transcript(place).exists()
+
+
+def test_an_ending_before_the_first_look_at_rows_is_settled_at_zero_and_stays_in_the_history(place, monkeypatch):
+    def failed(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "begun_journal", failed)
+    with pytest.raises(KeyboardInterrupt) as ended:
+        run(place)
+    *_, reserved, settled = ledger_in(place).entries()
+    assert (reserved.kind, settled.kind, settled.cost) == ("reserve", "settle", 0)
+    assert settled.note == "ended by KeyboardInterrupt before rows were read"
+    assert (account(place).spent, notes(ended)) == (0, [])
+    assert not transcript(place).exists()
+
+
+BROKEN = {
+    "records": ({"records": 4}, {}, TABLE),
+    "bytes": ({"bytes": len(TABLE) - 1}, {}, TABLE),
+    "malformed": ({"fail": True}, {"malformed": "fail"}, TABLE + "F\n"),
+}
+
+
+@pytest.mark.parametrize("out", ["out", None])
+@pytest.mark.parametrize("case", BROKEN.values(), ids=BROKEN)
+def test_a_table_that_breaks_its_contract_is_paid_for_in_full(tmp_path, case, out):
+    """Whether it does is a function of rows: a refusal for nothing would let a requester ask until n is known."""
+    policy, domain, table = case
+    lay(tmp_path, policy=Policy(**policy))
+    (tmp_path / "q.json").write_text(json.dumps({**QUERIES, "domain": {**DOMAIN, **domain}}))
+    (tmp_path / "table.csv").write_text(table)
+    with pytest.raises(DataError) as ended:
+        run(tmp_path, out=out)
+    assert notes(ended) == [STAYS_SPENT]
+    assert (account(tmp_path).spent, account(tmp_path).unsettled) == (1, 0)
+    assert ledger_in(tmp_path).entries()[-1].note == "ended by DataError after rows were read"
+    assert not transcript(tmp_path).exists()
+
+
+@pytest.mark.parametrize("limits", [{"records": 4}, {"records": 6}, {"bytes": 10}, {"memory": 2**29}], ids=str)
+def test_a_limit_that_the_owner_has_not_stated_is_refused_before_the_table_is_opened(place, monkeypatch, limits):
+    monkeypatch.setattr(release_module, "check_table", None)
+    for asked in ({"limits": Limits(**limits)}, {"counts": "visits"}):
+        with pytest.raises(BudgetRefused, match="the owner of the budget fixed"):
+            run(place, **asked)
+    assert kinds(place) == []
+
+
+def test_the_policys_limits_hold_for_a_request_that_states_none_and_are_named(tmp_path):
+    lay(tmp_path, policy=Policy(records=5))
+    for limits in (Limits(), Limits(records=5)):
+        made = run(tmp_path, limits=limits, out=f"out{limits.records}")
+        (bit,) = (note for note in made.trust if "one bit" in note)
+        assert "more than 5 records (--max-records)" in bit
+
+
+def test_a_job_that_ends_while_rows_are_read_stays_paid_and_can_be_continued(place, monkeypatch):
+    """No draw was made. One that is continued has looked at rows before, and is never settled at zero."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    for owner, name, resume in ((release_module, "load_table", False), (module.PaidRun, "look", True)):
+        with monkeypatch.context() as broken:
+            broken.setattr(owner, name, interrupted)
+            with pytest.raises(KeyboardInterrupt) as ended:
+                run(place, resume=resume)
+        assert notes(ended) == [RESUMABLE]
+        assert (account(place).spent, account(place).unsettled) == (1, 1)
+    run(place, resume=True)
+    assert (account(place).spent, account(place).unsettled) == (1, 0)
+    assert account(place).reservations == 1
+
+
+def test_another_table_is_refused_before_the_first_draw_too(place, monkeypatch):
+    with monkeypatch.context() as broken:
+        broken.setattr(release_module, "load_table", None)
+        with pytest.raises(TypeError):
+            run(place)
+    (place / "table.csv").write_text(TABLE + "F,1,2,3\n")
+    with pytest.raises(DataError, match="not the one that the release began with"):
+        run(place, resume=True)
+    assert (account(place).spent, account(place).unsettled) == (1, 0)
+
+
+def test_a_continued_release_keeps_the_rows_of_each_person(tmp_path, monkeypatch):
+    """Each of 200 persons has a row for either label and keeps one of them."""
+    lay(tmp_path, unit=PrivacyUnit(column="who", rows=1))
+    rows = "".join(f"{sex},{who % 100},{who},{who}\n" for who in range(200) for sex in "FM")
+    (tmp_path / "table.csv").write_text(f"sex,age,income,who\n{rows}")
+    seen, load = [], release_module.load_table
+
+    def watched(*given, **more):
+        table = load(*given, **more)
+        seen.append(table.counts._unseal(SealKey()).marginal((0, 1, 2)).tolist())
+        return table
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(release_module, "load_table", watched)
+    with monkeypatch.context() as broken:
+        broken.setattr(release_module, "iterative_construction", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path, unit="who", max_rows=1)
+    run(tmp_path, unit="who", max_rows=1, resume=True)
+    assert seen[0] == seen[1]
+
+
+def test_an_error_after_the_first_draw_stays_paid_and_can_be_continued(place, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(release_module, "write_release", interrupted)
+        with pytest.raises(KeyboardInterrupt) as ended:
+            run(place)
+    assert ended.value.__notes__ == [RESUMABLE]
+    before = [each["value"] for each in drawn(place)]
+    assert (account(place).spent, account(place).unsettled) == (1, 1)
+    run(place, resume=True)
+    assert published(place) == before
+    assert (account(place).spent, account(place).unsettled) == (1, 0)
+
+
+def test_a_run_on_standard_input_cannot_be_continued_and_is_settled_in_full(place, monkeypatch):
+    def failed(*_, **__):
+        raise UsageFault("no")
+
+    monkeypatch.setattr(release_module, "write_release", failed)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((place / "table.csv").read_bytes())))
+    with pytest.raises(UsageFault) as ended:
+        run(place, table="-")
+    assert notes(ended) == [STAYS_SPENT]
+    assert (account(place).spent, account(place).unsettled) == (1, 0)
+    assert not transcript(place).exists()
+
+
+def test_an_error_after_the_first_draw_of_a_run_that_is_not_kept_is_settled_in_full(place, monkeypatch):
+    def failed(*_, **__):
+        raise UsageFault("no")
+
+    monkeypatch.setattr(release_module, "assemble", failed)
+    with pytest.raises(UsageFault):
+        run(place, out=None)
+    assert (account(place).spent, account(place).unsettled) == (1, 0)
+
+
+def test_an_early_stop_gives_back_what_was_not_charged(tmp_path):
+    """A table of 10^6 records at a generous budget: the uniform start answers the query, and the first check stops."""
+    lay(tmp_path, epsilon="100")
+    parquet.write_table(pa.table({"sex": np.repeat(["F", "M"], 500_000)}), tmp_path / "big.parquet")
+    fields = [{"name": "sex", "type": "string", "constraints": {"enum": ["F", "M"]}, "dpqr": {"otherwise": "drop"}}]
+    (tmp_path / "q.json").write_text(
+        json.dumps({"dpqr": "queries/1", "domain": {"fields": fields}, "queries": [{"where": "sex = 'F'"}]})
+    )
+    asked = ReleaseRequest(
+        source=TableSource(paths=(str(tmp_path / "big.parquet"),)),
+        plan=request(tmp_path, epsilon="50", schedule="theory", variant="sharp", rounds=None, n=10**6),
+        output=OutputRequest(directory=str(tmp_path / "out")),
+        payer=payer(tmp_path),
+    )
+    made = release_module.release(asked, Unwatched())
+    assert made.transcript.stopped
+    assert len(made.transcript.rounds) < made.plan.rounds
+    entries = ledger_in(tmp_path).entries()
+    (events,) = begun(entries).values()
+    assert ledger_in(tmp_path).account("survey").spent == price(entries, events)
+    assert price(entries, events).amount < 50
+    assert document(tmp_path)["guarantee"].startswith("Differentially private with epsilon = 50 ")
+
+
+STAGES = [
+    *((ChainedLedger, "begin", count, after) for count in (1, 2, 5) for after in (False, True)),
+    *((ChainedLedger, "record", count, after) for count in (1, 4, 7) for after in (False, True)),
+    *((TranscriptFile, "append", count, after) for count in (2, 3, 6) for after in (False, True)),
+    (TranscriptFile, "append", 1, True),
+    (release_module, "load_table", 1, False),
+    (release_module, "assemble", 1, False),
+    (release_module, "write_release", 1, True),
+    (ChainedLedger, "settle", 1, False),
+]
+
+
+def named(stage):
+    _, name, count, after = stage
+    return f"{'after' if after else 'before'} {name} {count}"
+
+
+PAIRS = {"epsilon": "5", "delta": "1e-6"}
+"""A budget in epsilon and delta."""
+ZCDP = {"delta": "1e-7", "accountant": "zcdp"}
+
+
+@pytest.mark.parametrize(("budget", "asked"), slow_but({0}, [({}, {}), (PAIRS, ZCDP)]), ids=["epsilon", "pairs"])
+@pytest.mark.parametrize("stage", thinned(STAGES, 2), ids=named)
+def test_a_killed_release_is_continued_and_no_draw_is_paid_twice(tmp_path, stage, budget, asked):
+    place = tmp_path
+    lay(place, **budget)
+    assert killed_at(place, stage, **asked) == 9
+    paid = ledger_in(place).entries()[2].cost
+    assert account(place).spent == paid <= Cost(Fraction(1), Fraction(asked.get("delta", 0)))
+    assert unsound(place) is None
+    known = [entry.kind for entry in ledger_in(place).entries()].count("record")
+    before = drawn(place)[:known]
+    made = run(place, resume=True, **asked)
+    planned = sum(count for _, count in made.plan.events)
+    entries = ledger_in(place).entries()
+    (events,) = begun(entries).values()
+    assert published(place)[: len(before)] == [each["value"] for each in before]
+    assert len(events) <= planned
+    assert account(place).spent == paid >= price(entries, events)
+    assert account(place).reservations == 1
+    assert made.transcript.lost == (stage[1] == "begin" and stage[3]) + (stage[1] == "record" and not stage[3]) + (
+        stage[1] == "append" and stage[2] > 2
+    )
+    assert (len(events) == planned) or made.transcript.lost
+    assert unsound(place) is None
+    assert not transcript(place).exists()
+
+
+STAGED = {"schedule": "theory", "rounds": None, "n": 20_000, "no_count_dropped": True}
+"""A loop in stages, of a declared number of records."""
+
+
+def test_a_killed_run_in_stages_goes_on_from_its_certificates(place):
+    assert killed_at(place, (ChainedLedger, "record", 9, False), **STAGED) == 9
+    before = [each["value"] for each in drawn(place)]
+    made = run(place, resume=True, **STAGED)
+    entries = ledger_in(place).entries()
+    (events,) = begun(entries).values()
+    assert published(place)[:8] == before[:8]
+    assert made.transcript.lost == 1
+    assert made.certificate.records == min(made.transcript.bounds)
+    assert len(made.transcript.bounds) > 1
+    assert price(entries, events).amount <= 1
+    assert unsound(place) is None
+
+
+def test_a_run_may_be_killed_again_and_again(place):
+    for count in (2, 1, 2):
+        assert killed_at(place, (ChainedLedger, "begin", count, True), resume=transcript(place).exists()) == 9
+    made = run(place, resume=True)
+    assert made.transcript.lost >= 2
+    assert len(document(place)["transcript"]) == len(made.transcript.rounds)
+    assert any("lost a draw" in sentence for sentence in made.trust)
+    assert account(place).spent == 1
+    assert unsound(place) is None
+
+
+def test_a_run_in_epsilon_and_delta_is_paid_in_full_wherever_it_ends(tmp_path):
+    """What zcdp proves of a run is no statement of single draws: a lost draw, or an early end, gives nothing back."""
+    lay(tmp_path, **PAIRS)
+    assert killed_at(tmp_path, (ChainedLedger, "begin", 3, True), **ZCDP) == 9
+    run(tmp_path, resume=True, **ZCDP)
+    paid, settled = (ledger_in(tmp_path).entries()[number].cost for number in (2, -1))
+    assert settled == paid == account(tmp_path).spent
+    assert paid.delta == Fraction("1e-7")
+    ledger_in(tmp_path).verify()
+
+
+def test_what_does_not_fit_in_delta_is_refused_with_both_figures(tmp_path):
+    lay(tmp_path, **PAIRS)
+    run(tmp_path, **ZCDP)
+    with pytest.raises(BudgetRefused, match=r"asked \(epsilon 1, delta 9.5e-7\), spent \(1, 1e-7\) of") as refused:
+        run(tmp_path, out="more", delta="9.5e-7", accountant="zcdp")
+    options = str(refused.value).rpartition("as in ")[2].split()
+    run(tmp_path, out="more", epsilon=options[1], delta=options[3], accountant="zcdp")
+
+
+def test_a_kill_between_publishing_and_settling_leaves_only_the_settlement(place):
+    assert killed_at(place, (ChainedLedger, "settle", 1, False)) == 9
+    before = document(place)
+    run(place, resume=True)
+    assert document(place)["transcript"] == before["transcript"]
+    assert account(place).unsettled == 0
+
+
+def test_a_kill_after_settling_leaves_nothing_to_continue(place):
+    assert killed_at(place, (ChainedLedger, "settle", 1, True)) == 9
+    with pytest.raises(UsageFault, match=f"was finished, and is in {place / 'out'}"):
+        run(place, resume=True)
+    assert not transcript(place).exists()
+    assert (account(place).spent, account(place).reservations) == (1, 1)
+
+
+def test_a_transcript_of_a_settled_run_gives_way_to_a_new_release(place):
+    assert killed_at(place, (ChainedLedger, "settle", 1, True)) == 9
+    shutil.rmtree(place / "out")
+    with pytest.raises(UsageFault, match="that run is settled"):
+        run(place, resume=True)
+    run(place)
+    assert account(place).spent == 2
+
+
+@pytest.fixture
+def waiting(place):
+    """A release that was killed with five draws recorded."""
+    assert killed_at(place, (ChainedLedger, "begin", 6, False)) == 9
+    assert len(drawn(place)) == 5
+    return place
+
+
+def test_a_killed_release_is_not_begun_anew_by_mistake(waiting):
+    with pytest.raises(UsageFault, match="--resume continues it"):
+        run(waiting)
+    assert account(waiting).reservations == 1
+
+
+def test_there_must_be_something_to_continue(place):
+    with pytest.raises(UsageFault, match="no killed release waits"):
+        run(place, resume=True)
+    with pytest.raises(UsageFault, match="add --out DIR"):
+        run(place, out=None, resume=True)
+    assert kinds(place) == []
+
+
+def rewritten(path, change):
+    path.write_text("".join(f"{line}\n" for line in change(path.read_text().splitlines())))
+
+
+TAMPERED = {
+    "last draw missing": lambda found: found[:-1],
+    "all draws missing": lambda found: found[:2],
+    "only the header left": lambda found: found[:1],
+    "a draw in the middle missing": lambda found: [*found[:3], *found[4:]],
+    "two draws exchanged": lambda found: [*found[:2], found[3], found[2], *found[4:]],
+    "another value": lambda found: [*found[:-1], found[-1].replace('"value":', '"value":1')],
+    "another draw's value": lambda found: [*found[:-1], found[2].replace('"draw":0', '"draw":4')],
+    "marked as lost": lambda found: [*found[:-1], found[-1].split('"value":')[0] + '"value":null}'],
+    "another table": lambda found: [found[0], '{"table":null}', *found[2:]],
+    "another dataset": lambda found: [found[0].replace("survey", "census"), *found[1:]],
+    "another entry": lambda found: [found[0].replace('"entry":2', '"entry":1'), *found[1:]],
+    "no JSON": lambda found: ["x", *found[1:]],
+    "a list": lambda found: ["[]", *found[1:]],
+    "deep": lambda found: ["[" * 100_000, *found[1:]],
+}
+
+
+@pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED.keys())
+def test_a_transcript_that_the_ledger_does_not_know_is_refused(waiting, change):
+    rewritten(transcript(waiting), change)
+    with pytest.raises(LedgerError):
+        run(waiting, resume=True)
+    assert not (waiting / "out").exists()
+    assert account(waiting).spent == 1
+
+
+def test_bytes_that_are_no_text_are_refused(waiting):
+    transcript(waiting).write_bytes(b"\xff\n" + transcript(waiting).read_bytes())
+    with pytest.raises(LedgerError):
+        run(waiting, resume=True)
+
+
+def test_an_older_copy_of_the_transcript_is_refused(waiting):
+    copy = transcript(waiting).read_text()
+    assert killed_at(waiting, (ChainedLedger, "begin", 2, False), resume=True) == 9
+    transcript(waiting).write_text(copy)
+    with pytest.raises(LedgerError, match="shortened, edited or copied"):
+        run(waiting, resume=True)
+
+
+def test_another_runs_transcript_is_refused(waiting):
+    assert killed_at(waiting, (ChainedLedger, "begin", 6, False), out="other") == 9
+    mine, other = transcript(waiting), transcript(waiting, "other")
+    rewritten(mine, lambda found: [found[0], *other.read_text().splitlines()[1:]])
+    with pytest.raises(LedgerError, match="shortened, edited or copied"):
+        run(waiting, resume=True)
+
+
+def test_a_line_beyond_what_the_ledger_knows_is_cut_off(waiting):
+    """What was begun and not recorded is lost, even if its line can be read: it might have been written by hand."""
+    extra = lines(waiting)[-1].replace('"draw":4', '"draw":5')
+    transcript(waiting).write_text(transcript(waiting).read_text() + extra + "\n" + extra[:20])
+    made = run(waiting, resume=True)
+    assert made.transcript.lost == 0
+    assert len(published(waiting)) == sum(count for _, count in made.plan.events)
+
+
+@pytest.mark.parametrize("change", [{"epsilon": "0.9"}, {"rounds": 1}, {"seed": 1}, {"update": "perceptron"}], ids=str)
+def test_another_plan_is_refused_and_the_run_stays(waiting, change):
+    with pytest.raises(UsageFault, match="the plan is not the one"):
+        run(waiting, resume=True, **change)
+    run(waiting, resume=True)
+
+
+def test_a_run_that_another_version_began_is_refused_by_name_and_stays(waiting, monkeypatch):
+    with monkeypatch.context() as later:
+        later.setattr(fingerprints, "FORM", fingerprints.FORM + 1)
+        with pytest.raises(UsageFault, match="begun by another version of dpqr"):
+            run(waiting, resume=True)
+    run(waiting, resume=True)
+
+
+@pytest.mark.parametrize(("old", "new"), [('"M"', '"N"'), ('"width": 25', '"width": 20'), ("100, 200", "100, 201")])
+def test_another_domain_is_another_plan(waiting, old, new):
+    """Labels and edges too, which no figure of the plan shows."""
+    path = waiting / "q.json"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(UsageFault, match="the plan is not the one"):
+        run(waiting, resume=True)
+
+
+def test_another_table_is_refused_and_closes_the_run(waiting):
+    """So there is one comparison of two tables at most for each price that was paid."""
+    path = waiting / "table.csv"
+    right = path.read_text()
+    path.write_text(right.replace("F,45", "F,46"))
+    with pytest.raises(DataError, match="not the one that the release began with") as ended:
+        run(waiting, resume=True)
+    assert not hasattr(ended.value, "__notes__")  # "--resume continues it" would be false
+    assert (account(waiting).spent, account(waiting).unsettled) == (1, 0)
+    path.write_text(right)
+    assert notes(ended) == []
+    with pytest.raises(UsageFault, match="no killed release waits there"):
+        run(waiting, resume=True)
+    run(waiting)
+    assert account(waiting).spent == 2
+
+
+def test_the_mark_of_a_table_needs_the_ledgers_key(waiting):
+    run(waiting, out="other")
+    assert killed_at(waiting, (ChainedLedger, "begin", 2, False), out="third") == 9
+    marks = {json.loads(transcript(waiting, out).read_text().splitlines()[1])["table"] for out in ("out", "third")}
+    assert len(marks) == 2
+    assert all(len(mark) == 64 for mark in marks)
+
+
+def test_two_jobs_do_not_continue_one_run(waiting):
+    with module.held(transcript(waiting)), pytest.raises(UsageFault, match="another job"):
+        run(waiting, resume=True)
+    run(waiting, resume=True)
+
+
+def test_two_jobs_do_not_release_to_one_directory(place):
+    with module.held(transcript(place)), pytest.raises(UsageFault, match="another job"):
+        run(place)
+    assert kinds(place) == []
+
+
+@pytest.mark.parametrize("what", ["directory", "link", "fifo"])
+def test_a_transcript_is_a_regular_file(place, what):
+    path = transcript(place)
+    if what == "directory":
+        path.mkdir()
+    elif what == "link":
+        path.symlink_to(place / "elsewhere")
+    else:
+        os.mkfifo(path)
+    with pytest.raises(UsageFault):
+        run(place)
+    assert kinds(place) == []
+    assert not (place / "elsewhere").exists()
+
+
+def test_a_ledger_takes_no_test_noise(place):
+    source = TableSource(paths=(str(place / "table.csv"),))
+    asked = ReleaseRequest(source=source, plan=request(place), payer=payer(place))
+    with pytest.raises(UsageFault, match="private noise only"):
+        release_module.release(asked, Unwatched(), noise=SeededNoise(1))
+
+
+def test_who_pays():
+    none = {"dataset": None, "ledger": None, "anchor": None, "resume": False, "environment": {}}
+    assert ledger_request(**none) is None
+    assert ledger_request(**{**none, "dataset": "a"}).dataset == "a"
+    for change in (
+        {"ledger": "l"},
+        {"environment": {"DPQR_LEDGER": "l"}},
+        {"environment": {"DPQR_ANCHOR": "a"}},
+        {"anchor": "a"},
+        {"resume": True},
+    ):
+        with pytest.raises(UsageFault, match="--dataset NAME"):
+            ledger_request(**{**none, **change})
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """A directory in memory, where the system has one."""
+    if not MEMORY.is_dir():
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
+        yield Path(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("budget", "asked"),
+    [({}, {}), ({"delta": "1e-3"}, {"delta": "1e-7", "accountant": "zcdp"})],
+    ids=["epsilon", "pairs"],
+)
+def test_a_dozen_kills(memory, budget, asked):
+    lay(memory, epsilon="1000", **budget)
+    options = ("--delta", asked["delta"]) if asked else ()
+    done = command("kills", memory, "--count", 12, "--crowd", 4, *options)
+    assert done["unsound"] == []
+    assert done["killed"] >= 12
+    assert not done["ended"].keys() & {"1", "3", "4", "5"}
+    continue_all(memory, **asked)
+
+
+@pytest.mark.parametrize(
+    ("budget", "options"),
+    slow_but({0}, [({"epsilon": "2"}, ()), ({"epsilon": "90", "delta": "2.5e-7"}, ("--delta", "1e-7"))]),
+    ids=["epsilon", "pairs, delta ends"],
+)
+def test_eight_jobs_race_for_two_releases(tmp_path, budget, options):
+    ledger = lay(tmp_path, **budget)
+    assert command("race", tmp_path, "--jobs", 8, *options) == [{"0": 2, "4": 6}]
+    spent = ledger.account("survey").spent
+    assert spent <= Cost(Fraction(2), Fraction("2e-7"))
+    assert spent.delta == 2 * Fraction("1e-7") * bool(options)
+    assert len(list(tmp_path.glob("out*/release.json"))) == 2
+    assert unsound(tmp_path) is None
+
+
+@pytest.mark.slow
+def test_a_full_disk_leaves_nothing_half(tmp_path):
+    """No room for the transcript, for a draw, for the answers, for the ledger: each at some of these sizes."""
+    lay(tmp_path, epsilon="100")
+    rooms = [0, 100, 230, 400, 700, 1000, 2000, 4000, 8000, 12_400, 16_400, 20_500, 30_000]
+    ended = command("full", tmp_path, "--rooms", *rooms)
+    assert unsound(tmp_path) is None
+    assert set(ended.values()) <= {0, 2, 7}
+    assert len(set(ended.values())) > 1
+    for room, code in ended.items():
+        assert (code == 0) == (tmp_path / f"out{room}").exists()
+        if transcript(tmp_path, f"out{room}").exists():
+            run(tmp_path, out=f"out{room}", resume=True)
+    assert unsound(tmp_path) is None
+    assert not list(tmp_path.glob(".*"))

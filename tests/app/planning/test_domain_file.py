@@ -1,0 +1,140 @@
+"""A domain file from several sources."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from support.codebooks import SAMPLES
+
+from dpqr.app.planning.domain_file import DomainRequest, domain_file
+from dpqr.errors import DataError, UsageFault
+from dpqr.io.documents.domain import read_domain
+
+SQL = str(SAMPLES / "clinic.sql")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A Parquet table with four columns, one of which no codebook knows."""
+    columns = {"AGE": [987654321], "sex": ["SECRET"], "insured": [True], "weight": [1.5]}
+    path = str(tmp_path / "clinic.parquet")
+    parquet.write_table(pa.table(columns), path)
+    return path
+
+
+def made(**request):
+    written = domain_file(DomainRequest(**request))
+    return {field["name"]: field for field in written.content["fields"]}, written.remarks
+
+
+def test_the_header_orders_the_codebook_describes_and_types_win(table):
+    fields, remarks = made(data=table, codebooks=(SQL,), types=("AGE=integer:18..97:width=10,weight=number:0..250",))
+    assert list(fields) == ["AGE", "sex", "insured", "weight"]
+    assert fields["AGE"]["constraints"] == {"minimum": 18, "maximum": 97}
+    assert fields["AGE"]["dpqr"]["width"] == 10
+    assert fields["sex"]["constraints"] == {"enum": ["female", "male"]}
+    assert remarks == (
+        "left out, for the table has no such column: patient_id, visit_date, ward, triage, temperature",
+        "proposed, change what does not suit: 10 bins of weight",
+    )
+    assert "SECRET" not in str((fields, remarks))
+
+
+def test_a_column_that_no_codebook_describes_is_said(table):
+    fields, remarks = made(data=table, codebooks=(SQL,))
+    assert fields["weight"]["constraints"] == {"minimum": "FILL-IN", "maximum": "FILL-IN"}
+    assert "in the table, and described by no codebook: weight" in remarks
+    assert remarks[-1] == "to fill in (FILL-IN), from public knowledge: minimum and maximum of weight"
+
+
+def test_of_two_codebooks_the_later_one_wins(tmp_path):
+    (tmp_path / "b.json").write_text(json.dumps({"fields": [{"name": "sex", "constraints": {"enum": ["f", "m"]}}]}))
+    fields, _ = made(codebooks=(SQL, str(tmp_path / "b.json")))
+    assert fields["sex"]["constraints"] == {"enum": ["f", "m"]}
+    assert fields["age"]["constraints"] == {"minimum": 0, "maximum": 110}
+
+
+def test_a_codebook_may_be_named_in_the_table_s_place():
+    assert made(data=SQL) == made(codebooks=(SQL,))
+
+
+def test_types_alone_make_a_domain():
+    fields, remarks = made(types=("age=integer:0..99", "sex=string:f|m"))
+    assert read_domain({"fields": list(fields.values())}).size == 101 * 3
+    assert remarks == ()
+
+
+def test_types_of_a_column_that_the_table_lacks(table):
+    with pytest.raises(UsageFault, match=r"--types: the table has no column 'wieght'; did you mean 'weight'\?"):
+        made(data=table, types=("wieght=number:0..9",))
+    with pytest.raises(UsageFault, match="no column 'x'; its columns: AGE, sex, insured, weight"):
+        made(data=table, types=("x=number:0..9",))
+
+
+def test_no_source():
+    with pytest.raises(UsageFault, match="name a table, or a codebook by --from, or columns by --types"):
+        made()
+
+
+def test_a_table_given_as_a_codebook_is_refused_without_a_word_of_it(tmp_path):
+    path = tmp_path / "rows.json"
+    path.write_text('[{"name": "SECRET"}]')
+    with pytest.raises(Exception, match="is no codebook of a known form") as refused:
+        made(data=str(path))
+    assert "SECRET" not in str(refused.value)
+
+
+def test_a_header_that_may_be_a_row_is_still_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("SECRET,33\n")
+    with pytest.raises(DataError) as refused:
+        made(data=str(tmp_path / "t.csv"), codebooks=(SQL,))
+    assert "SECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize("form", ["csvw", "smartnoise", "sizes", "ddl", "ddi"])
+def test_a_domain_file_in_other_forms(form):
+    written = domain_file(DomainRequest(data=str(SAMPLES.parent / "domain.json"), to=form))
+    assert "interview_date" in written.text
+    assert written.remarks
+    if form != "sizes":
+        assert "dpqr.width (age)" in written.remarks[0] + written.remarks[-1]
+
+
+def test_the_written_form_has_the_codebook_s_table_name():
+    assert 'CREATE TABLE "clinic"' in domain_file(DomainRequest(codebooks=(SQL,), to="ddl")).text
+    assert 'CREATE TABLE "data"' in domain_file(DomainRequest(types=("a=boolean",), to="ddl")).text
+
+
+def test_the_unit_is_written_and_its_column_is_not(table):
+    request = DomainRequest(data=table, codebooks=(SQL,), unit="weight", max_rows=3)
+    written = domain_file(request)
+    assert written.content["unit"] == {"column": "weight", "max_rows": 3}
+    assert [field["name"] for field in written.content["fields"]] == ["AGE", "sex", "insured"]
+    assert "weight" not in str(written.remarks)
+
+
+@pytest.mark.parametrize(
+    ("unit", "max_rows", "says"),
+    [
+        ("wieght", 3, "--unit: the table has no column 'wieght'; did you mean 'weight'?"),
+        ("weight", None, "--unit needs a bound on the rows of each person that are used: add --max-rows K"),
+        (None, 3, "--max-rows bounds the rows of each person: add --unit COLUMN"),
+    ],
+)
+def test_half_a_unit_is_refused(table, unit, max_rows, says):
+    with pytest.raises(UsageFault) as refused:
+        made(data=table, unit=unit, max_rows=max_rows)
+    assert says in str(refused.value)
+
+
+def test_a_table_with_another_delimiter_has_a_hint(tmp_path):
+    (tmp_path / "t.csv").write_text("age;sex\n987654321;f\n")
+    _, remarks = made(data=str(tmp_path / "t.csv"))
+    assert remarks[0] == (
+        "the table has one column, whose name holds ';'; if that stands between columns: --delimiter ';'"
+    )
+    _, remarks = made(data=str(tmp_path / "t.csv"), delimiter=";")
+    assert not any("--delimiter" in remark for remark in remarks)

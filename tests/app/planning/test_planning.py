@@ -1,0 +1,282 @@
+"""From a request to a plan: what is asked, what it needs, what a reader is warned of.
+
+Public facts of a domain file, from the document to the plan, the answers and the rows.
+"""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pyarrow.parquet as pq
+import pytest
+from support.command_desk import DOMAIN, QUERIES
+
+from dpqr.app.planning.planning import MARGINALS, plan_release
+from dpqr.app.requests import PlanRequest
+from dpqr.data.unit import Neighbours
+from dpqr.errors import DocumentError, InfeasiblePlan, UsageFault
+from dpqr.io.tables.limits import Limits
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+
+
+def plan(**wishes):
+    return plan_release(PlanRequest(**{"queries": "q.json", "epsilon": "1", **wishes}))
+
+
+def sizes(desk, queries, **domain):
+    desk.write(q__json={"domain": domain, "queries": queries})
+
+
+def test_the_request_becomes_the_problem(desk):
+    made = plan(neighbours="replace", n=1_000_000_000, schedule="theory", alpha="0.3", beta="0.01", seed=9)
+    problem = made.problem
+    assert problem.unit.neighbours is Neighbours.REPLACE
+    assert (problem.most, problem.alpha, problem.beta, problem.seed) == (10**9, Fraction(3, 10), Fraction(1, 100), 9)
+    assert (made.budget.epsilon, made.budget.delta) == (1, 0)
+
+
+def test_defaults(desk):
+    made = plan()
+    assert (made.schedule.name, made.roles.update.name, made.roles.accountant.name) == (
+        "marginals",
+        "multiplicative-weights",
+        "basic",
+    )
+    assert (made.problem.n, made.problem.alpha, made.problem.beta) == (None, None, Fraction(1, 20))
+    assert made.notes[0] == MARGINALS
+
+
+def test_auto_takes_a_schedule_that_suits_the_workload_and_the_options(desk):
+    sizes(desk, [{"prefix": "age"}], age=10)
+    assert (plan().schedule.name, plan().roles.update.name) == ("ordered", "bucket-least-squares")
+    unfiltered = plan(delta="1e-9", accountant="advanced")
+    assert (unfiltered.schedule.name, unfiltered.roles.update.name) == ("strategy", "least-squares")
+    assert "is no filter" in " ".join(unfiltered.notes)
+    assert plan(update="multiplicative-weights").schedule.name == "rounds"
+    sizes(desk, [{"marginals": [["age"]]}], age=10)
+    assert plan().schedule.name == "marginals"
+    assert plan(delta="1e-9", accountant="optimal").schedule.name == "rounds"
+    assert plan(rounds=1).schedule == plan(schedule="rounds", rounds=1).schedule
+
+
+@pytest.mark.parametrize("replay", [True, False])
+def test_options_reach_the_strategies(desk, replay):
+    made = plan(rounds=1, opening=False, replay=replay, cells=30)
+    assert (made.schedule.rounds, made.schedule.opening) == (1, False)
+    assert made.roles.update == MultiplicativeWeights(replay=replay, cells=30)
+    assert plan(schedule="theory", n=10**9, variant="sharp").problem.level.variant == "sharp"
+
+
+def test_the_strategy_schedule_brings_its_own_update(desk):
+    sizes(desk, [{"prefix": "age"}], age=10)
+    made = plan(schedule="strategy")
+    assert (made.schedule.name, made.roles.update.name) == ("strategy", "least-squares")
+    assert plan(schedule="strategy", update="multiplicative-weights").roles.update.name == "multiplicative-weights"
+    with pytest.raises(UsageFault, match="--schedule strategy does not need it"):
+        plan(schedule="strategy", n=100)
+    with pytest.raises(UsageFault, match="not with least-squares"):
+        plan(schedule="strategy", replay=True)
+
+
+def test_named_roles_are_taken(desk):
+    made = plan(delta="1e-9", accountant="zcdp", check="laplace", distinguisher="permute-and-flip", update="perceptron")
+    names = [getattr(made.roles, role).name for role in ("accountant", "check", "distinguisher", "update")]
+    assert names == ["zcdp", "laplace", "permute-and-flip", "perceptron"]
+
+
+def test_the_domain_of_the_option_goes_before_that_of_the_queries(desk):
+    desk.write(d__json={"fields": [{**field, "dpqr": {**field["dpqr"], "null": "cell"}} for field in DOMAIN["fields"]]})
+    made = plan(domain="d.json")
+    assert made.problem.domain.shape == (3, 5, 4)
+    assert made.notes[-1] == "the domain in q.json is not used: another is given"
+
+
+def test_memory_counts_histogram_hypothesis_and_widest_marginal(desk):
+    sizes(desk, [{"marginal": ["a"]}, {"marginal": ["b", "c"]}], a=10, b=20, c=30)
+    made = plan()
+    update = MultiplicativeWeights().footprint(made.problem).bytes
+    assert made.bytes == update + 8 * (6000 + 600)
+    assert update >= 8 * 8 * 6000
+
+
+def test_memory_of_a_sparse_histogram_is_private_and_left_out(desk, monkeypatch):
+    sizes(desk, [{"marginal": ["a"]}], a=100)
+    assert plan(update="perceptron").bytes == 8 * (3 * 100 + 100 + 100)
+    monkeypatch.setattr("dpqr.app.planning.planning.Limits", lambda: Limits(cells=99))
+    assert plan(update="perceptron").bytes == 8 * (3 * 100 + 100)
+
+
+def test_too_many_cells_say_which_columns_make_them(desk):
+    sizes(desk, [{"marginals": {"ways": 1}}], **{f"c{index}": index + 2 for index in range(9)})
+    with pytest.raises(InfeasiblePlan) as caught:
+        plan(cells=1000, update="perceptron")
+    assert str(caught.value).splitlines()[1] == "cells: c8 10 x c7 9 x c6 8 x c5 7 x c4 6 x c3 5 x others 24"
+
+
+def test_more_cells_than_an_array_can_have(desk):
+    sizes(desk, [{"marginals": {"ways": 1}}], **{f"c{index}": 1000 for index in range(10)})
+    with pytest.raises(InfeasiblePlan, match="1000000000000000000000000000000 cells"):
+        plan(update="perceptron")
+
+
+def test_multiplicative_weights_need_no_array_of_all_cells(desk):
+    sizes(desk, [{"marginals": {"ways": 2}}], **{f"c{index}": 100 for index in range(10)})
+    assert plan().problem.domain.size == 10**20
+
+
+def test_one_column_needs_no_list_of_sizes(desk):
+    sizes(desk, [{"marginal": ["a"]}], a=100)
+    with pytest.raises(InfeasiblePlan) as caught:
+        plan(cells=10)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_rule_fail_is_warned_of(desk):
+    fields = [dict(field) for field in DOMAIN["fields"]]
+    fields[0]["dpqr"] = {"null": "fail", "otherwise": "drop"}
+    desk.write(q__json={**QUERIES, "domain": {"fields": fields}})
+    note = plan().notes[-1]
+    assert note.startswith("warning: column 'sex' has a rule `fail`: the exit code tells one bit")
+
+
+def test_the_error_that_bins_add_to_a_sum_is_stated(desk):
+    desk.write(q__json={**QUERIES, "queries": [{"sum": "income", "by": ["sex"]}]})
+    note = plan().notes[-1]
+    assert note.startswith("sum(income) by sex: counts each record with its bin's midpoint: an error of at most 100 ")
+
+
+@pytest.mark.parametrize("option", ["alpha", "beta", "variant"])
+def test_options_of_theory_are_refused_elsewhere(desk, option):
+    value = "printed" if option == "variant" else "0.1"
+    with pytest.raises(UsageFault, match=f"--{option} goes with --schedule theory.*, not with auto"):
+        plan(**{option: value})
+
+
+@pytest.mark.parametrize(("option", "value"), [("rounds", 3), ("opening", True), ("opening", False)])
+def test_options_of_rounds_are_refused_elsewhere(desk, option, value):
+    with pytest.raises(UsageFault, match=f"--{option} goes with --schedule rounds( or queries)?, not with theory"):
+        plan(schedule="theory", n=10**9, **{option: value})
+
+
+def test_options_are_refused_before_any_document_is_read():
+    with pytest.raises(UsageFault, match="no such check"):
+        plan(queries="nowhere.json", check="x")
+    with pytest.raises(UsageFault, match="add --n N"):
+        plan(queries="nowhere.json", neighbours="replace")
+
+
+def test_replace_needs_every_rule(desk):
+    fields = [dict(field) for field in DOMAIN["fields"]]
+    fields[1]["dpqr"] = {"width": 25, "null": "cell", "nan": "drop", "infinite": "drop"}
+    desk.write(q__json={**QUERIES, "domain": {"fields": fields}})
+    with pytest.raises(
+        DocumentError, match="column 'age': --neighbours replace needs a stated rule for unparsable, outs"
+    ):
+        plan(neighbours="replace", n=5)
+
+
+def test_the_same_request_gives_the_same_plan(desk):
+    wishes = {"delta": "1e-9", "rounds": 1}
+    assert plan(**wishes).events == plan(**wishes).events
+
+
+def test_a_beta_beyond_double_precision_is_refused(desk):
+    sizes(desk, [{"marginal": ["a"]}], a=2)
+    with pytest.raises(UsageFault, match="between 1e-12 and 1"):
+        plan(schedule="theory", n=10**9, beta="1e-400")
+
+
+YOUNG, HIGH = "[0, 25)", "[200, 400]"
+FACTS = {
+    "impossible": [{"where": "age < 25 and income >= 200"}],
+    "totals": [{"where": "sex = 'F'", "count": 40}, {"where": "sex = 'M'", "count": 60}],
+}
+
+
+def asked(desk, entries=None, **facts):
+    entries = entries or [{"marginal": ["sex", "age"]}, {"marginal": ["age", "income"]}]
+    desk.put("q.json", {"domain": {**DOMAIN, **facts}, "queries": entries})
+
+
+def test_answers_and_rows_obey(desk):
+    asked(desk, **FACTS)
+    ended = desk.release("--out", "out", "--synthetic", "rows", "--json", eps="0.1")
+    assert ended.code == 0, ended.err
+    answers = [row for row in ended.json["answers"] if row["query"] == "marginal(age,income)"]
+    barred = [row["estimate"] for row in answers if row["age"] == YOUNG and row["income"] == HIGH]
+    assert barred == [0.0]
+    assert sum(row["estimate"] for row in answers) == pytest.approx(100)
+    rows = pq.read_table(desk.path / "out/synthetic.parquet").to_pylist()
+    assert len(rows) == 100
+    women = [
+        row["estimate"] for row in ended.json["answers"] if row["query"] == "marginal(sex,age)" and row["sex"] == "F"
+    ]
+    assert sum(women) == pytest.approx(40, abs=0.5)
+    assert abs(sum(row["sex"] == "F" for row in rows) - 40) < 14  # each of women's 14 cells is rounded down or up
+    assert not any(row["age"] == YOUNG and row["income"] == HIGH for row in rows)
+
+
+def test_the_plan_and_the_record_say_so(desk):
+    asked(desk, **FACTS)
+    shown = desk.release("--dry-run", "--json")
+    assert shown.json["domain"]["facts"] == {
+        "impossible": ["age < 25 and income >= 200"],
+        "totals": [{"where": "sex = 'F'", "count": 40}, {"where": "sex = 'M'", "count": 60}],
+        "records": [100, 100],
+    }
+    (note,) = (note for note in shown.json["notes"] if "public facts" in note)
+    assert note == (
+        "public facts of the domain file bind the fit (1 impossible combination, 2 known totals, 100 records in all); "
+        "they are constants of the run, and the guarantee does not cover what they tell"
+    )
+    asked(desk)
+    assert json.loads(desk.release("--dry-run", "--json").out)["domain"]["facts"] is None
+
+
+@pytest.mark.parametrize("more", [("--update", "least-squares"), ("--no-replay",)])
+def test_rules_that_cannot_obey_are_named(desk, more):
+    asked(desk, **FACTS)
+    notes = desk.release("--dry-run", "--json", *more).json["notes"]
+    assert any("are not used: the fit of multiplicative-weights alone obeys them" in note for note in notes)
+
+
+REFUSED = [
+    ((), {"totals": [{"where": "sex = 'X'", "count": 4}]}, "q.json: $.domain.totals[0].where: "),
+    ((), {"totals": [{"count": 4}, {"where": "sex = 'F'", "count": 5}]}, "$.domain.totals[1]: no table can have"),
+    (("--neighbours", "replace", "--n", "3"), {"totals": [{"count": 4}]}, "--n 3: the domain's known totals need"),
+    (("--unit", "who", "--max-rows", "2"), {"totals": [{"count": 4}]}, "known totals count all rows, and --unit"),
+]
+
+
+@pytest.mark.parametrize(("options", "facts", "said"), REFUSED)
+def test_facts_that_cannot_be_true_are_refused(desk, options, facts, said):
+    stated = {
+        **DOMAIN,
+        "fields": [{**each, "dpqr": {**each["dpqr"], "otherwise": "drop"}} for each in DOMAIN["fields"]],
+    }
+    desk.put("q.json", {"domain": {**stated, **facts}, "queries": [{"marginal": ["sex"]}]})
+    ended = desk.release("--dry-run", *options)
+    assert ended.code == 3
+    assert said in ended.err
+    assert len(ended.err.splitlines()) <= 2
+
+
+@pytest.mark.parametrize(
+    ("queries", "own", "expected"),
+    [
+        (
+            [{"where": "age >= 50"}, {"marginals": [["sex", "age"], ["income", "age"]]}],
+            "rounds",
+            "marginals",
+        ),
+        ([{"prefix": "age"}], "ordered", "strategy"),
+        ([{"prefix": "age", "by": [other]} for other in ("sex", "income")], "ordered", "marginals"),
+    ],
+)
+def test_marginals_rival_what_would_measure_single_queries_with_much_of_their_noise(desk, queries, own, expected):
+    desk.write(q__json={**QUERIES, "queries": queries})
+    taken, named, marginals = (plan(schedule=name) for name in ("auto", own, "marginals"))
+    assert taken.schedule.name == expected
+    assert (MARGINALS in taken.notes) == (expected == "marginals")
+    assert expected != "marginals" or named.noise > 0.55 * marginals.noise

@@ -1,0 +1,331 @@
+"""Sessions of predictions over several processes: what is kept, what a crash costs, and what the ledger says."""
+
+import csv
+import io
+import json
+import os
+import random
+import signal
+import time
+import warnings
+from itertools import count
+from unittest.mock import patch
+
+import pytest
+from support.ledger_jobs import ledger_in, terms
+from support.paid_releases import Unwatched, payer
+from support.slow_cases import slow_but
+
+from dpqr.app.predicting.session import (
+    AskPredictions,
+    OpenPredictions,
+    ask_predictions,
+    close_predictions,
+    open_predictions,
+    planned_predictions,
+    prediction_status,
+)
+from dpqr.app.requests import PredictionPlanRequest, PredictionRequest
+from dpqr.errors import BudgetRefused, DataError, InfeasiblePlan, LedgerError, UsageFault
+from dpqr.io.sessions.session_folder import SessionFolder
+from dpqr.io.tables.source import TableSource
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.events import ExponentialEvent
+
+LABELS = {"type": "string", "dpqr": {"otherwise": "drop"}}
+DOMAIN = {
+    "malformed": "drop",
+    "fields": [
+        {"name": "sex", "constraints": {"enum": ["F", "M"]}, **LABELS},
+        {"name": "town", "constraints": {"enum": ["a", "b", "c"]}, **LABELS},
+        {"name": "buys", "constraints": {"enum": ["no", "yes"]}, **LABELS},
+    ],
+}
+TABLE = "\n".join(["sex,town,buys", *(f"{'FM'[n % 2]},{'abc'[n % 3]},{('yes', 'no')[n % 2]}" for n in range(400))])
+WOMAN, MAN = "sex,town\nF,a\n", "sex,town\nM,b\n"
+VOTES = {"learner": "aggregate", "parts": 5}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Noise is repeatable: what these tests say of predictions holds for these draws."""
+    seeds = count(1)
+    monkeypatch.setattr("dpqr.app.predicting.session.SystemNoise", lambda: SeededNoise(next(seeds)))
+    (tmp_path / "table.csv").write_text(TABLE)
+    ledger_in(tmp_path).open(terms(epsilon="100"))
+    return tmp_path
+
+
+def request(place, name="desk", source=None, **plan):
+    asked = {"epsilon": "60", "n": 400, "penalty": "0.01", "predictions": 6, **plan}
+    asked = {key: value for key, value in asked.items() if value is not None}
+    return OpenPredictions(
+        name=name,
+        run=PredictionRequest(
+            table=source or TableSource(paths=(str(place / "table.csv"),)),
+            plan=PredictionPlanRequest(target="buys", domain=DOMAIN, **asked),
+            payer=payer(place),
+        ),
+    )
+
+
+def opened(place, **plan):
+    return open_predictions(request(place, **plan), Unwatched())
+
+
+def asked(place, text, name="desk"):
+    points = place / "points.csv"
+    points.write_text(text)
+    source = TableSource(paths=(str(points),))
+    return ask_predictions(AskPredictions(name=name, payer=payer(place), points=source), Unwatched())
+
+
+def folder(place, name="desk"):
+    return SessionFolder(ledger=place / "ledger.sqlite", name=name)
+
+
+def spent(place):
+    return ledger_in(place).account("survey").spent.amount
+
+
+def drawn(place):
+    return sum(entry.kind == "draw" for entry in ledger_in(place).entries())
+
+
+def test_a_session_from_its_opening_to_its_record(place):
+    found = opened(place)
+    assert (found.points, found.left, found.target, found.learner) == (6, 6, "buys", "logistic")
+    assert spent(place) == 60
+    assert asked(place, WOMAN + "M,b\n").predictions.tolist() == ["yes", "no"]
+    assert asked(place, MAN + "M,c\n,a\n").predictions.tolist()[:2] == ["no", "no"]
+    assert prediction_status("desk", payer(place)).left == 2
+    finished = close_predictions("desk", payer(place), str(place / "p.csv"))
+    rows = list(csv.DictReader(io.StringIO((place / "p.csv").read_text())))
+    assert [(row["ask"], row["sex"], row["town"]) for row in rows] == [
+        ("1", "F", "a"),
+        ("1", "M", "b"),
+        ("2", "M", "c"),
+        ("2", "", "a"),
+    ]
+    assert [row["prediction"] for row in rows] == finished.predictions.tolist()
+    record = json.loads((place / "p.csv.record.json").read_text())
+    assert sum(event["count"] for event in record["events"]) == 4
+    assert sum(event["count"] for event in record["plan"]["events"]) == 6
+    assert not folder(place).path.exists()
+    assert spent(place) == 40
+    ledger_in(place).verify()
+
+
+def test_a_point_that_was_asked_about_before_is_free_and_equal(place):
+    opened(place, predictions=2)
+    first = asked(place, WOMAN + "F,a\nF,a\n")
+    assert len(set(first.numbers.tolist())) == 1
+    (place / "table.csv").unlink()
+    assert asked(place, WOMAN).numbers.tolist() == first.numbers.tolist()[:1]
+    assert prediction_status("desk", payer(place)).left == 1
+    assert drawn(place) == 1
+
+
+def test_more_points_than_were_paid_for_are_refused_before_the_table_is_opened(place):
+    opened(place, predictions=2)
+    (place / "table.csv").unlink()
+    with pytest.raises(BudgetRefused, match="3 new points, and 2 of the 2"):
+        asked(place, WOMAN + "M,b\nM,c\n")
+    assert drawn(place) == 0
+    (place / "table.csv").write_text(TABLE)
+    asked(place, WOMAN + "M,b\n")
+    with pytest.raises(BudgetRefused, match="1 new point, and 0 of the 2"):
+        asked(place, "sex,town\nF,c\n")
+
+
+@pytest.mark.parametrize(
+    ("plan", "numbers"),
+    slow_but(
+        {0, 2},
+        [
+            (VOTES, 0),
+            ({**VOTES, "vote": "randomised"}, 0),
+            ({"penalty": None, "tune": "0.2", "n": None}, 2),
+            ({"learner": "svm", "delta": "1e-6"}, 0),
+            ({"kernel": "polynomial"}, 0),
+        ],
+    ),
+)
+def test_every_way_to_predict_serves_a_session(place, plan, numbers):
+    """numbers: draws of the opening."""
+    penalty = {} if plan.get("learner") != "aggregate" else {"penalty": None, "n": None}
+    opened(place, **{**penalty, **plan})
+    assert drawn(place) == numbers
+    found = [asked(place, text).predictions.tolist() for text in (WOMAN, MAN)]
+    assert found == [["yes"], ["no"]]
+    assert drawn(place) == numbers + 2
+    assert len(close_predictions("desk", payer(place), None).numbers) == 2
+    ledger_in(place).verify()
+
+
+def test_a_plan_says_price_and_number_before_anything_is_paid(place):
+    (place / "table.csv").unlink()
+    made = planned_predictions(request(place, **{**VOTES, "penalty": None, "n": None, "delta": "1e-6"}))
+    ((event, number),) = made.plan.events
+    assert (type(event), number, made.plan.parts) == (ExponentialEvent, 6, 5)
+    assert made.plan.accountant.name in ("basic", "zcdp", "gdp")
+    assert spent(place) == 0
+
+
+@pytest.mark.parametrize(
+    ("plan", "error", "said"),
+    [
+        ({"epsilon": "500"}, BudgetRefused, "asked epsilon 500"),
+        ({"delta": "1e-6", "accountant": "analytic"}, UsageFault, "basic, zcdp or gdp"),
+        ({"form": "function"}, UsageFault, "--release function"),
+        ({"target_error": "0.1"}, UsageFault, "--target-error goes with"),
+        ({"learner": "least-squares"}, InfeasiblePlan, "has labels"),
+    ],
+)
+def test_wrong_openings_cost_nothing(place, plan, error, said):
+    with pytest.raises(error, match=said):
+        opened(place, **plan)
+    assert spent(place) == 0
+    assert not folder(place).path.exists()
+
+
+def test_a_table_that_cannot_be_read_again_and_points_of_the_table_are_refused(place):
+    with pytest.raises(UsageFault, match="reads the table again"):
+        opened(place, source=TableSource(paths=("-",)))
+    opened(place)
+    private = TableSource(paths=(str(place / "table.csv"),))
+    with pytest.raises(UsageFault, match="a file of the private table"):
+        ask_predictions(AskPredictions(name="desk", payer=payer(place), points=private), Unwatched())
+    with pytest.raises(UsageFault, match="holds no rows"):
+        asked(place, "sex,town\n")
+    assert drawn(place) == 0
+
+
+def test_no_secret_is_kept_between_questions(place):
+    opened(place, **VOTES, penalty=None, n=None)
+    asked(place, WOMAN)
+    assert {path.name for path in folder(place).path.iterdir()} == {"session", "transcript", "log", "lock"}
+
+
+def test_another_table_closes_the_session_paid_in_full(place):
+    opened(place)
+    (place / "table.csv").write_text(TABLE + "\nF,a,no\n")
+    with pytest.raises(DataError, match="not the one"):
+        asked(place, WOMAN)
+    assert spent(place) == 60
+    with pytest.raises(UsageFault, match="settled"):
+        asked(place, WOMAN)
+
+
+def test_an_edited_transcript_and_another_kind_of_session_are_refused(place):
+    opened(place)
+    asked(place, WOMAN)
+    path = folder(place).transcript
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:-1], lines[-1].replace('"value":', '"value":1')]) + "\n")
+    with pytest.raises(LedgerError, match="shortened, edited or copied"):
+        asked(place, MAN)
+    path.write_text("\n".join(lines) + "\n")
+    stated = folder(place).document()
+    folder(place).write({**stated, "kind": "interactive"})
+    with pytest.raises(LedgerError, match="no prediction session"):
+        asked(place, MAN)
+
+
+def test_an_error_after_rows_were_looked_at_leaves_all_paid(place):
+    opened(place)
+    with patch("dpqr.app.predicting.predict.load_table", side_effect=DataError("x")), pytest.raises(DataError):
+        asked(place, WOMAN)
+    asked(place, WOMAN)
+    close_predictions("desk", payer(place), None)
+    assert spent(place) == 60
+
+
+def test_a_lost_draw_is_paid_and_its_point_is_asked_about_again(place):
+    """The process ends between the draw and its line."""
+    opened(place)
+    asked(place, WOMAN)
+    broken = patch("dpqr.io.journal.ledger_journal.LedgerJournal.record", side_effect=KeyboardInterrupt)
+    with broken, pytest.raises(KeyboardInterrupt):
+        asked(place, MAN + "M,c\n")
+    assert prediction_status("desk", payer(place)).left == 4
+    assert asked(place, "sex,town\nM,c\nM,b\n").predictions.tolist() == ["no", "no"]
+    assert prediction_status("desk", payer(place)).left == 2
+    finished = close_predictions("desk", payer(place), str(place / "p.csv"))
+    rows = list(csv.DictReader(io.StringIO((place / "p.csv").read_text())))
+    assert [(row["ask"], row["sex"], row["town"]) for row in rows] == [
+        ("1", "F", "a"),
+        ("3", "M", "c"),
+        ("3", "M", "b"),
+    ]
+    assert finished.predictions.tolist() == ["yes", "no", "no"]
+    assert spent(place) == 60
+
+
+def test_an_opening_that_did_not_end_is_given_up(place):
+    with (
+        patch("dpqr.app.predicting.session._document", side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        opened(place)
+    with pytest.raises(UsageFault, match="did not end"):
+        prediction_status("desk", payer(place))
+    assert close_predictions("desk", payer(place), None) is None
+    assert spent(place) == 60
+
+
+def test_a_session_that_was_asked_nothing_gives_all_but_its_count_back(place):
+    opened(place, n=None)
+    assert close_predictions("desk", payer(place), str(place / "p.csv")) is None
+    assert spent(place) == 3
+    assert not (place / "p.csv").exists()
+
+
+def test_a_place_that_is_taken_leaves_the_session_open(place):
+    opened(place)
+    asked(place, WOMAN)
+    (place / "p.csv").write_text("")
+    with pytest.raises(UsageFault, match="exists"):
+        close_predictions("desk", payer(place), str(place / "p.csv"))
+    with pytest.raises(UsageFault, match=r"end the name so"):
+        close_predictions("desk", payer(place), str(place / "p.txt"))
+    assert prediction_status("desk", payer(place)).left == 5
+
+
+def killed_while_asking(place, town, seconds):
+    """An ask of a child process that is killed after so many seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads that numpy has made are idle
+        child = os.fork()
+    if child == 0:
+        try:
+            asked(place, f"sex,town\nF,{town}\nM,{town}\n")
+        finally:
+            os._exit(0)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+@pytest.mark.slow
+def test_kills_at_100_moments_lose_and_double_spend_nothing(place):
+    """After each kill the ledger is sound, no point has two draws that are known, and no more was drawn than paid."""
+    domain = json.loads(json.dumps(DOMAIN))
+    towns = [f"t{number}" for number in range(100)]
+    domain["fields"][1]["constraints"]["enum"] = ["a", "b", "c", *towns]
+    with patch.dict(globals(), {"DOMAIN": domain}):
+        opened(place, predictions=400)
+    moments, left = random.Random(1), 400
+    for town in towns:
+        killed_while_asking(place, town, moments.uniform(0.0, 0.2))
+        now = prediction_status("desk", payer(place)).left
+        assert left - 2 <= now <= left
+        left = now
+        assert spent(place) == 60
+    ledger_in(place).verify()
+    known = asked(place, "sex,town\n" + "".join(f"F,{town}\nM,{town}\n" for town in towns))
+    assert len(known.numbers) == 200
+    assert prediction_status("desk", payer(place)).left >= 100  # a kill loses one draw at most
+    finished = close_predictions("desk", payer(place), None)
+    assert len(finished.numbers) == 200
+    ledger_in(place).verify()

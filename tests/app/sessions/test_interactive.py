@@ -1,0 +1,320 @@
+"""Sessions of questions over several processes: what is kept, what a crash costs, and what the ledger says."""
+
+import json
+import os
+import random
+import signal
+import time
+import warnings
+from itertools import count
+from unittest.mock import patch
+
+import pytest
+from support.ledger_jobs import ledger_in, terms
+from support.paid_releases import Unwatched, payer
+
+from dpqr.app.requests import OutputRequest, PlanRequest
+from dpqr.app.sessions.interactive import AskRequest, ask, close, open_session, status
+from dpqr.app.sessions.planning import OpenRequest, planned_session
+from dpqr.app.verifying.evidence import VerifyRequest
+from dpqr.app.verifying.verify import verify
+from dpqr.construction.intervals import BASES
+from dpqr.errors import AlreadyThere, BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
+from dpqr.io.outputs.plan_document import sealed
+from dpqr.io.outputs.record import document_text
+from dpqr.io.sessions.session_folder import SessionFolder
+from dpqr.io.tables.source import TableSource
+from dpqr.noise.source import SeededNoise
+from dpqr.report.receipt import receipt
+
+DOMAIN = {"sex": 2, "age": 16, "job": 10, "town": 12}
+ROWS = [f"{n % 2},{n % 4},{(n * n) % 3},{n % 5}" for n in range(600)]
+TABLE = "\n".join(["sex,age,job,town", *ROWS]) + "\n"
+WHERE = {"queries": [{"where": "age = 3 and job = 1"}, {"ranges": "job", "between": [[0, 0], [1, 1], [0, 9]]}]}
+SURPRISE = {"queries": [{"where": "sex = 1 and age = 3"}]}
+"""150 records, where the product of the columns says 75."""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Noise is repeatable: what these tests say of answers holds for these draws."""
+    monkeypatch.setattr("dpqr.app.sessions.interactive.SystemNoise", lambda: SeededNoise(next(seeds)))
+    seeds = count(1)
+    (tmp_path / "table.csv").write_text(TABLE)
+    ledger_in(tmp_path).open(terms(epsilon="100"))
+    return tmp_path
+
+
+def opened(place, name="desk", **more):
+    plan = PlanRequest(**{"epsilon": "40", "domain": DOMAIN, **more.pop("plan", {})})
+    source = more.pop("source", TableSource(paths=(str(place / "table.csv"),)))
+    request = OpenRequest(name=name, source=source, plan=plan, payer=payer(place), **{"surprises": 6, **more})
+    return open_session(request, Unwatched())
+
+
+def asked(place, queries, name="desk"):
+    return ask(AskRequest(name=name, payer=payer(place), queries=queries), Unwatched())
+
+
+def folder(place, name="desk"):
+    return SessionFolder(ledger=place / "ledger.sqlite", name=name)
+
+
+def spent(place):
+    return ledger_in(place).account("survey").spent.amount
+
+
+def test_a_session_from_its_opening_to_its_release(place):
+    found = opened(place)
+    assert (found.questions, found.surprises, found.paid_surprises, found.checked) == (0, 0, 6, True)
+    assert spent(place) == pytest.approx(40, rel=1e-4)
+    answers = asked(place, WHERE)
+    assert len(answers) == 4
+    assert len({each.detail for each in answers[1:]}) == 3
+    assert all(each.answer.low <= each.answer.estimate <= each.answer.high for each in answers)
+    (surprise,) = asked(place, SURPRISE)
+    assert not surprise.answer.free
+    assert surprise.answer.estimate == pytest.approx(150, abs=20)
+    (again,) = asked(place, SURPRISE)
+    assert again.answer.free
+    assert again.answer.estimate == pytest.approx(150, abs=20)
+    now = status("desk", payer(place))
+    assert (now.questions, now.surprises) == (6, sum(not each.answer.free for each in (*answers, surprise, again)))
+    finished = close("desk", payer(place), OutputRequest(directory=str(place / "out")))
+    assert len(finished.answers) == 6
+    record = json.loads((place / "out" / "release.json").read_text())
+    assert record["plan"]["schedule"]["name"] == "interactive"
+    names = [each.block.name for each in finished.answers]
+    assert names[0] == "where(age = 3 and job = 1)"
+    assert all(each.detail in name for each, name in zip(answers[1:], names[1:], strict=False))
+    assert "threshold" not in json.dumps(record["transcript"])
+    assert not folder(place).path.exists()
+    assert 0 < spent(place) < 40
+    ledger_in(place).verify()
+    assert checked(place)["draws"] == "ok"
+    record["transcript"][0]["measured"][0]["values"][0] += 1
+    (place / "out" / "release.json").write_text(document_text(sealed(record)))
+    assert list(checked(place).items())[-1] == ("draws", "FAILED")
+
+
+def checked(place):
+    """What `verify` finds of the release, by check."""
+    return {check.name: check.state for check in verify(VerifyRequest(release=str(place / "out"))).checks}
+
+
+def test_the_basis_of_an_answer_says_whether_it_was_compared_or_measured(place):
+    opened(place)
+    asked(place, {"queries": [*WHERE["queries"], *SURPRISE["queries"]]})
+    finished = close("desk", payer(place), OutputRequest())
+    bases = {BASES[each.intervals.basis[0]] for each in finished.answers}
+    assert bases == {"compared", "measured"}
+    receipt_text = " ".join(f"{name} {text}" for name, text in receipt(finished))
+    assert "asked for by --accountant" not in receipt_text
+    assert "stop test" not in receipt_text
+
+
+def test_a_place_that_is_taken_is_said_without_an_option_that_close_lacks(place):
+    opened(place)
+    asked(place, WHERE)
+    (place / "out").mkdir()
+    with pytest.raises(AlreadyThere) as refused:
+        close("desk", payer(place), OutputRequest(directory=str(place / "out")))
+    assert "--if-exists" not in str(refused.value)
+    assert status("desk", payer(place)).questions == 4
+
+
+def test_the_ledger_pays_before_the_table_is_opened(place):
+    with pytest.raises(BudgetRefused):
+        opened(place, plan={"epsilon": "500"})
+    assert not folder(place).path.exists()
+    (place / "table.csv").write_text("sex,age\n0,1\n")
+    with pytest.raises(DataError):
+        opened(place)
+    assert spent(place) == 0
+    assert not folder(place).path.exists()
+
+
+@pytest.mark.parametrize(
+    ("queries", "error"),
+    [
+        ({"queries": [{"where": "colour = 1"}]}, DocumentError),
+        ({"queries": [{"where": "age = 3"}, {"nothing": 1}]}, DocumentError),
+    ],
+)
+def test_a_wrong_question_costs_nothing(place, queries, error):
+    opened(place)
+    before = len(ledger_in(place).entries())
+    (place / "table.csv").unlink()
+    with pytest.raises(error):
+        asked(place, queries)
+    assert len(ledger_in(place).entries()) == before
+    assert status("desk", payer(place)).questions == 0
+
+
+def test_a_wide_question_is_refused(place):
+    wide = dict.fromkeys("abcde", 40)
+    (place / "table.csv").write_text("a,b,c,d,e\n1,2,3,4,5\n")
+    opened(place, plan={"domain": wide})
+    with pytest.raises(InfeasiblePlan, match="fewer columns"):
+        asked(place, {"queries": [{"where": "a = 1 and b = 1 and c = 1 and d = 1 and e = 1"}]})
+
+
+def test_names_and_accountants_that_are_refused(place):
+    opened(place)
+    with pytest.raises(AlreadyThere):
+        opened(place)
+    with pytest.raises(UsageFault, match="there is none"):
+        asked(place, WHERE, name="other")
+    with pytest.raises(UsageFault, match="basic, zcdp or gdp"):
+        opened(place, name="b", plan={"delta": "1e-6", "accountant": "pld"})
+    with pytest.raises(UsageFault, match="at least 1"):
+        opened(place, name="b", surprises=0)
+
+
+def test_a_lost_secret_ends_its_epochs_which_stay_paid(place):
+    opened(place)
+    before = ledger_in(place).entries()
+    (folder(place).path / "secret").unlink()
+    assert status("desk", payer(place)).checked
+    asked(place, WHERE)
+    drawn = [entry for entry in ledger_in(place).entries()[len(before) :] if entry.kind == "draw"]
+    assert len(drawn) >= 2
+    finished = close("desk", payer(place), OutputRequest())
+    assert sum(count for event, count in finished.events if "Threshold" in type(event).__name__) >= 4
+
+
+def test_an_older_secret_admits_nothing(place):
+    opened(place)
+    secret = folder(place).path / "secret"
+    old = secret.read_bytes()
+    asked(place, SURPRISE)
+    assert secret.read_bytes() != old
+    new = json.loads(secret.read_bytes())
+    secret.write_bytes(old)
+    epochs = sum(entry.kind == "draw" for entry in ledger_in(place).entries())
+    asked(place, {"queries": [{"marginal": []}]})
+    assert sum(entry.kind == "draw" for entry in ledger_in(place).entries()) > epochs
+    assert len({line["draw"] for line in json.loads(secret.read_bytes())} - {line["draw"] for line in new}) >= 1
+
+
+@pytest.mark.parametrize(
+    "damage", ['{"a": 1}', "[1]", '[{"side": 1}]', '[{"side": [1], "draw": {}, "threshold": "3"}]']
+)
+def test_a_damaged_secret_is_a_lost_one(place, damage):
+    opened(place)
+    (folder(place).path / "secret").write_text(damage)
+    epochs = sum(entry.kind == "draw" for entry in ledger_in(place).entries())
+    assert status("desk", payer(place)).checked
+    asked(place, {"queries": [{"marginal": []}]})
+    assert sum(entry.kind == "draw" for entry in ledger_in(place).entries()) >= epochs + 2
+
+
+@pytest.mark.parametrize("address", ["-", "duckdb:t.duckdb?table=people"])
+def test_a_table_that_cannot_be_read_again_is_refused_before_it_is_paid(place, address):
+    pytest.importorskip("duckdb")
+    with pytest.raises(UsageFault, match="reads the table again"):
+        opened(place, source=TableSource(paths=(address,)))
+    assert spent(place) == 0
+
+
+def test_an_edited_transcript_is_refused(place):
+    opened(place)
+    path = folder(place).transcript
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines[:-1]) + "\n")
+    with pytest.raises(LedgerError, match="shortened, edited or copied"):
+        asked(place, WHERE)
+
+
+def test_another_table_closes_the_session_paid_in_full(place):
+    opened(place)
+    (place / "table.csv").write_text(TABLE + "1,1,1,1\n")
+    with pytest.raises(DataError, match="not the one"):
+        asked(place, WHERE)
+    assert spent(place) == pytest.approx(40, rel=1e-4)
+    with pytest.raises(UsageFault, match="settled"):
+        asked(place, WHERE)
+
+
+def test_an_error_after_rows_were_looked_at_leaves_all_paid(place):
+    opened(place)
+    with patch("dpqr.app.sessions.turn.load_table", side_effect=DataError("x")), pytest.raises(DataError):
+        asked(place, WHERE)
+    asked(place, WHERE)
+    close("desk", payer(place), OutputRequest())
+    assert spent(place) == pytest.approx(40, rel=1e-4)
+
+
+def test_an_opening_that_did_not_end_is_given_up(place):
+    with patch("dpqr.app.sessions.turn.write_rows", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        opened(place)
+    with pytest.raises(UsageFault, match="did not end"):
+        status("desk", payer(place))
+    assert close("desk", payer(place), OutputRequest()) is None
+    assert spent(place) == pytest.approx(40, rel=1e-4)
+
+
+def test_a_session_that_was_asked_nothing_gives_the_rest_back(place):
+    opened(place)
+    assert close("desk", payer(place), OutputRequest()) is None
+    assert 0 < spent(place) < 40
+
+
+def test_expected_queries_come_first_and_all_columns_stay(place):
+    expected = {"queries": [{"marginal": ["sex", "age"]}]}
+    made = opened(place, plan={"queries": expected})
+    assert made.checked
+    first, other = asked(place, {"queries": [{"where": "sex = 1 and age = 3"}, {"where": "job = 2"}]})
+    assert first.answer.free
+    assert first.answer.estimate == pytest.approx(150, abs=20)
+    assert other.answer.estimate == pytest.approx(0, abs=20)
+
+
+def test_shares_and_defaults_of_the_plan(place):
+    def planned(**more):
+        request = OpenRequest(
+            name="x",
+            source=TableSource(paths=("t.csv",)),
+            plan=PlanRequest(epsilon="1", domain=DOMAIN),
+            payer=payer(place),
+            **more,
+        )
+        return planned_session(request).terms.surprises
+
+    assert [planned(questions=n) for n in (20, 1_000, 10**6)] == [10, 50, 200]
+    assert planned(surprises=3) == 3
+
+
+def killed_while_asking(place, seconds):
+    """An ask of a child process that is killed after so many seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads that numpy has made are idle
+        child = os.fork()
+    if child == 0:
+        try:
+            asked(place, {"queries": [{"marginal": ["sex", "age"]}]})
+        finally:
+            os._exit(0)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+@pytest.mark.slow
+def test_kills_at_200_moments_lose_and_double_spend_nothing(place):
+    """After each kill the ledger is sound, what was answered before is still there, and no more was drawn than paid."""
+    opened(place, surprises=150)
+    moments, answered = random.Random(1), 0
+    for _ in range(200):
+        killed_while_asking(place, moments.uniform(0.0, 0.25))
+        now = status("desk", payer(place))
+        assert now.questions >= answered
+        assert now.surprises <= 150
+        answered = now.questions
+        assert spent(place) == pytest.approx(40, rel=1e-4)
+    ledger_in(place).verify()
+    assert asked(place, WHERE)
+    finished = close("desk", payer(place), OutputRequest())
+    assert len(finished.answers) >= answered
+    assert spent(place) <= 40
+    ledger_in(place).verify()

@@ -1,0 +1,124 @@
+"""Checks that need the record and its files alone: which prices and events are believed."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from types import SimpleNamespace
+
+import pytest
+
+from dpqr.app.verifying import checks_of_record
+from dpqr.app.verifying.checks_of_record import events, files, prices, record
+from dpqr.app.verifying.evidence import Evidence
+from dpqr.errors import GoalMissed
+from dpqr.io.outputs.document_parts import rational
+from dpqr.io.outputs.record_form import parsed_record
+
+
+@pytest.fixture
+def evidence(free_release, tmp_path):
+    return Evidence(free_release, tmp_path)
+
+
+def edited(evidence, change):
+    """The same evidence with another record; its seal is none of these checks' concern."""
+    document = json.loads(json.dumps(evidence.document))
+    change(document)
+    other = SimpleNamespace(path=evidence.path, document=document, record=parsed_record(document, "here"))
+    other.events = lambda parts: Evidence.events(other, parts)
+    return other
+
+
+def test_a_sound_record(evidence):
+    assert "its sha256 is right" in record(evidence)
+    assert files(evidence) == "2 files have the hashes that the record states"
+    assert "and cost epsilon 1 together; the plan proves 1" in events(evidence)
+    assert "give the stated epsilon under basic, advanced, optimal, zcdp, gdp, pld" in prices(evidence)
+
+
+def test_a_file_of_another_hash(evidence):
+    changed = edited(evidence, lambda document: document["hashes"].update({document["files"][0]: "0" * 64}))
+    with pytest.raises(GoalMissed, match="is not the file that the record was written for"):
+        files(changed)
+
+
+def test_a_figure_that_is_not_rounded_up(evidence):
+    with pytest.raises(GoalMissed, match=r"0\.1 stands beside 1, and is not that number rounded up"):
+        prices(edited(evidence, lambda d: d["plan"]["proved_epsilon"].update(float=0.1)))
+
+
+@pytest.mark.parametrize(
+    ("accountant", "stated", "version", "passes"),
+    [
+        ("basic", "1", "0.9.0", True),
+        ("basic", "2", "0.9.0", False),
+        ("pld", "2", "0.9.0", True),  # a theorem was improved since
+        ("pld", "1/2", "0.9.0", False),
+        ("pld", "2", None, False),
+        ("pld", "1000000000000001/1000000000000000", None, True),
+        ("zcdp", "2", None, False),
+        ("pld", None, "0.9.0", True),
+        ("pld", None, None, False),
+    ],
+)
+def test_which_prices_are_believed(evidence, accountant, stated, version, passes, monkeypatch):
+    """A later version may find less, and never more; the same version finds the same, rounding of floats aside."""
+    found = {"basic": Fraction(1), "pld": Fraction(1), "zcdp": None}
+    monkeypatch.setattr(checks_of_record, "prices_today", lambda events, delta: found)
+
+    def change(document):
+        document["version"] = version or document["version"]
+        document["spent"]["epsilon"] = {"basic": rational(Fraction(1))} | {
+            accountant: None if stated is None else rational(Fraction(stated))
+        }
+
+    other = edited(evidence, change)
+    if passes:
+        assert prices(other)
+    else:
+        with pytest.raises(GoalMissed, match=f"under {accountant}"):
+            prices(other)
+
+
+def test_an_accountant_that_is_not_here_is_named(evidence, monkeypatch):
+    monkeypatch.setattr(checks_of_record, "prices_today", lambda events, delta: {"basic": Fraction(1)})
+    assert "under basic; not advanced, optimal, zcdp, gdp, pld, which is not installed here" in prices(evidence)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: d["spent"].update(charged="advanced"), "not those at the plan's delta and accountant"),
+        (lambda d: d["plan"]["budget"].update(epsilon=rational(Fraction(1, 2))), "cost more than the guarantee"),
+        (lambda d: d.update(guarantee="Differentially private with epsilon = 1/2"), "is not the one of the budget"),
+    ],
+)
+def test_a_guarantee_that_the_events_do_not_give(evidence, change, said):
+    with pytest.raises(GoalMissed, match=said):
+        prices(edited(evidence, change))
+
+
+def test_draws_that_share_a_payment(evidence):
+    with pytest.raises(GoalMissed, match="do not name different ones"):
+        events(edited(evidence, lambda d: d["transcript"][0].update(charges=d["transcript"][1]["charges"])))
+
+
+def test_draws_that_cost_more_than_was_planned(evidence):
+    with pytest.raises(GoalMissed, match="the charged events cost epsilon"):
+        events(edited(evidence, lambda d: d["events"].append(d["events"][-1])))
+
+
+def test_events_that_nobody_knows(evidence):
+    with pytest.raises(GoalMissed, match="states events that dpqr does not know"):
+        events(edited(evidence, lambda d: d["events"][0].update(kind="magic")))
+
+
+def test_a_file_too_many(evidence):
+    extra = evidence.path / "notes.txt"
+    extra.write_text("hello")
+    try:
+        with pytest.raises(GoalMissed, match=r"'notes\.txt' is in one of"):
+            files(evidence)
+    finally:
+        extra.unlink()

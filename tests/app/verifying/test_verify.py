@@ -1,0 +1,165 @@
+"""Verify: a sound release passes every check, and whatever was changed is named."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.verified_release import changed, code_of, flips, make, same_but_blanks
+
+from dpqr.app.verifying.evidence import Evidence, VerifyRequest
+from dpqr.app.verifying.verify import CHECKS, require_verified, verify
+from dpqr.errors import GoalMissed, LedgerError, UsageFault
+from dpqr.io.outputs.plan_document import sealed
+from dpqr.io.outputs.record import document_text
+
+
+@pytest.fixture(scope="module")
+def record(paid_release):
+    return Path(paid_release.release) / "release.json"
+
+
+def test_a_sound_release_passes_every_check(paid_release):
+    found = verify(paid_release)
+    states = {name: "not checked" if name == "figures" else "ok" for name in CHECKS}  # it has none
+    assert {each.name: each.state for each in found.checks} == states
+    assert [each.name for each in found.checks] == list(CHECKS)
+    assert found.passed
+    require_verified(found)
+
+
+def test_the_ledger_itself_serves_as_its_export_does(paid_release):
+    place = Path(paid_release.ledger)
+    given = replace(
+        paid_release, ledger=str(place.with_name("ledger.sqlite")), anchor=str(place.with_name("outside.anchor"))
+    )
+    assert verify(given).passed
+    assert verify(replace(given, anchor=None)).passed
+
+
+def test_what_is_not_given_is_not_checked(paid_release):
+    states = {each.name: each.state for each in verify(VerifyRequest(release=paid_release.release)).checks}
+    assert {name for name, state in states.items() if state != "ok"} == {"figures", "ledger", "locked plan"}
+    assert set(states.values()) == {"ok", "not checked"}
+
+
+@pytest.mark.parametrize("given", [{"release": "nowhere"}, {"ledger": "nowhere"}, {"plan": "nowhere"}])
+def test_what_is_not_there_is_a_fault_of_usage(paid_release, given):
+    with pytest.raises(UsageFault):
+        verify(replace(paid_release, **given))
+
+
+def resealed(record, change):
+    """A record that somebody forged with care: its seal is made anew."""
+    document = json.loads(record.read_text())
+    change(document)
+    return document_text(sealed(document)).encode()
+
+
+def other_choice(document):
+    chosen = next(each for each in document["transcript"] if each["choice"] is not None)
+    chosen["choice"] = 1 - min(chosen["choice"], 1)
+
+
+FORGERIES = {
+    "purpose": (lambda d: d.update(purpose="another"), "ledger"),
+    "guarantee": (lambda d: d.update(guarantee=d["guarantee"].replace("= 1 ", "= 0.5 ")), "prices"),
+    "price": (lambda d: d["spent"]["epsilon"].update(basic={"exact": "1/2", "float": 0.5}), "prices"),
+    "float": (lambda d: d["spent"]["epsilon"]["basic"].update(float=0.5), "prices"),
+    "event": (lambda d: d["events"][0].update(count=99), "ledger"),
+    "kind of event": (lambda d: d["events"][0].update(kind="magic"), "ledger"),
+    "draw": (lambda d: d["transcript"][0]["measured"][0]["values"].__setitem__(0, 90), "answers"),
+    "draw too many": (lambda d: d["transcript"].append(d["transcript"][-1]), "events"),
+    "draws missing": (lambda d: d["transcript"].pop(), "draws"),
+    "choice": (other_choice, "draws"),
+    "receipt": (lambda d: d["receipt"][0].__setitem__(1, "all is well"), "statements"),
+    "certificate": (
+        lambda d: d.update(certificate={"records": 1.0, "fraction": None, "confidence": 0.99}),
+        "statements",
+    ),
+    "hash": (lambda d: d["hashes"].update({"answers.csv": "0" * 64}), "files"),
+    "file": (lambda d: d["files"].append("more.csv"), "files"),
+    "form": (lambda d: d.pop("spent"), "record"),
+    "ledger": (lambda d: d["ledger"].update(entry=1), "ledger"),
+    "query": (lambda d: d["plan"]["request"]["queries"]["queries"].pop(), "locked plan"),
+}
+
+
+@pytest.mark.parametrize("forged", FORGERIES)
+def test_a_forgery_under_a_new_seal_is_found(paid_release, record, forged):
+    change, found_by = FORGERIES[forged]
+    with changed(record, resealed(record, change)):
+        found = verify(paid_release)
+    assert (found.checks[-1].name, found.checks[-1].state, found.code) == (found_by, "FAILED", 6)
+    with pytest.raises(GoalMissed, match=found_by):
+        require_verified(found)
+
+
+def test_a_forged_answer_is_named(paid_release, record):
+    answers = record.with_name("answers.csv")
+    first = next(csv.DictReader(answers.read_text().splitlines()))["estimate"]
+    forged = answers.read_text().replace(first, "9000.5", 1).encode()
+
+    def change(document):
+        document["hashes"]["answers.csv"] = hashlib.sha256(forged).hexdigest()
+
+    with changed(answers, forged), changed(record, resealed(record, change)):
+        found = verify(paid_release)
+    assert found.checks[-1].name == "answers"
+    assert "answers.csv, row 1, estimate: 9000.5 stands there, the draws give " in found.checks[-1].text
+
+
+def test_another_plan_and_another_ledger(paid_release, record, tmp_path):
+    other = make(tmp_path)
+    assert verify(replace(paid_release, plan=other.plan)).passed, "the same request gives the same plan"
+    found = verify(replace(paid_release, ledger=other.ledger))
+    assert "another ledger" in found.checks[-1].text
+
+
+def test_a_release_that_nobody_paid_for(tmp_path):
+    request = make(tmp_path, paid=False, delta="1e-9")
+    assert verify(request).passed
+    found = verify(replace(request, ledger=str(tmp_path / "ledger.jsonl")))
+    assert (found.checks[-1].name, found.code) == ("ledger", 6)
+
+
+def places(request, ledger="ledger.jsonl"):
+    """Every file that is checked."""
+    return [*sorted(Path(request.release).iterdir()), Path(request.plan), Path(request.ledger).with_name(ledger)]
+
+
+def missed(request, count, seed):
+    """The flips that were not found, among so many; those that move nothing but blanks aside."""
+    for path, content in flips(places(request), count, seed):
+        if not same_but_blanks(path, content) and code_of(request, path, content) not in (6, 7):
+            yield path.name
+
+
+@pytest.mark.parametrize(
+    ("count", "seed"), [pytest.param(50, 1, id="50"), pytest.param(2000, 2, id="2000", marks=pytest.mark.slow)]
+)
+def test_every_flipped_byte_is_found(paid_release, count, seed):
+    assert list(missed(paid_release, count, seed)) == []
+
+
+def test_blanks_between_the_parts_of_json_mean_nothing(paid_release, record):
+    spread = record.read_bytes().replace(b"\n", b"\r\n")
+    assert code_of(paid_release, record, spread) == 0
+
+
+def test_a_damaged_ledger_has_its_own_exit_code(paid_release):
+    place = Path(paid_release.ledger)
+    with changed(place, place.read_bytes()[:-100]):
+        found = verify(paid_release)
+    assert (found.checks[-1].name, found.code) == ("ledger", 7)
+    with pytest.raises(LedgerError):
+        require_verified(found)
+
+
+def test_evidence_is_read_once(paid_release, tmp_path):
+    evidence = Evidence(paid_release, tmp_path)
+    assert evidence.document is evidence.document
