@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NoReturn, final
 
+from msgspec import UNSET
+
 from dpqr.construction.journal import Blocks, Past, Plain
 from dpqr.errors import GoalMissed
 from dpqr.io.outputs.record_form import ReleaseRecord, Round
@@ -71,7 +73,11 @@ def _rows(value: Plain) -> list[int]:
 
 
 def _values(finished: Round) -> Iterator[Plain | None]:
-    """The draws of a round: a choice where two were paid, and a measurement; None where a crash has lost it."""
+    """The draws of a round: a choice where two were paid, and a measurement; None where a crash has lost it. Or the
+    one sum of errors; nothing where nothing was paid."""
+    if finished.error_sum is not UNSET or not finished.charges:
+        yield from () if finished.error_sum is UNSET else (finished.error_sum,)
+        return
     if len(finished.charges) > 1:
         yield finished.choice
     yield None if finished.measured is None else [list(block.values) for block in finished.measured]

@@ -34,7 +34,8 @@ class Measured(Part, frozen=True, kw_only=True):
 class Round(Part, frozen=True, kw_only=True):
     """A step of the loop. choice: index among its candidates, null where there was no choice. charges: numbers of the
     events that paid. law, measured: null where a crash has lost the draw. certified: where the stop test was met, the
-    records by which no answer of the workload was off then."""
+    records by which no answer of the workload was off then. error_sum: where no answers were measured but the L1 errors
+    of marginals, their noisy sum, in units of 1 / 64 of what one record moves one of them."""
 
     choice: Count | None
     charges: tuple[Count, ...]
@@ -42,6 +43,7 @@ class Round(Part, frozen=True, kw_only=True):
     law: Law | None
     measured: tuple[Measured, ...] | None
     certified: float | UnsetType = UNSET
+    error_sum: int | UnsetType = UNSET
 
 
 class Spent(Part, frozen=True, kw_only=True):

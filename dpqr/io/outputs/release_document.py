@@ -223,13 +223,15 @@ def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
 
 def _round(finished: Round) -> dict[str, Any]:
     """Noisy answers are the released integers: `grid` times a value is an unbiased answer; null: they were lost."""
-    measured = finished.measurement
+    measured, errors = finished.measurement, finished.errors
+    law = measured.law if measured else errors.law if errors else None
     return {
         "choice": finished.choice,
         "charges": list(finished.charges),
         "stopped": finished.stopped,
         **({} if finished.bound is None else {"certified": finished.bound}),
-        "law": None if measured is None else law_part(measured.law),
+        **({} if errors is None else {"error_sum": errors.value}),
+        "law": None if law is None else law_part(law),
         "measured": None if measured is None else _measured(measured),
     }
 
