@@ -26,7 +26,7 @@ from dpqr.mechanisms.noisy_answers import (
 )
 from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
 from dpqr.noise.law import NoiseLaw
-from dpqr.noise.rounded_gaussian import SMALLEST_VARIANCE
+from dpqr.noise.rounded_gaussian import SMALLEST_VARIANCE, RoundedGaussian
 from dpqr.privacy.budget import Price
 from dpqr.privacy.events import DiscreteLaplaceEvent, PrivacyEvent
 from dpqr.privacy.gate import Mechanism
@@ -167,7 +167,8 @@ class Gaussian:
         return False
 
     def mechanism(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> GaussianAnswers:
-        law, rounded = self.law(blocks, unit, price), price.squared_mu is not None
+        law = self.law(blocks, unit, price)
+        rounded = isinstance(law, RoundedGaussian)
         return GaussianAnswers(blocks=tuple(blocks), unit=unit, variance=law.variance, rounded=rounded)
 
     def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> GaussianLaw:
