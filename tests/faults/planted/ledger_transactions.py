@@ -169,11 +169,6 @@ FAULTS = (
             "pending=NO_COST,",
             "what waits is not told",
         ),
-        (
-            "period = paid.period if self.terms.periods else WHOLE",
-            "period = paid.period",
-            "a dataset without periods forgets what those of a period cost",
-        ),
     ),
     *planted_in(
         "io/ledger/state_codec.py",
