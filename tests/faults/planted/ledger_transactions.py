@@ -169,11 +169,6 @@ FAULTS = (
             "pending=NO_COST,",
             "what waits is not told",
         ),
-        (
-            "names = self.terms.periods.paying(paid.period) if self.terms.periods else (WHOLE,)",
-            "names = (paid.period,)",
-            "a dataset without periods forgets what those of a period cost",
-        ),
     ),
     *planted_in(
         "io/ledger/state_codec.py",
