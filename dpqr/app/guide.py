@@ -24,6 +24,7 @@ TOPICS = (
     "units",
     "results",
     "answer",
+    "series",
     "report",
     "verify",
     "ledger",

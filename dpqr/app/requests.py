@@ -1,7 +1,4 @@
-"""Requests: what the commands ask of the use cases, each one frozen and typed.
-
-Figures of privacy are decimal text, as typed, until a use case parses them. None: not stated.
-"""
+"""Requests: what the commands ask of the use cases. Figures of privacy are decimal text, as typed. None: not stated."""
 
 from __future__ import annotations
 
@@ -27,10 +24,9 @@ ExistingForm = Literal["skip", "fail", "replace"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
-    """What a release is planned from: every field is one option of the same name.
-
-    queries, domain: paths, or already parsed documents. Empty queries or epsilon: a locked plan states them.
-    """
+    """What a release is planned from: every field is one option of the same name. queries, domain: paths, or already
+    parsed documents. Empty queries or epsilon: a locked plan states them. first: of a counter's periods; None: that of
+    the release before, or else `period`."""
 
     queries: str | dict[str, Any] = ""
     epsilon: str = ""
@@ -62,6 +58,8 @@ class PlanRequest:
     seed: int = 0
     cells: int | None = None
     period: str | None = None
+    cumulative: int | None = None
+    first: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +117,8 @@ class LedgerRequest:
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
     asks. publisher: whose release it is. date: the UTC day that the record names; empty: today. notes: what the plan
-    shall say of the request. rehearse: on rows of the public domain. locked: the plan to follow; None: none was."""
+    shall say of the request itself. rehearse: on rows of the public domain. after: of a counter, the release before.
+    locked: the plan that the run must follow; None: none was reviewed."""
 
     source: TableSource
     plan: PlanRequest
@@ -131,6 +130,7 @@ class ReleaseRequest:
     date: str = ""
     notes: tuple[str, ...] = ()
     rehearse: bool = False
+    after: str | None = None
     locked: LockedPlan | None = None
 
 

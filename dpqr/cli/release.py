@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dpqr.cli import groups, options
+from dpqr.cli import counter_options, groups, options
 from dpqr.cli.completion import DOCUMENTS, TABLES
 from dpqr.cli.options import Whole
 from dpqr.cli.settings import settings_notes
@@ -94,6 +94,7 @@ class Course:
 @groups.strategies
 @groups.table
 @options.period(options.under("Table"))
+@counter_options.counted
 @groups.payer
 @groups.asker
 @options.under("Budget for life")(
@@ -112,6 +113,7 @@ def command(
     documents: groups.Asked,
     eps: str | None,
     guarantee: groups.Guarantee,
+    counted: counter_options.Counted,
     review: Review,
     bought: groups.Bought,
     strategies: groups.Strategies,
@@ -140,7 +142,9 @@ def command(
         data,
         eps=eps,
         notes=settings_notes(),
-        **groups.keywords(documents, guarantee, bought, strategies, table, payer, asker, review, output, course),
+        **groups.keywords(
+            documents, guarantee, counted, bought, strategies, table, payer, asker, review, output, course
+        ),
     )
     if already_released(request):
         _skipped(display, output.out or "")

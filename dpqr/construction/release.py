@@ -15,6 +15,7 @@ from dpqr.construction.block_answers import BlockAnswers, known_errors
 from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import SLACK, Certificate, ErrorBounds, certify, error_bounds
 from dpqr.construction.costs import Costs
+from dpqr.construction.cumulative import Earlier
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.error_bars import ErrorBars, error_bars
 from dpqr.construction.figures import FigureAnswers, FunctionErrors, figure_answers
@@ -50,6 +51,7 @@ class Release:
     reason: why it was made, and who asked. date: the UTC day on which it was begun, and publisher: whose it is; empty:
     not stated. planned: SHA-256 of the plan's document, by which ledger and record name it.
     rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
+    earlier: of a counter, the cumulative answers that those of this release are added to; None: there are none.
 
     >>> from dpqr.construction.draws import Draws
     >>> from dpqr.construction.loop import iterative_construction
@@ -109,6 +111,7 @@ class Release:
     publisher: str = ""
     planned: str = ""
     rehearsed: int | None = None
+    earlier: Earlier | None = None
 
     @property
     def rehearsal(self) -> bool:

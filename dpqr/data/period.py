@@ -144,7 +144,10 @@ class PeriodColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeriodRows:
-    """The rows of one period alone: those whose date in `column` lies in it. All others are as if they were not there.
+    """The rows of one period alone, or of several in a row: those whose date in `column` lies there. All others are as
+    if they were not there.
+
+    since: the first period; None: `period` is the only one.
 
     Privacy:
         Whether a row is among them is decided by its own date alone, so each row is in one period at most: a row whose
@@ -156,10 +159,47 @@ class PeriodRows:
 
     column: str
     period: Period
+    since: Period | None = None
+
+    @property
+    def start(self) -> date:
+        """The first day."""
+        return (self.since or self.period).start
+
+    @property
+    def name(self) -> str:
+        """The text that `named_periods` reads: "2026-03", or "2026-01/2026-03"."""
+        return self._from("/")
 
     @property
     def words(self) -> str:
-        return f"rows of {self.period.name} only (by the date in column {self.column!r})"
+        return f"rows of {self._from(' to ')} only (by the date in column {self.column!r})"
+
+    @property
+    def each(self) -> str:
+        """Whose budgets pay, in words."""
+        return self.period.name if self.name == self.period.name else f"each period from {self._from(' to ')}"
+
+    def _from(self, between: str) -> str:
+        several = self.since not in (None, self.period)
+        return f"{self.since.name}{between}{self.period.name}" if self.since and several else self.period.name
+
+
+def named_periods(name: str, every: Every) -> tuple[Period, ...]:
+    """Return the periods that a name stands for, as `PeriodRows.name` writes it.
+
+    >>> [period.name for period in named_periods("2026-01/2026-03", "month")]
+    ['2026-01', '2026-02', '2026-03']
+
+    Raises:
+        UsageFault: it names no periods of that kind, or the last one is before the first.
+    """
+    first, several, last = name.partition("/")
+    start = Period.parse(first, every)
+    steps = Period.parse(last, every).index(start) if several else 0
+    if steps < 0 or (several and not steps):
+        raise UsageFault(f"--period {name!r}: the periods of a release run from an earlier one to a later one")
+    return tuple(start.later(step) for step in range(steps + 1))
 
 
 def _start(every: Every, parts: list[int]) -> date:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 
-from dpqr.data.period import Every, Period
+from dpqr.data.period import Every, Period, named_periods
 from dpqr.privacy.budget import NO_COST, Cost
 
 WHOLE = ""
@@ -26,7 +26,7 @@ class PeriodBudgets:
 
     Privacy:
         Releases that name no period read all rows, so they charge every period. Let w be their sum and s(p) that of the
-        releases of period p.
+        releases that read the rows of period p: one that reads several charges each of them.
 
         *Rows, added or removed*: a unit costs at most w + max s(p). Neighbours differ in one row r, whose date alone
         says that it is in period q, or in none. The releases of any other period read equal rows on both tables, so
@@ -61,6 +61,14 @@ class PeriodBudgets:
     def total(self, spent: Spending) -> Cost:
         """Return what one unit has paid at most, over all periods."""
         return spent.get(WHOLE, NO_COST) + self._joined(spent)
+
+    def paying(self, name: str) -> tuple[str, ...]:
+        """Return the periods that a release of this name charges: each one whose rows it reads.
+
+        >>> PeriodBudgets(column="day", every="month", share=NO_COST).paying("2026-01/2026-02")
+        ('2026-01', '2026-02')
+        """
+        return (WHOLE,) if name == WHOLE else tuple(period.name for period in named_periods(name, self.every))
 
     def of(self, period: str, spent: Spending) -> Cost:
         """Return what the releases that read this period's rows cost; WHOLE: in the period where they cost most."""

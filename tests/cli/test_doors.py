@@ -31,6 +31,7 @@ SAME = {
     "guide": ("guide", "dpqr.app.guide:read_topic"),
     "verify": ("verify", "dpqr.api.verify:verify"),
     "reprice": ("reprice", "dpqr.app.verifying.reprice:reprice"),
+    "series": ("series", "dpqr.api.series:series"),
     "compare": ("compare", "dpqr.api.verify:compare"),
     "answer": ("answer", "dpqr.api.answer:answer"),
     "export": ("export", "dpqr.api.export:export"),

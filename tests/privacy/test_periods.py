@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 
+from dpqr.errors import UsageFault
 from dpqr.privacy.budget import Cost
 from dpqr.privacy.periods import WHOLE, PeriodBudgets
 
@@ -56,3 +57,18 @@ def test_the_largest_request_fits_and_no_larger_one_does(parallel):
             assert budgets.total(after) <= life
             assert budgets.of(name, after) <= SHARE
             assert not (budgets.total(more) <= life and budgets.of(name, more) <= SHARE)
+
+
+def test_a_release_of_several_periods_charges_each_of_them():
+    held = PeriodBudgets(column="day", every="month", share=Cost(Fraction(1)))
+    assert held.paying("2026-11/2027-01") == ("2026-11", "2026-12", "2027-01")
+    assert held.paying("2026-11") == ("2026-11",)
+    assert held.paying(WHOLE) == (WHOLE,)
+
+
+@pytest.mark.parametrize(
+    "name", ["2026-02/2026-01", "2026-01/2026-01", "2026-01/", "2026-01/2026", "2026-W01/2026-W03"]
+)
+def test_other_names_of_several_periods_are_refused(name):
+    with pytest.raises(UsageFault):
+        PeriodBudgets(column="day", every="month", share=Cost(Fraction(1))).paying(name)

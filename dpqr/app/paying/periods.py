@@ -38,8 +38,8 @@ def _paid_by(terms: Terms, period: PeriodRows | None) -> str:
     if period is None:
         return f"it reads the rows of all periods, so the budget of {each} pays for it"
     if terms.periods.parallel:
-        return f"paid from the budget of {period.period.name}; parallel over periods: a row pays in its own alone"
-    return f"paid from the budget of {period.period.name}; a person's periods add up within the budget for life"
+        return f"paid from the budget of {period.each}; parallel over periods: a row pays in its own alone"
+    return f"paid from the budget of {period.each}; a person's periods add up within the budget for life"
 
 
 def _corrected(record: Record, dataset: str, period: PeriodRows, before: str | None) -> Entry | None:
@@ -49,6 +49,6 @@ def _corrected(record: Record, dataset: str, period: PeriodRows, before: str | N
     for entry in record.entries:
         if entry.hash == before:
             break
-        if (entry.dataset, entry.period) == (dataset, period.period.name) and entry.number in finished:
+        if (entry.dataset, entry.period) == (dataset, period.name) and entry.number in finished:
             found = entry
     return found

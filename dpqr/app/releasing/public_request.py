@@ -32,6 +32,8 @@ OPTIONS = tuple(each.name for each in fields(PlanRequest) if each.name not in ("
 FIGURES = ("epsilon", "delta", "alpha", "beta", "count_dropped", "error_bars", "certify")
 """Options whose value is decimal text, or one of WORDS."""
 WORDS = ("free", "none")
+LATER = ("period", "cumulative", "first")
+"""Options that requests of earlier versions do not state, and no request that does without them."""
 LIMITS = tuple(each.name for each in fields(Limits))
 
 
@@ -42,8 +44,7 @@ def public_inputs(request: ReleaseRequest, held: Reading, document: QueriesDocum
     """
     found = public_documents(document.sources)
     options = {name: _option(name, getattr(request.plan, name)) for name in OPTIONS}
-    if options["period"] is None:  # which requests of earlier versions do not state
-        del options["period"]
+    options = {name: value for name, value in options.items() if name not in LATER or value is not None}
     limits = {name: getattr(held.limits, name) for name in LIMITS}
     stated = {
         "dpqr": FORMAT,

@@ -13,8 +13,10 @@ from typing import Protocol
 from dpqr.app.paying.bill import Bill, release_bill, require_affordable
 from dpqr.app.paying.paid_run import PaidRun, is_published, paid_run, waiting_receipt
 from dpqr.app.paying.periods import paid_notes
+from dpqr.app.planning.counters import with_first
 from dpqr.app.planning.periods import require_files
 from dpqr.app.planning.planning import plan_with_documents
+from dpqr.app.releasing.earlier_counts import earlier_counts
 from dpqr.app.releasing.locked_plan import require_noted, require_unchanged
 from dpqr.app.releasing.machine import require_resources, resources
 from dpqr.app.releasing.public_request import public_inputs
@@ -30,6 +32,7 @@ from dpqr.construction.resources import Resources
 from dpqr.data.histogram import Counts
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
+from dpqr.io.outputs.cumulative_table import cumulative_table
 from dpqr.io.outputs.plan_document import plan_hash
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
@@ -64,6 +67,7 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
     plan, held = checked_plan(request)
     _reserved(request.output, request.payer)
     _require_output(plan, request.output)
+    earlier_counts(request, plan)
     bill = replace(release_bill(plan, held.policy), reason=request.reason)
     require_affordable(request.payer, bill, locked=request.locked is not None)
     return plan, resources(plan, request.output)
@@ -76,6 +80,7 @@ def planned(request: ReleaseRequest) -> Plan:
 
 def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     """The plan of a request, which is the locked one where it names one, and how the table is read."""
+    request = with_first(request)
     asked = replace(request.plan, counts=count_column(request.source, request.payer))
     if request.locked is None:
         asked = replace(asked, accountant=charging(asked, request.payer))
@@ -135,7 +140,7 @@ def release(
     plan, held = checked_plan(request)
     rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
     planned(plan)
-    target, prices = _reserved(output, payer), whole_prices(plan)
+    target, prices, earlier = _reserved(output, payer), whole_prices(plan), earlier_counts(request, plan)
     _require_output(plan, output)
     bill = replace(release_bill(plan, held.policy), reason=request.reason)
     _check_input(request, plan, held, bill)
@@ -143,7 +148,7 @@ def release(
         source = noise or SystemNoise()
         table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
         drawn = construct(plan, _draws(run, table, source), table.dropped, run.guard, progress, prices, run.paid)
-        finished = _named(drawn, request, run, rehearsed)
+        finished = replace(_named(drawn, request, run, rehearsed), earlier=earlier)
         if target:
             _write(finished, target, output)
         run.released()
@@ -173,7 +178,16 @@ def save(finished: Release, output: OutputRequest) -> None:
 
 def _write(finished: Release, target: ReleaseDirectory, output: OutputRequest) -> None:
     form, synthetic, bins, base = output.format, output.synthetic, output.bins, output.views
-    write_release(finished, target, answers=form, synthetic=synthetic, bins=bins, base=base, receipt=receipt(finished))
+    write_release(
+        finished,
+        target,
+        answers=form,
+        synthetic=synthetic,
+        bins=bins,
+        base=base,
+        cumulative=cumulative_table(finished),
+        receipt=receipt(finished),
+    )
 
 
 def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:

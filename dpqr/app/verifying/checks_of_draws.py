@@ -14,7 +14,7 @@ from dpqr.errors import DpqrError, GoalMissed
 from dpqr.io.outputs.document_parts import versions_part
 from dpqr.io.outputs.plan_document import plan_document, sealed
 from dpqr.io.outputs.read_answers import read_table
-from dpqr.io.outputs.release_files import FIGURES_FILE, SYNTHETIC, VIEWS_FILE
+from dpqr.io.outputs.release_files import CUMULATIVE, FIGURES_FILE, SYNTHETIC, VIEWS_FILE
 from dpqr.io.outputs.sameness import Sameness, same_documents, same_rows
 
 STATED = ("version", "versions", "date", "publisher", "hashes", "sha256", "plan", "transcript")
@@ -93,8 +93,9 @@ def synthetic(evidence: Evidence) -> str:
 
 
 def figures_and_views(evidence: Evidence) -> str:
-    """Figures and views follow from the answers that were made again."""
-    names = [name for name in evidence.record.files if (FIGURES_FILE in name or VIEWS_FILE in name)]
+    """Figures, views and a counter's cumulative answers follow from the answers that were made again."""
+    kinds = (FIGURES_FILE, VIEWS_FILE, f"{CUMULATIVE}.")
+    names = [name for name in evidence.record.files if any(kind in name for kind in kinds)]
     if not names:
         raise NotChecked("the release holds none")
     found = [_same(evidence, partial(same_rows, evidence.path / name, evidence.made[0] / name)) for name in names]

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import UnsetType
 
 from dpqr.app.verifying.repeat import planned_again, repeated, replayed, write_again
+from dpqr.construction.cumulative import Earlier
 from dpqr.construction.loop import Outcome
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import SESSION
 from dpqr.errors import DocumentError, GoalMissed, UsageFault
+from dpqr.io.outputs.cumulative_table import handed_over
 from dpqr.io.outputs.document_parts import parsed_events
 from dpqr.io.outputs.plan_document import sealed
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
@@ -123,12 +126,27 @@ class Evidence:
     @cached_property
     def repeated(self) -> Release:
         """The release that the recorded draws give. GoalMissed where they give none."""
-        return self._drawn_again(repeated)
+        return replace(self._drawn_again(repeated), earlier=self._earlier)
 
     @cached_property
     def outcome(self) -> Outcome:
         """Where the loop ended with the recorded draws. GoalMissed where they are not those of the plan."""
         return self._drawn_again(replayed)
+
+    @property
+    def _earlier(self) -> Earlier | None:
+        """Of a counter: what the release before has handed over, as this one states it."""
+        turn, stated = self.plan.problem.turn, self.record.cumulative
+        if turn is None or isinstance(stated, UnsetType):
+            return None
+        after = stated.after
+        if after is None:
+            return Earlier()
+        try:
+            counts = handed_over(read_release(str(self.path)), turn.counter.tree, turn.number)
+        except DocumentError as fault:
+            raise GoalMissed(str(fault)) from None
+        return Earlier(counts=counts, period=after.period, sha256=after.sha256)
 
     def _drawn_again(self, repeat: Callable[[ReleaseRecord, Plan], Made]) -> Made:
         try:

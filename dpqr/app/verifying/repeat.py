@@ -22,6 +22,7 @@ from dpqr.data.arrays import WordArray
 from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.io.journal.record_journal import RecordJournal
 from dpqr.io.outputs.atomic import reserve
+from dpqr.io.outputs.cumulative_table import cumulative_table
 from dpqr.io.outputs.read_release import FORMS
 from dpqr.io.outputs.record import read_record
 from dpqr.io.outputs.record_form import Paid, ReleaseRecord
@@ -111,6 +112,7 @@ def write_again(made: Release, record: ReleaseRecord, directory: Path) -> Any:
         synthetic=synthetic.form if synthetic else None,
         bins=synthetic.bins if synthetic else "title",
         base=record.views.base if record.views else None,
+        cumulative=cumulative_table(made),
         receipt=receipt(made),
     )
     return read_record(directory)

@@ -155,9 +155,10 @@ class AccountState:
         return found
 
     def charged(self, spent: dict[str, Cost], paid: Entry, cost: Cost) -> dict[str, Cost]:
-        """What is spent with `cost` added for the run of a reservation, whose period pays where there are any."""
-        period = paid.period if self.terms.periods else WHOLE
-        return spent | {period: spent.get(period, NO_COST) + cost}
+        """What is spent with `cost` added for the run of a reservation; where there are periods, each that it reads
+        pays it."""
+        names = self.terms.periods.paying(paid.period) if self.terms.periods else (WHOLE,)
+        return spent | {name: spent.get(name, NO_COST) + cost for name in names}
 
     @property
     def account(self) -> Account:

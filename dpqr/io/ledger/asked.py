@@ -38,5 +38,5 @@ class Asked:
             "cost": terms.currency.price(self.events, self.pricing),
             "events": self.events,
             "pricing": self.pricing if terms.currency is PAIR else None,
-            "period": WHOLE if self.period is None else self.period.period.name,
+            "period": WHOLE if self.period is None else self.period.name,
         }

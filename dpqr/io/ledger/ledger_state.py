@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from dpqr.data.period import Period
+from dpqr.data.period import named_periods
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.io.ledger.account_state import AccountState, OpenRun, is_digest
 from dpqr.io.ledger.chain import BEGINNING, ChainSegment, digest
@@ -27,7 +27,7 @@ def _require_period(periods: PeriodBudgets, name: str) -> None:
     """BudgetRefused for a period before the first; UsageFault for a name of another kind of period."""
     if name == WHOLE:
         return
-    period = Period.parse(name, periods.every)
+    period = named_periods(name, periods.every)[0]
     if periods.first is not None and period.index(periods.first) < 0:
         raise before_first(periods.first, period)
 
@@ -159,8 +159,9 @@ class LedgerState:
             raise over_cap(held.account, entry.cost)
         if terms.periods:
             _require_period(terms.periods, entry.period)
-            if not terms.periods.of(entry.period, spent) <= terms.periods.share:
-                raise over_share(held.account, entry.period, entry.cost)
+            for name in terms.periods.paying(entry.period):
+                if not terms.periods.of(name, spent) <= terms.periods.share:
+                    raise over_share(held.account, name, entry.cost)
         if not terms.total(spent) <= terms.limit:
             raise over_limit(held.account, entry.cost)
 

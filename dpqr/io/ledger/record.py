@@ -59,8 +59,9 @@ class Record:
         periods, charged = self.state.account(dataset).terms.periods, self._charged(dataset)
         if periods is None or not periods.parallel:
             return (_sum(events for _, events in charged),)
-        names = {period for period, _ in charged} or {WHOLE}
-        return tuple(_sum(events for period, events in charged if period in (WHOLE, name)) for name in sorted(names))
+        read = [(periods.paying(name), events) for name, events in charged]
+        names = {name for paying, _ in read for name in paying} or {WHOLE}
+        return tuple(_sum(events for paying, events in read if {WHOLE, name} & {*paying}) for name in sorted(names))
 
     def _charged(self, dataset: str) -> tuple[tuple[str, Composition], ...]:
         """The events of every run, with its period."""

@@ -20,6 +20,7 @@ from dpqr.io.outputs.document_parts import (
     rational,
     workload_part,
 )
+from dpqr.privacy.counter import CounterTurn
 from dpqr.strategies.plan import Plan, StopTest
 
 PLAN_FORMAT = "plan/1"
@@ -61,6 +62,7 @@ def _plan_parts(plan: Plan) -> dict[str, Any]:
         "persons": plan.problem.persons,
         **_period(plan.problem.period),
         "budget": budget_part(plan.budget),
+        **counter_part(plan.problem.turn),
         **_strategies(plan),
         "domain": domain_part(plan.problem.domain),
         "workload": workload_part(plan.problem.workload, plan.problem.domain),
@@ -90,11 +92,28 @@ def _unit(unit: PrivacyUnit) -> dict[str, Any]:
     }
 
 
+def counter_part(turn: CounterTurn | None) -> dict[str, Any]:
+    """The counter whose node is released, and which of its releases this is; left out where it is none."""
+    if turn is None:
+        return {}
+    counter = turn.counter
+    return {
+        "counter": {
+            "periods": counter.tree.periods,
+            "base": counter.tree.base,
+            "first": turn.first.name,
+            "number": turn.number,
+            "life": budget_part(counter.life),
+        }
+    }
+
+
 def _period(rows: PeriodRows | None) -> dict[str, Any]:
-    """Whose rows are read; left out where all are, as in plans of earlier versions."""
+    """Whose rows are read, of a counter from `since` on; left out where all are, as in plans of earlier versions."""
     if rows is None:
         return {}
-    return {"period": {"name": rows.period.name, "every": rows.period.every, "column": rows.column}}
+    since = {} if rows.since is None else {"since": rows.since.name}
+    return {"period": {"name": rows.period.name, **since, "every": rows.period.every, "column": rows.column}}
 
 
 def _strategies(plan: Plan) -> dict[str, Any]:

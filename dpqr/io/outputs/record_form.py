@@ -161,6 +161,19 @@ class Views(Part, frozen=True, kw_only=True):
     bias: tuple[str, ...]
 
 
+class After(Part, frozen=True, kw_only=True):
+    """An earlier release of the same counter. period: up to and including which it counts. sha256: of its record."""
+
+    period: str
+    sha256: Digest
+
+
+class Cumulative(Part, frozen=True, kw_only=True):
+    """Of a counter: the release whose cumulative answers these are added to; null: none."""
+
+    after: After | None
+
+
 class ReleaseRecord(Part, frozen=True, kw_only=True):
     """release.json. versions: of what made it. date: in UTC. hashes: of the files beside it. sha256: of the canonical
     JSON (keys sorted, no blanks, ASCII) of all the rest."""
@@ -199,6 +212,7 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
     errors: Errors | UnsetType | None = UNSET
     bounds: Bounds | UnsetType | None = UNSET
     views: Views | UnsetType = UNSET
+    cumulative: Cumulative | UnsetType = UNSET
 
 
 def release_schema() -> dict[str, Any]:

@@ -83,6 +83,7 @@ def release_document(
             "trust": list(release.trust),
             "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
             **_files(files or {}, synthetic, views),
+            **_cumulative(release),
             "plan": plan_document(plan),
             "transcript": [_round(finished) for finished in release.transcript.rounds],
         }
@@ -92,6 +93,15 @@ def release_document(
 def _files(hashes: Mapping[str, str], synthetic: dict[str, Any] | None, views: dict[str, Any] | None) -> dict[str, Any]:
     stated = {"synthetic": synthetic} if views is None else {"synthetic": synthetic, "views": views}
     return {**stated, "files": list(hashes), "hashes": dict(hashes)}
+
+
+def _cumulative(release: Release) -> dict[str, Any]:
+    """Of a counter: the release whose cumulative answers these are added to, null for none; else nothing."""
+    if release.plan.problem.turn is None:
+        return {}
+    earlier = release.earlier
+    after = {"period": earlier.period, "sha256": earlier.sha256} if earlier and earlier.period else None
+    return {"cumulative": {"after": after}}
 
 
 def _origin(release: Release) -> dict[str, Any]:

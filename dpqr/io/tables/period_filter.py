@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpqr.data.attribute import Attribute, Bins
-from dpqr.data.period import Period, PeriodRows
+from dpqr.data.period import PeriodRows
 from dpqr.io.tables.arrow_arrays import is_text, mask
 from dpqr.io.tables.encoders import Column
 from dpqr.io.tables.row_encoder import Records
@@ -35,7 +35,7 @@ class PeriodFilter:
     @classmethod
     def of(cls, rows: PeriodRows, columns: Sequence[str]) -> PeriodFilter:
         """columns: of the batches, in their order."""
-        edges = tuple(Fraction(2 * day - 1, 2) for day in whole_days(rows.period))
+        edges = tuple(Fraction(2 * day - 1, 2) for day in whole_days(rows))
         bins = Bins(edges, integral=True, kind="date")
         days = Column.of(Attribute(name=rows.column, axis=bins), text=False)
         return cls(place=tuple(columns).index(rows.column), days=days)
@@ -46,9 +46,9 @@ class PeriodFilter:
         return Records(batch.rows if inside.all() else batch.rows.filter(mask(inside)))
 
 
-def whole_days(period: Period) -> tuple[int, int]:
-    """Its first day, and the first day after it, since 1970-01-01."""
-    return (period.start - _EPOCH).days, (period.end - _EPOCH).days
+def whole_days(rows: PeriodRows) -> tuple[int, int]:
+    """The first day, and the first day after the last, since 1970-01-01."""
+    return (rows.start - _EPOCH).days, (rows.period.end - _EPOCH).days
 
 
 def date_refusal(kind: Any) -> str | None:

@@ -127,6 +127,8 @@ OTHER = {
     "error_bars": "0.02",
     "certify": "0.05",
     "period": "2024-03",
+    "cumulative": 24,
+    "first": "2024-01",
 }
 
 

@@ -69,7 +69,7 @@ FAULTS = (
             "a reservation is not added to what is spent",
         ),
         (
-            "if not terms.periods.of(entry.period, spent) <= terms.periods.share:",
+            "if not terms.periods.of(name, spent) <= terms.periods.share:",
             "if False:",
             "a period may spend the whole budget",
         ),

@@ -170,8 +170,8 @@ FAULTS = (
             "what waits is not told",
         ),
         (
-            "period = paid.period if self.terms.periods else WHOLE",
-            "period = paid.period",
+            "names = self.terms.periods.paying(paid.period) if self.terms.periods else (WHOLE,)",
+            "names = (paid.period,)",
             "a dataset without periods forgets what those of a period cost",
         ),
     ),

@@ -4,6 +4,34 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
+        "privacy/counter.py",
+        ("return 2 * self.tree.levels", "return self.tree.levels", "a replaced row that moves pays once"),
+        ("            return self.tree.levels", "            return 1", "a row pays for one level"),
+        ("if accountant not in ADDED:", "if not accountant:", "a theorem for fixed schedules prices a counter"),
+        ("return PrivacyBudget(share, self.life.delta)", "return self.life", "each node gets the whole life"),
+    ),
+    *planted_in(
+        "privacy/periods.py",
+        (
+            "tuple(period.name for period in named_periods(name, self.every))",
+            "(named_periods(name, self.every)[-1].name,)",
+            "of the periods that a release reads, the last one pays alone",
+        ),
+    ),
+    *planted_in(
+        "io/ledger/asked.py",
+        ("self.period.name,", "self.period.period.name,", "a counter's release names its last period alone"),
+    ),
+    *planted_in(
+        "construction/cumulative.py",
+        ("np.hypot(own.precision, earlier.error)", "own.precision", "the noise of earlier nodes is forgotten"),
+    ),
+    *planted_in(
+        "data/period_tree.py",
+        ("node - self.base ** self.level(node) + 1", "node - self.base ** self.level(node)", "nodes overlap"),
+        ("len(_digits(self.periods, self.base))", "len(_digits(self.periods - 1, self.base))", "a level is forgotten"),
+    ),
+    *planted_in(
         "privacy/accountant.py",
         (
             "if self.share <= 0 or self.count < 0:",
