@@ -174,7 +174,7 @@ def test_the_cluster_that_a_configuration_names(session, tmp_path):
     done = subprocess.run(command, cwd=ROOT, env=os.environ | place, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "release.json").exists()
-    (log,) = tmp_path.parent.glob("cluster*/master.log")
+    (log,) = tmp_path.parent.glob("cluster[0-9]*/master.log")
     assert "Registered app dpqr" in log.read_text()
 
 
