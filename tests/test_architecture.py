@@ -20,6 +20,7 @@ UNMIRRORED = {
         "app/paying/bill.py",
         "app/planning/documents.py",
         "app/evaluating/evaluate.py",
+        "app/evaluating/requests.py",
         "app/sessions/planning.py",
         "app/sessions/release.py",
         "app/sessions/state.py",

@@ -176,8 +176,8 @@ class Learner:
     positive: str | None
     penalty: str | None
     smoothness: str | None
-    decay: str | None
     radius: str | None
+    decay: str | None
     method: str | None
     tune: str | None
     tau: str | None

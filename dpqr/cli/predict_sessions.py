@@ -100,7 +100,7 @@ def ask_command(name: str, *, points: str | None, ledger: str | None, anchor: st
 
 
 def _lines(found: PredictionStatus) -> Iterator[str]:
-    from dpqr.report.prediction_view import prediction_status_lines
+    from dpqr.report.interactive_view import prediction_status_lines
 
     return prediction_status_lines(found)
 

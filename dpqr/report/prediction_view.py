@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpqr.construction.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words
 from dpqr.prediction.added_loss import added_loss, mean_share, tail_share
@@ -54,16 +54,6 @@ def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
     """What the run promises, what it cost, and how noisy its predictions are; the record keeps it."""
     plan = release.plan
     return (*_paid(release), *_means(plan), *_learned(release), *_total(release), *_notes(plan))
-
-
-def prediction_status_lines(found: Any) -> Iterator[str]:
-    """How a session of predictions stands: what was paid, and what is left."""
-    yield f"Session    {found.name}, paid from the budget of {found.dataset!r}"
-    yield f"Guarantee  {found.guarantee}"
-    yield f"Target     {plain(found.target)!r}, by {found.learner}"
-    yield f"Points     {found.left:,} of the {found.points:,} that were paid for are left"
-    if found.noise is not None:
-        yield f"Noise      {found.noise:.3g} on each, of a score or in the target's unit (standard deviation)"
 
 
 def _promise(plan: PredictionPlan) -> Iterator[Fact]:

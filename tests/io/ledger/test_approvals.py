@@ -55,7 +55,7 @@ def test_an_approval_pays_for_one_release(ledger):
         ("M. Lee", PLAN, Reason(), "add --by NAME"),
         ("M. Lee", PLAN, Reason(by="  "), "add --by NAME"),
         ("M. Lee", PLAN, Reason(by="Ann", approved_by="R. Jones"), "no unused approval by 'R. Jones'"),
-        ("M. Lee", "", ANN, "approved plans of releases only"),
+        ("M. Lee", "", ANN, "approved plans only"),
     ],
 )
 def test_any_other_one_does_not(ledger, approver, plan, reason, words):
