@@ -1,9 +1,9 @@
 """Adaptive choices: the curve of draws of bounded range among which an adversary picks each next one, and of Gaussian
 noise beside them.
 
-`RangedPair` dominates one draw whatever its range is, so its losses spread more than those of any real draw: variance
-epsilon^2 / 3, where losses on the ends of one interval of length epsilon have epsilon^2 / 4 at most. Here the interval
-of each draw is chosen by what was released before, and the worst choice is computed.
+`RangedPair` dominates one draw whatever its range is, so for small epsilon its losses spread more than those of any
+real draw: variance about epsilon^2 / 3, where losses on the ends of one interval of length epsilon have epsilon^2 / 4
+at most. Here the interval of each draw is chosen by what was released before, and the worst choice is computed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dpqr.data.arrays import FloatArray
 from dpqr.privacy.accountants.dominating_pairs import GaussianPair
 
 FINEST, FINE, COARSEST = 240, 960, 24
-"""Steps of the grid in one range, at most; in all ranges together; and in one at least. What the grid adds to delta
-falls with the square of the steps in one."""
+"""Steps of the grid in one range, at most; in all ranges together, where COARSEST allows it; and in one at least. What
+the grid adds to delta falls with the square of the steps in one."""
 MOST_WORK = 2**27
 """Terms of the recursion; beyond it there is no curve."""
 MOST_LOSS = 300.0
@@ -37,24 +37,26 @@ class AdaptiveChoices:
     normal: of all Gaussian draws among them; None: there are none.
 
     Privacy:
-        V_k(a) is the largest Pr[x in E] - e^a Pr[x' in E] that k such draws can reach. V_0(a) = max(0, 1 - e^a). The
-        losses of one draw lie in [t - epsilon, t] for a t that the history fixes, and of such laws the one on the two
-        ends is the worst for every curve that is convex in e^a (`RangedPair`), which V_k is. So with
-        q = (e^epsilon - e^t) / (e^epsilon - 1)
+        V_k(a) is the largest Pr[M(x) in E] - e^a Pr[M(x') in E] over events E, all neighbours x and x', either way
+        round, and all M of k such draws. V_0(a) = max(0, 1 - e^a). The losses of one draw lie in [t - epsilon, t] for a
+        t that the history fixes (with x and x' exchanged: in [t' - epsilon, t'], t' = epsilon - t), and of such laws
+        the one on the two ends is the worst for every curve that is convex in e^a (`RangedPair`). V_{k-1} is: it is a
+        supremum of p - e^a q. So with q = (e^epsilon - e^t) / (e^epsilon - 1)
 
             V_k(a) = max over t in [0, epsilon] of q V_{k-1}(a - t) + (1 - q) V_{k-1}(a - t + epsilon)
 
-        (Dong, Durfee and Rogers 2020, section 5; it is attained, so it is the tight curve of adaptive choices).
+        (Dong, Durfee and Rogers 2020, on adaptive composition; real-valued scores and two candidates attain it).
 
-        Beside other draws whose pairs have losses that add up to L, of any order among the choices, the curve is at
-        most the mean of V_k(a - L). Proof by induction on the number of draws: if the next draw is a choice, its worst
-        t before L is known is no worse than the worst t for each L; if it is another one, its pair is the worst for
-        every curve that is convex in e^a, which a mean of such curves is.
+        Beside other draws of pairs that are fixed beforehand, whatever the history, with independent losses that add up
+        to L, the curve is at most the mean of V_k(a - L); any order among the choices is covered, an adaptive one and
+        an early end too. Proof by induction on the number of draws: if the next draw is a choice, its worst t before L
+        is known is no worse than the worst t for each L; if it is another one, its pair is the worst for every curve
+        that is convex in e^a, which a mean of such curves is.
 
         On the grid: `values` are at least V_k at multiples of the step, epsilon rounded up to a multiple. Between
         them V_k, convex in r = e^a, lies below the chord in r. For u = e^t between two points of the grid both chords
         make the bracket A + B u - c / u, which exceeds the larger of its ends by at most
-        c (1 / sqrt(u_1) - 1 / sqrt(u_2))^2 if c > 0, and by nothing else.
+        c (1 / sqrt(u_1) - 1 / sqrt(u_2))^2 if c > 0, and by nothing if not. c is that of `values`, convex or not.
 
     >>> round(AdaptiveChoices(epsilon=Fraction(1, 10), count=1).delta(Fraction(0)), 4)  # tanh(epsilon / 4)
     0.025
@@ -98,7 +100,7 @@ class AdaptiveChoices:
         left = np.clip(np.floor(inside), 0, last - 1).astype(np.int64)
         share = np.expm1((inside - left) * self._step) / math.expm1(self._step)
         chords = self._values[left] + np.clip(share, 0.0, 1.0) * (self._values[left + 1] - self._values[left])
-        return np.where(inside < 0, -np.expm1(places), chords)
+        return np.where(inside < 0, -np.expm1(np.minimum(places, 0.0)), chords)
 
 
 def _steps(count: int) -> int:

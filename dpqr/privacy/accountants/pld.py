@@ -43,7 +43,8 @@ class PrivacyLossDistribution:
     Mohammadi 2018; Koskela, Jalko and Honkela 2020), each draw standing for its dominating pair; or advanced
     composition (beside Gaussian noise: Gaussian differential privacy) where that is less.
 
-    Choices of one price beside Gaussian noise, or alone, count by the worst of all adaptive ranges (`AdaptiveChoices`).
+    Choices of one price beside Gaussian noise, or alone, count by the worst of all adaptive ranges (`AdaptiveChoices`)
+    where the recursion is short enough.
     Elsewhere the exponential mechanism counts by its bounded range, Laplace noise on one changed integer by its own
     curve, rounded Gaussian noise by its normal law, every other eps-DP draw as randomised response. A discrete Gaussian
     has no price here; use zcdp. The order of the draws and their queries may be adaptive, their number and prices not.
@@ -54,7 +55,8 @@ class PrivacyLossDistribution:
         Choices between Gaussian draws: the round's number fixes whether the next draw is a choice or a measurement, and
         its price; all that was released fixes the scores or the query. So for every history the next draw is dominated
         by a pair that is known beforehand, and the product of the pairs dominates the run (Zhu, Dong and Wang 2022,
-        Theorem 10). A measurement has the pair of its mu whatever is measured, for noise is scaled to the sensitivity.
+        Theorem 10); or the curve that `AdaptiveChoices` proves does. A measurement has the pair of its mu whatever is
+        measured, for noise is scaled to the sensitivity.
 
     >>> PrivacyLossDistribution().refusal(PrivacyBudget.parse("1")) is None
     False
@@ -82,7 +84,7 @@ class PrivacyLossDistribution:
                 pairs[_pair(portion, price.times(multiplier))] += portion.count
             curve = _curve(pairs, budget.delta)
             delta = math.inf if curve is None else curve.delta(budget.epsilon * ROOM)
-            return min(LEVELS, math.log(delta) - log_delta)
+            return min(LEVELS, math.log(delta) - log_delta) if delta else -LEVELS
 
         log_delta = math.log(float(budget.delta)) - LOG_SLACK
         multiplier = crossing(level, Fraction(1))

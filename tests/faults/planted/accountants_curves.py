@@ -109,6 +109,11 @@ FAULTS = (
             "the last range is taken for the worst one",
         ),
         (
+            "return best + excess * (math.exp(steps * step) / whole / math.expm1(step))",
+            "return best",
+            "ranges between points of the grid are left out",
+        ),
+        (
             "values[left] + np.clip(share, 0.0, 1.0)",
             "values[left + 1] + 0 * np.clip(share, 0.0, 1.0)",
             "the curve is rounded down to the grid",

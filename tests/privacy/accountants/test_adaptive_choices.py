@@ -12,8 +12,9 @@ from dpqr.privacy.accountants import adaptive_choices
 from dpqr.privacy.accountants.adaptive_choices import AdaptiveChoices
 from dpqr.privacy.accountants.dominating_pairs import GaussianPair
 
-PARTS = [-1.5, -0.6, 0.0, 0.5, 1.1, 1.8]
-"""Where curves are compared, in multiples of the epsilon of one choice."""
+PARTS = [-1.5, -0.6, -0.6 + 1 / 240, 0.0, 1 / 240, 0.5, 0.5 + 1 / 240, 1.1, 1.8]
+"""Where curves are compared, in multiples of the epsilon of one choice; at odd multiples of 1 / 240 the worst range of
+one choice lies between points of the grid."""
 
 
 def one_choice(epsilon, a):

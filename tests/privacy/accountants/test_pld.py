@@ -188,6 +188,13 @@ def test_a_cut_in_squared_mu_buys_gaussian_noise(told):
 
 
 @needs_package
+def test_a_cut_for_choices_alone_is_found_though_their_curve_ends_in_nothing():
+    portions = [Portion(share=Fraction(1), count=3, event=exponential)]
+    (select,) = PrivacyLossDistribution(concentrated=True).cut(BUDGET, portions)
+    assert PLD.epsilon(((exponential(select), 3),), DELTA) <= 1
+
+
+@needs_package
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
 def test_one_choice_has_nearly_its_own_curve(epsilon):
     """(e^(eps/2) - e^(a/2))^2 / (e^eps - 1) at a, from above."""
