@@ -1,6 +1,6 @@
 """Counting: a whole release beside DuckDB's GROUP BY of the same sets of columns.
 
-python tests/benchmarks/counting.py [--rows 1000000 10000000] [--what pairs joint wide duckdb] [--folder DIR]
+python tests/benchmarks/counting.py [--rows 1000000 10000000] [--what pairs joint wide duckdb persons] [--folder DIR]
 
 | what | release | beside it |
 |---|---|---|
@@ -8,6 +8,7 @@ python tests/benchmarks/counting.py [--rows 1000000 10000000] [--what pairs join
 | duckdb | the same, with DuckDB as the source (`duckdb:FILE.parquet`) | the same |
 | joint | the full contingency table of four label columns | DuckDB, GROUP BY |
 | wide | all 91 pairs of 14 columns | nothing |
+| persons | the 45 pairs, two rows of each person, who has five; DuckDB as the source | nothing |
 
 The table has five label columns in dictionary form, four of whole numbers and one of dates, and four more of labels. It
 is made up in `--folder`, or a temporary directory, 30 bytes a row, and removed; what lies there already is used and
@@ -106,8 +107,12 @@ def by_dpqr(folder: Path, what: str) -> None:
     import dpqr
 
     table = folder / "t.parquet"
-    source = f"duckdb:{table}" if what == "duckdb" else table
-    dpqr.release(source, queries=asked(what), eps="1", delta="1e-9", out=folder / "out", if_exists="replace")
+    source, unit = f"duckdb:{table}" if what == "duckdb" else table, {}
+    if what == "persons":
+        rows, unit = int(folder.name.partition("-")[2]), {"unit": "who", "max_rows": 2}
+        who = f"file_row_number * 48271 % {rows // 5} AS who"
+        source = f"duckdb:?query=SELECT *, {who} FROM read_parquet('{table}', file_row_number = true)"
+    dpqr.release(source, queries=asked(what), eps="1", delta="1e-9", out=folder / "out", if_exists="replace", **unit)
 
 
 def by_duckdb(folder: Path, what: str) -> None:
@@ -168,7 +173,7 @@ def compare(folder: Path, rows: int, chosen: list[str]) -> None:
     if not kept:
         make(folder, rows)
     for what in chosen:
-        for program in ("dpqr",) if what == "wide" else PROGRAMS:
+        for program in ("dpqr",) if what in ("wide", "persons") else PROGRAMS:
             command = [sys.executable, __file__, "--alone", program, str(folder), what]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             found = json.loads(done.stdout.splitlines()[-1])
@@ -183,7 +188,7 @@ def compare(folder: Path, rows: int, chosen: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, nargs="*", default=[10**6, 10**7])
-    parser.add_argument("--what", nargs="*", default=["pairs"], choices=["pairs", "duckdb", "joint", "wide"])
+    parser.add_argument("--what", nargs="*", default=["pairs"], choices=["pairs", "duckdb", "joint", "wide", "persons"])
     parser.add_argument("--folder", default=tempfile.gettempdir())
     parser.add_argument("--make", action="store_true", help="Make the tables, and leave them there.")
     parser.add_argument("--alone", nargs=3, help=argparse.SUPPRESS)

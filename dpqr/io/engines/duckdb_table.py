@@ -11,6 +11,7 @@ approved plans may have one (`reading`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ _OWNED = (
     "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal "
     "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
 )
+_LEAST_ROOM, _THREAD_ROOM = 2**28, 2**27
+"""Bytes to sort persons in: DuckDB fails below some 2^26 a thread, and writes to its temporary files beyond."""
 _SETTINGS = (
     "TimeZone = 'UTC'",
     "preserve_insertion_order = false",
@@ -76,7 +79,9 @@ class DuckTable:
             connection.execute(f"SET temp_directory = {_literal(overflow)}")
             statement = f"SELECT {chosen} FROM {self._relation}"
             if asked.unit.column is not None:
-                connection.execute(f"SET memory_limit = '{asked.limits.memory}B'")
+                room = max(_LEAST_ROOM, asked.limits.memory // 4)
+                connection.execute(f"SET memory_limit = '{room}B'")
+                connection.execute(f"SET threads = {min(os.cpu_count() or 1, room // _THREAD_ROOM)}")
                 statement += f" ORDER BY {self._order(asked.unit.column)}"
             return asked.counted(lambda: iter(connection.sql(statement).to_arrow_reader(2**17)), in_order=True)
 
