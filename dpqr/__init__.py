@@ -42,11 +42,12 @@ if TYPE_CHECKING:
     from dpqr.api.predict_sessions import PredictionSession, open_predictions
     from dpqr.api.queries import Queries, Sql, queries, sql
     from dpqr.api.release import Release, read_release, release
+    from dpqr.api.series import Series, series
     from dpqr.api.shown import Receipt
     from dpqr.api.sweep import sweep
     from dpqr.api.verify import Comparison, Verification, compare, reprice, verify
 
-__version__ = "0.7.0"
+__version__ = "0.8.0"
 __all__ = [
     "AlreadyThere",
     "Budget",
@@ -74,6 +75,7 @@ __all__ = [
     "Queries",
     "Receipt",
     "Release",
+    "Series",
     "Session",
     "Sql",
     "UsageFault",
@@ -100,6 +102,7 @@ __all__ = [
     "reprice",
     "run_audit",
     "schema",
+    "series",
     "sql",
     "sweep",
     "verify",
@@ -122,6 +125,7 @@ _PLACES = {
     "Queries": "dpqr.api.queries",
     "Receipt": "dpqr.api.shown",
     "Release": "dpqr.api.release",
+    "Series": "dpqr.api.series",
     "Session": "dpqr.api.interactive",
     "Sql": "dpqr.api.queries",
     "Verification": "dpqr.api.verify",
@@ -146,6 +150,7 @@ _PLACES = {
     "reprice": "dpqr.api.verify",
     "run_audit": "dpqr.api.build",
     "schema": "dpqr.api.documents",
+    "series": "dpqr.api.series",
     "sql": "dpqr.api.queries",
     "sweep": "dpqr.api.sweep",
     "verify": "dpqr.api.verify",

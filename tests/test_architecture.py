@@ -20,6 +20,7 @@ UNMIRRORED = {
         "app/paying/bill.py",
         "app/planning/documents.py",
         "app/evaluating/evaluate.py",
+        "app/evaluating/requests.py",
         "app/sessions/planning.py",
         "app/sessions/release.py",
         "app/sessions/state.py",
@@ -46,7 +47,7 @@ UNMIRRORED = {
     ),
     "run by the tests of the Python interface": (
         "__init__.py",
-        "api/interactive_requests.py",
+        "api/sessions.py",
         "app/evaluating/sweep.py",
         "io/outputs/answer_frames.py",
         "report/html.py",
@@ -81,7 +82,6 @@ UNMIRRORED = {
         "io/tables/points.py",
         "io/outputs/read_figures.py",
         "io/outputs/views_table.py",
-        "workload/figures.py",
     ),
     "run by the tests of the learners and of the planner": ("prediction/release.py",),
 }

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Approval:
-    """One release that a ledger pays for, by a plan that somebody has approved; printed, it says what was approved."""
+    """One run that a ledger pays for, by a plan that somebody has approved; printed, it says what was approved."""
 
     def __init__(self, approved: Approved) -> None:
         self._approved = approved
@@ -24,10 +24,15 @@ class Approval:
     @property
     def text(self) -> Receipt:
         """What was approved, in a few lines."""
+        from dpqr.prediction.plan import PredictionPlan
         from dpqr.report.plan_view import approved_view
+        from dpqr.report.prediction_view import approved_prediction_view
 
         found = self._approved
-        return Receipt.of(lambda: approved_view(found.plan, found.sha256, found.dataset, found.reason))
+        plan, parts = found.plan, (found.sha256, found.dataset, found.reason)
+        if isinstance(plan, PredictionPlan):
+            return Receipt.of(lambda: approved_prediction_view(plan, *parts))
+        return Receipt.of(lambda: approved_view(plan, *parts))
 
     def __str__(self) -> str:
         return str(self.text)

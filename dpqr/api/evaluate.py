@@ -15,7 +15,7 @@ from dpqr.api.payer import ledger_paths
 from dpqr.api.release import Release
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
-from dpqr.app.requests import EvaluateRequest
+from dpqr.app.evaluating.requests import EvaluateRequest
 
 if TYPE_CHECKING:
     import pandas as pd

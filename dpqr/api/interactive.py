@@ -1,19 +1,20 @@
-"""Sessions of questions that come one at a time, from Python; the command line makes its requests here too."""
+"""Sessions of questions that come one at a time; the command line makes its requests here too."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from dpqr.api.checks import Figure, Path
-from dpqr.api.interactive_requests import ask_request, open_request, session_payer
-from dpqr.api.options import PlanOptions
+from dpqr.api.checks import Figure, Path, text, whole
+from dpqr.api.options import PlanOptions, document, limits, plan_request, reason, table_source
 from dpqr.api.origins import Made
-from dpqr.api.payer import ledger_paths
+from dpqr.api.payer import payer
 from dpqr.api.release import Release
 from dpqr.api.requests import Unwatched
+from dpqr.api.sessions import OpenedSession
 from dpqr.api.withheld import withheld
+from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
     from dpqr.app.requests import LedgerRequest
-    from dpqr.app.sessions.interactive import Status
+    from dpqr.app.sessions.interactive import AskRequest, Status
+    from dpqr.app.sessions.planning import OpenRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(OpenedSession):
     """A session of questions, by its name beside the ledger that pays for it.
 
     table: given where it is in memory; a file is known from the opening.
@@ -33,11 +35,6 @@ class Session:
     >>> Session(name="survey-desk", ledger="budgets.sqlite")
     Session(name='survey-desk', ledger='budgets.sqlite', anchor=None)
     """
-
-    name: str
-    ledger: str | None = None
-    anchor: str | None = None
-    table: object = field(default=None, repr=False)
 
     def ask(self, where: str | None = None, *, queries: Document | None = None) -> pd.DataFrame:
         """Answer questions, one after the other.
@@ -82,11 +79,6 @@ class Session:
         finished = withheld(lambda: close(self.name, self.payer, output))
         return None if finished is None else Release(Made(finished))
 
-    @property
-    def payer(self) -> LedgerRequest:
-        """The ledger that pays; the session knows whose budget it is."""
-        return session_payer(self.ledger, self.anchor)
-
 
 def open_session(
     table: object,
@@ -128,7 +120,59 @@ def open_session(
     asked |= {"expect": expect, "surprises": surprises, "questions": questions}
     request = open_request(table, **asked, options=dict(options))
     withheld(lambda: opened(request, Unwatched()))
-    paths = ledger_paths(ledger, anchor)
-    return Session(
-        name=name, ledger=paths[0], anchor=paths[1], table=table if request.source.frame is not None else None
+    return Session.paid_by(ledger, anchor, name=name, table=table if request.source.frame is not None else None)
+
+
+def ask_request(
+    name: str, payer: LedgerRequest, *, where: str | None = None, queries: object = None, table: object = None
+) -> AskRequest:
+    """Questions to a session.
+
+    Args:
+        table: given where it is in memory.
+
+    Raises:
+        UsageFault: unless one of `where` and `queries` is given.
+    """
+    from dpqr.app.sessions.interactive import AskRequest
+
+    if (where is None) == (queries is None):
+        raise UsageFault("ask: give one of --where PREDICATE, --queries FILE and --sql TEXT")
+    asked = {"queries": [{"where": text("where", where)}]} if where is not None else document("queries", queries)
+    source = None if table is None else table_source(table, {})
+    return AskRequest(name=name, payer=payer, queries=asked, source=source)
+
+
+def open_request(
+    table: object,
+    *,
+    name: str,
+    eps: Figure | None,
+    domain: object,
+    dataset: str | None,
+    ledger: Path | Ledger | None,
+    anchor: Path | None,
+    expect: object,
+    surprises: int | None,
+    questions: int,
+    options: dict[str, Any],
+) -> OpenRequest:
+    """What both doors ask of the use case. UsageFault: no epsilon, no dataset, or a value that no option may have."""
+    from dpqr.app.sessions.planning import OpenRequest
+
+    if eps is None:
+        raise UsageFault("open: state the epsilon of the whole session: add --eps E")
+    paid = payer(dataset, ledger, anchor)
+    if paid is None:
+        raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
+    planned = plan_request({"queries": []} if expect is None else expect, eps, domain, options)
+    return OpenRequest(
+        name=name,
+        source=table_source(table, options),
+        plan=planned if expect is not None else replace(planned, queries=""),
+        payer=paid,
+        limits=limits(options),
+        reason=reason(options),
+        surprises=None if surprises is None else whole("surprises", surprises),
+        questions=whole("questions", questions),
     )

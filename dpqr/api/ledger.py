@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from dpqr.api.approval import Approval
 from dpqr.api.checks import Figure, Path, figure, text, truth
-from dpqr.api.policy_options import PolicyOptions, policy_fields
+from dpqr.api.policy_options import BudgetOptions, PolicyOptions, budget_fields, policy_fields
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 from dpqr.io.ledger.addresses import shown as place
@@ -113,18 +113,15 @@ class Ledger:
         kind: Literal["private", "public", "synthetic"] = "private",
         purpose: str | None = None,
         by: str | None = None,
-        **reading: Unpack[PolicyOptions],
+        **options: Unpack[BudgetOptions],
     ) -> Budget:
-        """Give a dataset its budget, once: there is no reset.
-
-        Raises:
-            BudgetRefused: the dataset has one.
-        """
+        """Give a dataset its budget, once: there is no reset. Raises: BudgetRefused: the dataset has one."""
         from dpqr.api.options import reason
         from dpqr.app.paying.budget import open_budget
         from dpqr.app.requests import BudgetRequest
         from dpqr.privacy.policy import Policy
 
+        reading, periods = budget_fields(options)
         asked = BudgetRequest(
             dataset=text("dataset", dataset),
             epsilon=figure("eps", eps),
@@ -136,7 +133,8 @@ class Ledger:
             unit=unit,
             kind=text("kind", kind, among=("private", "public", "synthetic")),
             reason=reason({"purpose": purpose, "by": by}),
-            policy=Policy(counts=counts, fail=truth("allow_fail", allow_fail), **policy_fields(reading)),
+            policy=Policy(counts=counts, fail=truth("allow_fail", allow_fail), **reading),
+            periods=periods,
         )
         return Budget.of(withheld(lambda: open_budget(self._opened(), asked)))
 

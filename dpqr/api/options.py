@@ -79,6 +79,9 @@ class PlanOptions(RunOptions, total=False):
     schedule: str | None
     update: str | None
     accountant: str | None
+    period: str | None
+    cumulative: int | None
+    after: Path | None
 
 
 class ReleaseOptions(PlanOptions, total=False):
@@ -121,6 +124,8 @@ PLANNING: Mapping[str, Check] = {
     "max_model_size": whole,
     "trust": texts,
     "seed": partial(whole, least=0),
+    "period": text,
+    "cumulative": whole,
 }
 READING: Mapping[str, Check] = {
     "delimiter": text,
@@ -133,6 +138,7 @@ READING: Mapping[str, Check] = {
     "workers": partial(whole, most=MOST_WORKERS),
 }
 RELEASING: Mapping[str, Check] = {
+    "after": lambda _, value: os.fspath(value),
     "format": partial(text, among=get_args(AnswerForm)),
     "synthetic": partial(text, among=get_args(SyntheticForm)),
     "bins": partial(text, among=get_args(BinForm)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpqr.api.shown import Receipt
+from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,12 +15,16 @@ if TYPE_CHECKING:
     from dpqr.report.page.reported import Reported
 
 
+NO_COUNTER = "cumulative: this release is of no counter; its answers are those of its own rows"
+
+
 class Origin(Protocol):
     """Where the parts of a release come from."""
 
     def directory(self) -> str | None: ...
     def answers(self) -> pd.DataFrame: ...
     def figures(self) -> pd.DataFrame: ...
+    def cumulative(self) -> pd.DataFrame: ...
     def views(self, base: int) -> pd.DataFrame: ...
     def record(self) -> dict[str, Any]: ...
     def receipt(self) -> Receipt: ...
@@ -47,6 +52,15 @@ class Made:
         from dpqr.io.outputs.figures_table import figures_table
 
         return plain_frame(figures_table(self.finished))
+
+    def cumulative(self) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import answers_frame
+        from dpqr.io.outputs.cumulative_table import cumulative_table
+
+        table = cumulative_table(self.finished)
+        if table is None:
+            raise UsageFault(NO_COUNTER)
+        return answers_frame(table)
 
     def views(self, base: int) -> pd.DataFrame:
         from dpqr.io.outputs.answer_frames import plain_frame
@@ -97,12 +111,19 @@ class Kept:
 
         return read_figures_frame(self.files)
 
+    def cumulative(self) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import read_cumulative_frame
+
+        if "counter" not in self.files.record["plan"]:
+            raise UsageFault(NO_COUNTER)
+        return read_cumulative_frame(self.files)
+
     def views(self, base: int) -> pd.DataFrame:
         from dpqr.io.outputs.answer_frames import plain_frame
-        from dpqr.io.outputs.read_answers import all_answers
-        from dpqr.io.outputs.views_table import views_of, views_table
+        from dpqr.io.outputs.kept_views import kept_views
+        from dpqr.io.outputs.views_table import views_table
 
-        return plain_frame(views_table(views_of(list(all_answers(self.files)), base)))
+        return plain_frame(views_table(kept_views(self.files, base)))
 
     def record(self) -> dict[str, Any]:
         return self.files.record

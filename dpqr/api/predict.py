@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
@@ -10,12 +11,15 @@ from dpqr.api.predict_options import PredictionRun, model_request, prediction_re
 from dpqr.api.requests import Unwatched
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
+from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpqr.api.checks import Path
     from dpqr.app.requests import ModelRequest, PredictionRequest
     from dpqr.io.outputs.tidy import Tidy
+    from dpqr.prediction.plan import PredictionPlan as PlannedRun
     from dpqr.report.wording import Fact
 
 
@@ -87,6 +91,25 @@ class PredictionPlan:
 
     record: dict[str, Any]
     text: Receipt
+    _planned: PlannedRun | None = None
+
+    @property
+    def sha256(self) -> str:
+        """The hash by which ledger and record name the plan."""
+        return str(self.record["sha256"])
+
+    def save(self, path: Path) -> None:
+        """Write the plan to be reviewed, for `dpqr.predict(table, plan=path)`, as `dpqr predict --lock` does.
+
+        Raises:
+            UsageFault: the file exists, or cannot be written; or it is of a session, which follows no plan.
+        """
+        from dpqr.app.releasing.locked_plan import plan_file, save_prediction_plan
+
+        planned = self._planned
+        if planned is None:
+            raise UsageFault("save: a session follows no plan; predict a batch of points by it")
+        withheld(lambda: save_prediction_plan(planned, plan_file(os.fspath(path))))
 
     def __repr__(self) -> str:
         return str(self.text)
@@ -114,7 +137,8 @@ def predict(
         rehearse: learn from rows of the public domain, free of charge; no private table is opened.
         options: those of `dpqr predict`, by their names with _ for -; but `--release` is `form`, and `--lambda` is
             `penalty`. target: the column to predict. points: public rows to predict for, a table like any. model: the
-            file of a released function, which is applied to `points` free of charge. out: a new file for predictions
+            file of a released function, which is applied to `points` free of charge. plan: the file of a reviewed plan
+            (`PredictionPlan.save`), which states what is not given. out: a new file for predictions
             or model; with form="function" it is needed.
 
     Raises:
@@ -125,7 +149,7 @@ def predict(
         there are is shown, so they must be public.
     """
     if options.get("model") is not None:
-        named = {f"--{name}": options.get(name) is not None for name in ("target", "eps", "delta", "dataset")}
+        named = {f"--{name}": options.get(name) is not None for name in ("target", "eps", "delta", "dataset", "plan")}
         named |= {"--dry-run": dry_run, "--rehearse": rehearse}
         return _applied(model_request(options, {"DATA": table is not None, **named}))
     request = prediction_request(table, options, dry_run=dry_run, rehearse=rehearse)
@@ -147,7 +171,7 @@ def _planned(request: PredictionRequest) -> PredictionPlan:
 
     plan, outlook = withheld(lambda: planned_prediction(request))
     record = prediction_plan_document(plan) | {"outlook": outlook_part(outlook)}
-    return PredictionPlan(record, Receipt.of(lambda: prediction_plan_view(plan, outlook)))
+    return PredictionPlan(record, Receipt.of(lambda: prediction_plan_view(plan, outlook)), plan)
 
 
 def _learned(request: PredictionRequest) -> Predictions:

@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from dpqr.api.checks import Check, Figure, Path, figure, stated, text, truth, whole
-from dpqr.api.options import PLANNING, READING, RELEASING, document, limits, reason, table_source
+from dpqr.api.options import PLANNING, READING, REASONS, RELEASING, document, limits, reason, table_source
 from dpqr.api.payer import payer
+from dpqr.api.withheld import withheld
 from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.errors import UsageFault
 from dpqr.io.tables.source import TableSource
@@ -36,6 +37,7 @@ class PredictOptions(TypedDict, total=False):
     slots: str | None
     radius: Figure | None
     smoothness: Figure | None
+    decay: Figure | None
     tune: Figure | None
     tau: Figure | None
     theta: Figure | None
@@ -69,6 +71,7 @@ class PredictOptions(TypedDict, total=False):
     workers: int | None
     purpose: str | None
     by: str | None
+    approved_by: str | None
 
 
 class PredictionRun(PredictOptions, total=False):
@@ -83,6 +86,7 @@ class PredictionRun(PredictOptions, total=False):
     ledger: Path | Ledger | None
     anchor: Path | None
     out: Path | None
+    plan: Path | None
 
 
 RUN = frozenset(PredictionRun.__optional_keys__ - PredictOptions.__optional_keys__)
@@ -91,12 +95,13 @@ LEARNING: Mapping[str, Check] = {
     "learner": text,
     "form": partial(text, among=("predictions", "function")),
     **dict.fromkeys(("positive", "method", "slots", "kernel", "base", "vote"), text),
-    **dict.fromkeys(("penalty", "radius", "smoothness", "tune", "tau", "theta", "bandwidth", "target_error"), figure),
+    **dict.fromkeys(("penalty", "radius", "smoothness", "decay", "tune", "tau", "theta"), figure),
+    **dict.fromkeys(("bandwidth", "target_error"), figure),
     **dict.fromkeys(("t0", "releases", "degree", "features", "parts", "predictions"), whole),
     **{name: PLANNING[name] for name in SHARED},
 }
 """Options that are fields of the plan's request."""
-KNOWN = {**LEARNING, **READING, "purpose": RELEASING["purpose"], "by": RELEASING["by"]}
+KNOWN = {**LEARNING, **READING, **{name: RELEASING[name] for name in REASONS}}
 
 
 def prediction_request(
@@ -115,9 +120,10 @@ def prediction_request(
         notes: what the plan shall say of the request itself.
 
     Raises:
-        UsageFault: a value that no option may have, or target or epsilon is missing.
+        UsageFault: a value that no option may have, or target or epsilon is missing, and no plan states them.
         TypeError: a name that is no option.
     """
+    plan = given.get("plan")
     points, out, dataset = given.get("points"), given.get("out"), given.get("dataset")
     if points is not None and points is table and not isinstance(points, str | os.PathLike):
         raise UsageFault("points: are the private table, and how many points there are is shown; give public rows")
@@ -125,9 +131,9 @@ def prediction_request(
     who = payer(dataset, given.get("ledger"), given.get("anchor")) if dataset or not dry_run else None
     if held.get("predictions") is not None and not dry_run:
         raise UsageFault("--predictions COUNT goes with --dry-run; --points FILE says what to predict")
-    if dry_run and points is None and held.get("form") != "function":
+    if dry_run and plan is None and points is None and held.get("form") != "function":
         held = {"predictions": USUAL_PREDICTIONS, **held}
-    return PredictionRequest(
+    request = PredictionRequest(
         table=_private(table, held, needed=not (dry_run or rehearse)),
         plan=_plan_request(given, held),
         points=None if points is None else points_source(points, held),
@@ -138,6 +144,11 @@ def prediction_request(
         notes=notes,
         rehearse=truth("rehearse", rehearse),
     )
+    if plan is None:
+        return request
+    from dpqr.app.releasing.locked_plan import following_prediction
+
+    return withheld(lambda: following_prediction(request, os.fspath(plan)))
 
 
 def model_request(given: Mapping[str, Any], idle: Mapping[str, object]) -> ModelRequest:
@@ -174,13 +185,14 @@ def _private(table: object, held: Mapping[str, Any], *, needed: bool) -> TableSo
 
 
 def _plan_request(given: Mapping[str, Any], held: Mapping[str, Any]) -> PredictionPlanRequest:
-    for name in ("target", "eps"):
-        if given.get(name) is None:
-            raise UsageFault(f"--{name} is needed to learn; only --model FILE goes without it")
+    target, eps = (given.get(name) for name in ("target", "eps"))
+    for name, value in (("target", target), ("eps", eps)):
+        if value is None and given.get("plan") is None:
+            raise UsageFault(f"--{name} is needed to learn; only --model FILE and --plan FILE go without it")
     domain = given.get("domain")
     return PredictionPlanRequest(
-        target=text("target", given["target"]),
-        epsilon=figure("eps", given["eps"]),
+        target="" if target is None else text("target", target),
+        epsilon="" if eps is None else figure("eps", eps),
         domain=None if domain is None else document("domain", domain),
         **{name: value for name, value in held.items() if name in LEARNING},
     )

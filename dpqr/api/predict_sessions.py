@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.api.checks import Path
-from dpqr.api.interactive_requests import session_payer
 from dpqr.api.options import table_source
-from dpqr.api.payer import ledger_paths
 from dpqr.api.predict import PredictionPlan, Predictions
 from dpqr.api.predict_options import PredictionRun, points_source, prediction_request
 from dpqr.api.requests import Unwatched
+from dpqr.api.sessions import OpenedSession
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionSession:
+class PredictionSession(OpenedSession):
     """A session of predictions, by its name beside the ledger that pays for it.
 
     table: given where it is in memory; a file is known from the opening.
@@ -34,11 +33,6 @@ class PredictionSession:
     >>> PredictionSession(name="advice-desk", ledger="budgets.sqlite")
     PredictionSession(name='advice-desk', ledger='budgets.sqlite', anchor=None)
     """
-
-    name: str
-    ledger: str | None = None
-    anchor: str | None = None
-    table: object = field(default=None, repr=False)
 
     def ask(self, points: object) -> pd.DataFrame:
         """Predict for public rows, one after the other.
@@ -89,11 +83,6 @@ class PredictionSession:
         lines = prediction_receipt(finished)
         return Predictions(prediction_document(finished, lines), lines, released_table(finished))
 
-    @property
-    def payer(self) -> LedgerRequest:
-        """The ledger that pays; the session knows whose budget it is."""
-        return session_payer(self.ledger, self.anchor)
-
 
 def open_predictions(
     table: object, *, name: str, dry_run: bool = False, **options: Unpack[PredictionRun]
@@ -117,9 +106,8 @@ def open_predictions(
     if dry_run:
         return _planned(request)
     withheld(lambda: opened(request, Unwatched()))
-    ledger, anchor = ledger_paths(options.get("ledger"), options.get("anchor"))
-    in_memory = request.run.table.frame is not None
-    return PredictionSession(name=name, ledger=ledger, anchor=anchor, table=table if in_memory else None)
+    kept = table if request.run.table.frame is not None else None
+    return PredictionSession.paid_by(options.get("ledger"), options.get("anchor"), name=name, table=kept)
 
 
 def open_predictions_request(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     pass
 
 Bound = float | str
+Weight = float | Mapping[str, Any]
 
 
 class Built(Protocol):
@@ -33,14 +34,15 @@ class Grouped(TypedDict, total=False):
     by: str | Sequence[str]
     where: str | None
     name: str | None
-    weight: float | None
+    weight: Weight | None
 
 
 @dataclass(frozen=True, slots=True)
 class Queries:
     """The entries of a queries file, in order. Each method returns a new one with one entry more.
 
-    name: of the entry; weight: how much selection cares for it; by: for every combination of cells of these columns;
+    name: of the entry; weight: how much selection cares for it, or a survey weight such as {"column": "w", "maximum":
+    40}; by: for every combination of cells of these columns;
     where: of the records that fulfil a predicate.
 
     >>> asked = Queries().marginals(ways=2).where("age >= 65", by="sex", name="old")
@@ -64,7 +66,7 @@ class Queries:
         return {"dpqr": "queries/1", **stated, "queries": [dict(entry) for entry in self.entries]}
 
     def marginal(
-        self, *columns: str, where: str | None = None, name: str | None = None, weight: float | None = None
+        self, *columns: str, where: str | None = None, name: str | None = None, weight: Weight | None = None
     ) -> Queries:
         """How many records there are for every combination of cells of these columns; of none: of all records."""
         return self._with({"marginal": list(columns)}, where=where, name=name, weight=weight)
@@ -75,14 +77,14 @@ class Queries:
         ways: int | None = None,
         columns: Sequence[str] | None = None,
         name: str | None = None,
-        weight: float | None = None,
+        weight: Weight | None = None,
     ) -> Queries:
         """The listed marginals, or all of `ways` columns out of `columns` (of the domain, where none are given)."""
         asked: Any = [list(each) for each in listed] if ways is None else _stated(ways=ways, columns=_listed(columns))
         return self._with({"marginals": asked}, name=name, weight=weight)
 
     def where(
-        self, predicate: str, *, by: str | Sequence[str] = (), name: str | None = None, weight: float | None = None
+        self, predicate: str, *, by: str | Sequence[str] = (), name: str | None = None, weight: Weight | None = None
     ) -> Queries:
         """How many records fulfil a predicate, such as "age >= 65 and sex = 'f'"."""
         return self._with({"where": predicate}, by=by, name=name, weight=weight)
@@ -99,7 +101,7 @@ class Queries:
         seed: int | None = None,
         by: str | Sequence[str] = (),
         name: str | None = None,
-        weight: float | None = None,
+        weight: Weight | None = None,
     ) -> Queries:
         """How many records lie in each range of a column, or each rectangle of several: `between` lists them, or that
         many `random` ones are drawn from a public seed."""
@@ -115,7 +117,7 @@ class Queries:
         ways: tuple[int, int] | None = None,
         columns: Sequence[str] | None = None,
         name: str | None = None,
-        weight: float | None = None,
+        weight: Weight | None = None,
     ) -> Queries:
         """That many conjunctions from the public seed, each of `ways` comparisons (from, to) on distinct columns."""
         drawn = _stated(random=random, seed=seed, ways=_listed(ways), columns=_listed(columns))
@@ -158,12 +160,10 @@ class Queries:
         column: str,
         *,
         levels: str | Sequence[str] | None = None,
-        by: str | Sequence[str] = (),
-        name: str | None = None,
-        weight: float | None = None,
+        **options: Unpack[Grouped],
     ) -> Queries:
         """How many records there are in every node of the column's hierarchy, or of these of its levels."""
-        return self._with(_stated(hierarchy=column, levels=_listed(levels)), by=by, name=name, weight=weight)
+        return self._with(_stated(hierarchy=column, levels=_listed(levels)), **options)
 
     def coefficients(
         self,
@@ -171,7 +171,7 @@ class Queries:
         *,
         columns: Sequence[str] | None = None,
         name: str | None = None,
-        weight: float | None = None,
+        weight: Weight | None = None,
     ) -> Queries:
         """Any linear queries: a file of coefficients in [0, 1] for the cells of some columns."""
         asked = _stated(coefficients=os.path.abspath(path), columns=_listed(columns))

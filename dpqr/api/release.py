@@ -55,6 +55,16 @@ class Release:
         `upper`, `basis` and `flag`; `dpqr guide figures` explains them. Empty where none was asked for."""
         return self._origin.figures()
 
+    @cached_property
+    def cumulative(self) -> pd.DataFrame:
+        """Of a counter, the counts up to and including the release's period: the columns of `answers`, and what earlier
+        releases have counted (topic `series`).
+
+        Raises:
+            UsageFault: it is of no counter.
+        """
+        return self._origin.cumulative()
+
     def views(self, base: int = 5) -> pd.DataFrame:
         """The answers of all marginals in whole numbers, and in multiples of `base`, that add up; post-processing.
 

@@ -41,8 +41,7 @@ def release_request(
         notes: what the plan shall say of the request itself.
 
     Raises:
-        UsageFault: a value that no option may have.
-        TypeError: a name that is no option.
+        UsageFault, TypeError: a value that no option may have; a name that is no option.
     """
     if plan is None and (queries is None or eps is None):
         raise UsageFault("give queries and eps, or the plan that states them")
@@ -56,6 +55,7 @@ def release_request(
         publisher=publisher(options),
         notes=notes,
         rehearse=truth("rehearse", rehearse),
+        after=_sound(options.get("after")),
     )
     if plan is None:
         return request
@@ -70,6 +70,18 @@ def _payer(
     """Who pays. A configured ledger is passed by where nothing is paid and no budget is named."""
     named = pays or resume or any(each is not None for each in (dataset, ledger, anchor))
     return payer(dataset, ledger, anchor, resume) if named else None
+
+
+def _sound(after: Path | None) -> str | None:
+    """The release before of a counter, once it was verified. Raises: UsageFault, GoalMissed, LedgerError."""
+    if after is None:
+        return None
+    from dpqr.app.verifying.evidence import VerifyRequest
+    from dpqr.app.verifying.verify import require_verified, verify
+
+    place = os.fspath(after)
+    withheld(lambda: require_verified(verify(VerifyRequest(release=place))))
+    return place
 
 
 class Unwatched:

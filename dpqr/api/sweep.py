@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
+    from dpqr.app.evaluating.requests import SweepRequest
     from dpqr.app.evaluating.sweep import Trial
-    from dpqr.app.requests import SweepRequest
     from dpqr.io.tables.source import TableSource
 
 Names = str | Sequence[str | None] | None
@@ -71,7 +71,7 @@ def sweep(
     Privacy:
         None: the errors are exact, and not for release.
     """
-    from dpqr.app.requests import SweepRequest
+    from dpqr.app.evaluating.requests import SweepRequest
 
     roles = product(*map(_several, (eps, schedule, update, accountant)))
     named = ((each, dict(zip(ROLES, chosen, strict=True))) for each, *chosen in roles)

@@ -15,9 +15,11 @@ from dpqr.construction.release import Release
 from dpqr.construction.resources import Resources
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.croissant import croissant_text
+from dpqr.io.outputs.figures_table import figures_table
 from dpqr.io.outputs.plan_document import plan_document, sealed
 from dpqr.io.outputs.published import file_hashes, first_rows, table_columns
 from dpqr.io.outputs.read_answers import all_answers
+from dpqr.io.outputs.read_figures import read_figures
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release, release_around
 from dpqr.io.outputs.registry import Stated, registry_text
 from dpqr.privacy.ledger import Account, Entry
@@ -123,13 +125,16 @@ def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str |
         spending=_spending(files, ledger, anchor) if ledger else None,
         preview=Preview(columns=preview[0], rows=preview[1]) if preview else None,
         hashes=file_hashes(files),
+        figures=read_figures(files),
     )
 
 
 def reported_release(release: Release, record: dict[str, Any]) -> Reported:
     """A release in memory. record: what its release.json would say."""
     domain = release.plan.problem.domain
-    return Reported(record=record, blocks=tuple(answered(each, domain) for each in release.answers), place="RELEASE")
+    blocks = tuple(answered(each, domain) for each in release.answers)
+    figures = figures_table(release).records() if release.figures else ()
+    return Reported(record=record, blocks=blocks, place="RELEASE", figures=figures)
 
 
 def _spending(files: ReleaseFiles, ledger: str, anchor: str | None) -> Spending | None:

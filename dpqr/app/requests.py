@@ -1,7 +1,4 @@
-"""Requests: what the commands ask of the use cases, each one frozen and typed.
-
-Figures of privacy are decimal text, as typed, until a use case parses them. None: not stated.
-"""
+"""Requests: what the commands ask of the use cases. Figures of privacy are decimal text, as typed. None: not stated."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dpqr.data.period import Every
 from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
 from dpqr.io.tables.limits import Limits
@@ -26,10 +24,9 @@ ExistingForm = Literal["skip", "fail", "replace"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
-    """What a release is planned from: every field is one option of the same name.
-
-    queries, domain: paths, or already parsed documents. Empty queries or epsilon: a locked plan states them.
-    """
+    """What a release is planned from: every field is one option of the same name. queries, domain: paths, or already
+    parsed documents. Empty queries or epsilon: a locked plan states them. first: of a counter's periods; None: that of
+    the release before, or else `period`."""
 
     queries: str | dict[str, Any] = ""
     epsilon: str = ""
@@ -60,6 +57,9 @@ class PlanRequest:
     trust: tuple[str, ...] = ()
     seed: int = 0
     cells: int | None = None
+    period: str | None = None
+    cumulative: int | None = None
+    first: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +117,8 @@ class LedgerRequest:
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
     asks. publisher: whose release it is. date: the UTC day that the record names; empty: today. notes: what the plan
-    shall say of the request itself. rehearse: on rows of the public domain. locked: the plan that the run must follow;
-    None: none was reviewed."""
+    shall say of the request itself. rehearse: on rows of the public domain. after: of a counter, the release before.
+    locked: the plan that the run must follow; None: none was reviewed."""
 
     source: TableSource
     plan: PlanRequest
@@ -130,6 +130,7 @@ class ReleaseRequest:
     date: str = ""
     notes: tuple[str, ...] = ()
     rehearse: bool = False
+    after: str | None = None
     locked: LockedPlan | None = None
 
 
@@ -158,6 +159,7 @@ class PredictionPlanRequest:
     slots: str | None = None
     radius: str | None = None
     smoothness: str | None = None
+    decay: str | None = None
     tune: str | None = None
     tau: str | None = None
     kernel: str | None = None
@@ -183,7 +185,7 @@ class PredictionRequest:
 
     table: the private one. points: None where a function is released. out: None: nothing is written. payer: whose
     budget pays; None: no ledger is used. reason: why, and who asks.
-    notes: what the plan shall say of the request itself.
+    notes: what the plan shall say of the request itself. locked: the plan that was reviewed, where it follows one.
     """
 
     table: TableSource
@@ -195,6 +197,7 @@ class PredictionRequest:
     reason: Reason = UNSTATED
     notes: tuple[str, ...] = ()
     rehearse: bool = False
+    locked: LockedPlan | None = None
 
     @property
     def place(self) -> str | None:
@@ -213,6 +216,16 @@ class ModelRequest:
     points: TableSource
     out: str | None = None
     limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeriodRequest:
+    """How a budget is divided into periods: kind, date column, epsilon of each, and the first that has one."""
+
+    every: Every
+    column: str
+    epsilon: str
+    first: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,53 +249,4 @@ class BudgetRequest:
     kind: str = DataKind.PRIVATE.value
     policy: Policy = field(default_factory=Policy)
     reason: Reason = UNSTATED
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluateRequest:
-    """A comparison with the true table. release: a path. rows: judge synthetic rows, the release's or a table's.
-
-    dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured. html: a new file for a page.
-    """
-
-    truth: TableSource
-    release: str
-    queries: str | dict[str, Any]
-    domain: str | dict[str, Any] | None = None
-    rows: bool = False
-    dataset: str | None = None
-    ledger: str | None = None
-    anchor: str | None = None
-    html: str | None = None
-
-    def table_at(self, path: str) -> TableSource:
-        """Rows in a file, read as the true table is."""
-        return TableSource(paths=(path,), delimiter=self.truth.delimiter, encoding=self.truth.encoding)
-
-    @property
-    def sources(self) -> dict[str, TableSource]:
-        """Whatever is compared, by path."""
-        truth = ", ".join(self.truth.paths) or "the true table"
-        return {truth: self.truth, self.release: TableSource(paths=(self.release,))}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepRequest:
-    """Releases of one public table by several plans, each `repeats` times, and how far each is from the truth.
-
-    source: None: rows drawn from the public domain, as a rehearsal draws them. dataset: the table's name in a ledger;
-    ledger, anchor: paths, None: as configured.
-    """
-
-    source: TableSource | None
-    plans: tuple[PlanRequest, ...]
-    repeats: int = 1
-    limits: Limits = field(default_factory=Limits)
-    dataset: str | None = None
-    ledger: str | None = None
-    anchor: str | None = None
-
-    @property
-    def sources(self) -> dict[str, TableSource]:
-        """The table, if there is one."""
-        return {} if self.source is None else {"public": self.source}
+    periods: PeriodRequest | None = None

@@ -8,10 +8,11 @@ from typing import Any
 
 from dpqr.construction.answered import AnsweredBlock
 from dpqr.errors import UsageFault
-from dpqr.io.outputs.read_answers import BlockEntry, all_answers, block_entries, read_answers
+from dpqr.io.outputs.kept_views import kept_views
+from dpqr.io.outputs.read_answers import BlockEntry, block_entries, read_answers
 from dpqr.io.outputs.read_figures import read_figures
 from dpqr.io.outputs.read_release import ReleaseFiles, prediction_record, read_release, release_around
-from dpqr.io.outputs.views_table import Views, views_of
+from dpqr.io.outputs.views_table import Views
 from dpqr.report.wording import Fact
 
 
@@ -52,12 +53,12 @@ def show_figure(place: str, name: str) -> tuple[dict[str, Any], ...]:
 
 
 def show_views(place: str, base: int) -> Views:
-    """The answers of all marginals in whole numbers that add up. Raises: as `show`; InfeasiblePlan where there are
-    none."""
+    """The answers of marginals and hierarchies in whole numbers that add up. Raises: as `show`; InfeasiblePlan where
+    there are none."""
     found = _found(place)
     if isinstance(found, dict):
         raise UsageFault(f"{place}: predictions answer no queries; leave out --views")
-    return views_of(tuple(all_answers(found)), base)
+    return kept_views(found, base)
 
 
 def show_bound(place: str, name: str) -> tuple[float, float] | None:

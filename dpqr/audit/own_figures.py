@@ -149,7 +149,8 @@ def rho_of(event: Draw) -> float:
             return float(Fraction(event.squared_sensitivity) / (2 * event.variance))
         case GaussianObjectiveEvent():
             pull = float(Fraction(event.squared_sensitivity) / (2 * event.variance))
-            return event.changes**2 * (pull + float(event.curvature)) + float(event.closing) ** 2 / 2
+            both = pull * (1 + float(event.opposite) ** 2) + float(event.curvature)
+            return event.changes**2 * both + float(event.closing) ** 2 / 2
         case ExponentialEvent():
             return float(event.epsilon**2 / 8)
         case AboveThresholdEvent() if event.directions == 1:

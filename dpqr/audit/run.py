@@ -19,6 +19,7 @@ from dpqr.audit.case import Attacked, Outcomes
 from dpqr.audit.cases.answers import answer_cases
 from dpqr.audit.cases.block_errors import error_cases
 from dpqr.audit.cases.choices import choice_cases
+from dpqr.audit.cases.counters import counter_cases
 from dpqr.audit.cases.files import file_cases
 from dpqr.audit.cases.filters import filter_cases
 from dpqr.audit.cases.learned_functions import function_cases
@@ -117,6 +118,7 @@ def known_cases() -> dict[str, Attacked]:
         *choice_cases(),
         *answer_cases(),
         *left_out_cases(),
+        *counter_cases(),
         *error_cases(),
         *filter_cases(),
         *sparse_vector_cases(),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dpqr.cli import groups
-from dpqr.cli.budget_options import Amount, Files, Reading, amount, files, reading
+from dpqr.cli.budget_options import Amount, Files, Periods, Reading, amount, files, periods, reading
 from dpqr.cli.completion import DOCUMENTS, datasets
 from dpqr.cli.streams import product, product_json, rendered, require_output, say
 
@@ -26,6 +26,7 @@ def command() -> None:
     dpqr budget init survey --eps 5 --cap-eps 1
     dpqr budget init survey --eps 5 --delta 1e-9 --anchor /other/disk/survey.anchor
     dpqr budget init survey --eps 5 --delta 1e-6 --accounting basic
+    dpqr budget init stays --eps 1 --period month --period-column admitted --per-period 0.1
     dpqr budget policy survey --max-records 1000000
     dpqr budget approve survey plan.json --by "M. Lee"
     dpqr budget show survey
@@ -38,6 +39,7 @@ def command() -> None:
 @click.option("--neighbours", type=click.Choice(["add-remove", "replace"]), default="add-remove", show_default=True)
 @click.option("--unit", metavar="COLUMN", help="Column that says whose row it is; the budget then protects persons.")
 @click.option("--counts", metavar="COLUMN", help="The table is a histogram; COLUMN holds each row's count.")
+@periods
 @reading
 @click.option("--allow-fail", "fail", is_flag=True, help="A column's rule may be `fail`. [refused]")
 @groups.asker
@@ -51,6 +53,7 @@ def init(
     neighbours: Literal["add-remove", "replace"],
     unit: str | None,
     counts: str | None,
+    periods: Periods,
     reading: Reading,
     fail: bool,
     asker: groups.Asker,
@@ -70,7 +73,7 @@ def init(
         counts=counts,
         allow_fail=fail,
         kind=kind,
-        **groups.keywords(amount, reading, asker),
+        **groups.keywords(amount, periods, reading, asker),
     )
     _show((opened,), opened.record if as_json else None)
 

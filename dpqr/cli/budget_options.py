@@ -12,6 +12,7 @@ import click
 from dpqr.api.checks import MOST_RECORDS
 from dpqr.cli.options import Whole, added, delimiter, encoding, gathered
 from dpqr.cli.settings import say_settings
+from dpqr.data.period import EVERY, Every
 
 if TYPE_CHECKING:
     from dpqr.api.ledger import Ledger
@@ -98,4 +99,25 @@ def amount(command: Decorated) -> Decorated:
         click.option("--accounting", "--accountant", "accounting", metavar="NAME", help=adds),
         click.option("--cap-eps", metavar="E", help="Epsilon of the largest single release. [no cap]"),
         click.option("--cap-delta", metavar="D", help="Delta of the largest single release (basic). [no cap]"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Periods:
+    """How a budget is divided into periods; None: it is not."""
+
+    period: Every | None
+    period_column: str | None
+    per_period: str | None
+    first: str | None
+
+
+def periods(command: Decorated) -> Decorated:
+    """--period, --period-column, --per-period and --first, as `periods`."""
+    return added(
+        gathered(Periods, "periods")(command),
+        click.option("--period", type=click.Choice(EVERY), help="Divide the budget: each period has its own. [none]"),
+        click.option("--period-column", metavar="COLUMN", help="Column of dates that says which period a row is in."),
+        click.option("--per-period", metavar="E", help="Epsilon of all releases of one period."),
+        click.option("--first", metavar="PERIOD", help="The first period with a budget, 2026-01 for example. [any]"),
     )

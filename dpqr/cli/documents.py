@@ -49,10 +49,12 @@ def check_command(documents: groups.Asked, fix: bool, out: str | None, as_json: 
 
 
 def _say_sound(queries: str, found: dict[str, Any]) -> None:
-    from dpqr.report.wording import counted, plain
+    from dpqr.report.wording import counted, figures_words, plain
 
     sizes = counted(found["queries"], "query"), counted(found["blocks"], "block"), counted(found["cells"], "cell")
     product(f"{plain(queries)}: {sizes[0]} in {sizes[1]} over {sizes[2]}")
+    if named := figures_words(found["figures"]):
+        product(f"  figures: {named}")
     for column in found["columns"]:
         rules = ", ".join(f"{fault}: {rule}" for fault, rule in column["rules"].items())
         levels = ", ".join(f"{plain(level)} {nodes:,}" for level, nodes in column.get("levels", {}).items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,11 @@ import click
 
 from dpqr.cli import groups, options
 from dpqr.cli.completion import DOCUMENTS, TABLES
-from dpqr.cli.session_options import of_session, show
+from dpqr.cli.session_options import last_commands, of_session, show
 from dpqr.cli.streams import require_output, say
 
 if TYPE_CHECKING:
+    from dpqr.api.interactive import Session
     from dpqr.app.sessions.interactive import Status
 
 STATED = ("domain", "expect", "surprises", "questions", "dataset", "ledger", "anchor")
@@ -81,7 +83,7 @@ def open_command(
     display: groups.Display,
 ) -> None:
     """Pay for the session NAME over the private table DATA, and measure what its questions start from."""
-    from dpqr.api.interactive_requests import open_request
+    from dpqr.api.interactive import open_request
     from dpqr.app.sessions.interactive import open_session
     from dpqr.cli.progress import progress
 
@@ -91,7 +93,7 @@ def open_command(
     request = open_request(data, name=name, eps=eps, **stated, options=given)
     with progress(display.progress, color=not display.no_color) as observer:
         found = open_session(request, observer)
-    _show(found, as_json=display.as_json)
+    show(found.document(), _lines(found), as_json=display.as_json)
 
 
 @command.command("ask")
@@ -110,8 +112,9 @@ def ask_command(
     as_json: bool,
 ) -> None:
     """Ask the session NAME. Each answer is an estimate with an interval, and says whether it was free."""
-    from dpqr.api.interactive_requests import ask_request, session_payer
+    from dpqr.api.interactive import ask_request
     from dpqr.api.requests import Unwatched
+    from dpqr.api.sessions import session_payer
     from dpqr.app.sessions.interactive import ask
     from dpqr.report.interactive_view import answer_lines
 
@@ -123,35 +126,23 @@ def ask_command(
         say("note: no threshold is left for a side marked ?: there the answers were not compared with the table")
 
 
-@command.command("status")
-@of_session
-def status_command(name: str, *, ledger: str | None, anchor: str | None, as_json: bool) -> None:
-    """Say how the session NAME stands; the table is not opened."""
-    from dpqr.api.interactive import Session
-
-    require_output()
-    _show(Session(name=name, ledger=ledger, anchor=anchor).status(), as_json=as_json)
-
-
-@command.command("close")
-@click.option("--out", metavar="DIR", help="Write the answers as a release into this new directory.")
-@of_session
-def close_command(name: str, *, out: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
-    """End the session NAME: its answers become a release, and what was not drawn goes back to the budget."""
-    from dpqr.api.interactive import Session
-    from dpqr.report.wording import plain
-
-    require_output()
-    finished = Session(name=name, ledger=ledger, anchor=anchor).close(out)
-    if finished is None:
-        say(f"session {name!r} is closed; it had answered nothing")
-        return
-    show(finished.record, [str(finished.receipt).rstrip("\n")], as_json=as_json)
-    if out is not None:
-        say(f"released to {plain(out)}")
-
-
-def _show(found: Status, *, as_json: bool) -> None:
+def _lines(found: Status) -> Iterator[str]:
     from dpqr.report.interactive_view import status_lines
 
-    show(found.document(), status_lines(found), as_json=as_json)
+    return status_lines(found)
+
+
+def _session(**named: str | None) -> Session:
+    from dpqr.api.interactive import Session
+
+    return Session(**named)  # type: ignore[arg-type]  # a name is there
+
+
+last_commands(
+    command,
+    _session,
+    _lines,
+    empty="answered",
+    out=click.option("--out", metavar="DIR", help="Write the answers as a release into this new directory."),
+    written="released to {}",
+)

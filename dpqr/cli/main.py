@@ -28,6 +28,7 @@ COMMANDS = {
     "report": "Report a release: a page to read and print, a registry record, a dataset card.",
     "verify": "Check a release: its files, its prices, and that its figures follow from its noisy draws.",
     "reprice": "Price the events of a release again, under the accountants of today.",
+    "series": "Releases of the same queries at several points in time: trends with their errors.",
     "compare": "Two releases or plans side by side.",
     "predict": "Predict a column by a private learner, or release a private function.",
     "interactive": "Answer questions one at a time, under one budget.",

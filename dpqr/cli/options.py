@@ -119,6 +119,15 @@ def delimiter(option: Callable[..., Callable[[Any], Any]] = click.option) -> Cal
     )
 
 
+def period(option: Callable[..., Callable[[Any], Any]] = click.option) -> Callable[[Any], Any]:
+    """--period, of a release and of its plan."""
+    return option(
+        "--period",
+        metavar="PERIOD",
+        help="Read the rows of one period only: 2026-03, 2026-Q1, 2026, 2026-W05 or 2026-03-05.",
+    )
+
+
 def encoding(option: Callable[..., Callable[[Any], Any]] = click.option) -> Callable[[Any], Any]:
     """--encoding, by the one name of an encoding that has several."""
 

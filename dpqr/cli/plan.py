@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpqr.cli import groups, options
+from dpqr.cli import counter_options, groups, options
 from dpqr.cli.completion import TABLES
 from dpqr.cli.options import Whole
 from dpqr.cli.settings import settings_notes
@@ -72,6 +72,8 @@ def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
 @groups.bought
 @groups.strategies
 @groups.table
+@options.period(options.under("Table"))
+@counter_options.counted
 @groups.payer
 @groups.display
 @options.under("Review")("--out", metavar="FILE", callback=options.named, help="Write the plan, to be reviewed.")
@@ -81,10 +83,12 @@ def command(
     documents: groups.Asked,
     eps: str | None,
     guarantee: groups.Guarantee,
+    counted: counter_options.Counted,
     wanted: Forecasting,
     bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
+    period: str | None,
     payer: groups.Payer,
     display: groups.Display,
     out: str | None,
@@ -105,9 +109,9 @@ def command(
     from dpqr.app.evaluating.forecast import forecast_releases
     from dpqr.cli.progress import remarks
 
-    stated = groups.keywords(documents, guarantee, bought, strategies, table, payer)
+    stated = groups.keywords(documents, guarantee, counted, bought, strategies, table, payer)
     request = forecast_request(
-        release_request(source, eps="1", notes=settings_notes(), **stated),
+        release_request(source, eps="1", notes=settings_notes(), period=period, **stated),
         eps=None if eps is None else eps.split(","),
         goal=goal_request(wanted.error, wanted.relative, wanted.confidence, wanted.names),
         proxy=proxy_table(wanted.proxy, groups.keywords(table)),

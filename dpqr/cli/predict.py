@@ -12,7 +12,7 @@ from dpqr.cli.predict_sessions import sessions
 from dpqr.cli.settings import is_typed, settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.requests import ModelRequest, PredictionRequest
+    from dpqr.app.requests import PredictionRequest
     from dpqr.cli.screen import Screen
 
 
@@ -47,6 +47,9 @@ class WithSessions(options.Sectioned):
     "--rehearse", is_flag=True, help="Learn from rows drawn from the domain: free, stamped; the data is not opened."
 )
 @options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the private table is not opened.")
+@options.under("Review")(
+    "--lock", metavar="FILE", callback=options.named, help="As --dry-run; write the plan, to be reviewed."
+)
 @groups.display
 def command(
     data: tuple[str, ...],
@@ -61,6 +64,7 @@ def command(
     out: str | None,
     rehearse: bool,
     dry_run: bool,
+    lock: str | None,
     display: groups.Display,
 ) -> None:
     """Predict a column from the others by a private learner.
@@ -71,37 +75,49 @@ def command(
     dpqr predict train.parquet --target income --points new.csv --domain domain.json --eps 1 --n 30000 --out p.csv
     dpqr predict train.csv --target income --release function --domain domain.json --eps 1 --delta 1e-6 --out model.json
     dpqr predict --model model.json --points new.csv --out p.csv
-    dpqr predict --dry-run --target income --domain domain.json --eps 1 --n 30000 --predictions 100
+    dpqr predict --lock plan.json --target income --domain domain.json --eps 1 --n 30000 --predictions 100
+    dpqr predict train.csv --plan plan.json --points new.csv --dataset survey --out p.csv
 
     For points that come one at a time: dpqr predict open, ask, status, close (each has --help).
     """
-    from dpqr.api.predict_options import model_request, prediction_request
+    from dpqr.api.predict_options import prediction_request
     from dpqr.cli.screen import Screen
 
     screen = Screen.of(display)
     given = groups.keywords(asked, guarantee, learner, table, payer, asker) | {"eps": eps, "out": out}
     if asked.model:
-        typed = {"--delta": is_typed("delta"), "--dataset": is_typed("dataset")}
-        typed |= {"--dry-run": dry_run, "--rehearse": rehearse}
-        _apply(model_request(given, {"DATA": data, "--target": asked.target, "--eps": eps, **typed}), screen)
+        _apply(given, {"DATA": data, "--dry-run": dry_run, "--rehearse": rehearse, "--lock": lock}, screen)
         return
-    request = prediction_request(data, given, dry_run=dry_run, rehearse=rehearse, notes=settings_notes())
-    if dry_run:
-        _plan(request, screen)
+    if lock and asked.plan:
+        raise click.UsageError("--lock writes a plan and --plan follows one; give one of them")
+    paper = dry_run or lock is not None
+    request = prediction_request(data, given, dry_run=paper, rehearse=rehearse, notes=settings_notes())
+    if paper:
+        _plan(request, screen, lock)
     else:
         _learned(request, screen, display)
 
 
-def _apply(request: ModelRequest, screen: Screen) -> None:
+def _apply(given: dict[str, Any], idle: dict[str, object], screen: Screen) -> None:
+    from dpqr.api.predict_options import model_request
     from dpqr.app.predicting.predict import apply_model
 
+    stated = {f"--{name}": given[name] for name in ("target", "eps", "plan")}
+    typed = {f"--{name}": is_typed(name) for name in ("delta", "dataset")}
+    request = model_request(given, idle | stated | typed)
     screen.predictions(apply_model(request).predictions, request.out)
 
 
-def _plan(request: PredictionRequest, screen: Screen) -> None:
+def _plan(request: PredictionRequest, screen: Screen, lock: str | None) -> None:
     from dpqr.app.predicting.predict import planned_prediction
+    from dpqr.app.releasing.locked_plan import plan_file, save_prediction_plan
+    from dpqr.cli.streams import say
 
-    screen.prediction_plan(*planned_prediction(request))
+    place = None if lock is None else plan_file(lock)
+    plan, outlook = planned_prediction(request)
+    screen.prediction_plan(plan, outlook)
+    if place:
+        say(f"planned into {place.given}, sha256 {save_prediction_plan(plan, place)}")
 
 
 def _learned(request: PredictionRequest, screen: Screen, display: groups.Display) -> None:

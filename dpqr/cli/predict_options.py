@@ -9,6 +9,7 @@ from typing import Any, Literal
 import click
 
 from dpqr.cli import options
+from dpqr.cli.completion import DOCUMENTS
 from dpqr.cli.options import Whole
 
 _count = Whole(min=1)
@@ -36,9 +37,12 @@ _LEARNER = (
         "--radius", metavar="R", help="Norm of the functions to compete with: lambda, or the end of descent, by it."
     ),
     _option(
+        "--decay", metavar="P", help="least-squares: eigenvalues of the features' second moments fall as j^-P; a bound."
+    ),
+    _option(
         "--method",
         metavar="NAME",
-        help="logistic: output, objective; least-squares: output, moments; svm, quantile: rounded, exact; or descent.",
+        help="output (rounded, exact), objective, moments or descent: see the guide. [default: of least noise]",
     ),
     _option("--tune", metavar="SHARE", help="Choose lambda with this share of the budget, for example 0.1."),
     _option("--tau", metavar="T", help="quantile: which. [default: 0.5]"),
@@ -97,6 +101,8 @@ class Prediction:
     model: str | None
     domain: str | None
     predictions: int | None
+    plan: str | None
+    approved_by: str | None
 
 
 def prediction(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,6 +127,16 @@ def prediction(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="COUNT",
             type=_count,
             help="With --dry-run, without points: how many. [default: 100]",
+        ),
+        options.under("Review")(
+            "--plan",
+            metavar="FILE",
+            callback=options.named,
+            shell_complete=DOCUMENTS,
+            help="Follow this plan (--lock); refused where anything differs.",
+        ),
+        options.under("Review")(
+            "--approved-by", metavar="NAME", help="Who approved: one line, kept in the ledger and the record."
         ),
     )
 
@@ -161,6 +177,7 @@ class Learner:
     penalty: str | None
     smoothness: str | None
     radius: str | None
+    decay: str | None
     method: str | None
     tune: str | None
     tau: str | None

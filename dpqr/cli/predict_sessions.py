@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from dpqr.cli import groups, options, predict_options
 from dpqr.cli.completion import TABLES
-from dpqr.cli.session_options import of_session, show
+from dpqr.cli.session_options import last_commands, of_session, show
 from dpqr.cli.settings import settings_notes
-from dpqr.cli.streams import product_json, require_output, say
+from dpqr.cli.streams import product_json, require_output
 
 if TYPE_CHECKING:
+    from dpqr.api.predict_sessions import PredictionSession
     from dpqr.app.predicting.session import PredictionStatus
 
 
@@ -73,7 +75,7 @@ def open_command(
     require_output()
     with progress(display.progress, color=screen.color) as observer:
         found = open_predictions(request, observer)
-    _show(found, as_json=display.as_json)
+    show(found.document(), _lines(found), as_json=display.as_json)
 
 
 @sessions.command("ask")
@@ -81,9 +83,9 @@ def open_command(
 @of_session
 def ask_command(name: str, *, points: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
     """Predict for every row of --points, one a line. A point that was asked about before is free."""
-    from dpqr.api.interactive_requests import session_payer
     from dpqr.api.predict_sessions import ask_predictions_request
     from dpqr.api.requests import Unwatched
+    from dpqr.api.sessions import session_payer
     from dpqr.app.predicting.predict import released_table
     from dpqr.app.predicting.session import ask_predictions
     from dpqr.cli.screen import Screen
@@ -97,35 +99,25 @@ def ask_command(name: str, *, points: str | None, ledger: str | None, anchor: st
         Screen().predictions(found.predictions, None)
 
 
-@sessions.command("status")
-@of_session
-def status_command(name: str, *, ledger: str | None, anchor: str | None, as_json: bool) -> None:
-    """Say how the session NAME stands; the table is not opened."""
+def _lines(found: PredictionStatus) -> Iterator[str]:
+    from dpqr.report.interactive_view import prediction_status_lines
+
+    return prediction_status_lines(found)
+
+
+def _session(**named: str | None) -> PredictionSession:
     from dpqr.api.predict_sessions import PredictionSession
 
-    require_output()
-    _show(PredictionSession(name=name, ledger=ledger, anchor=anchor).status(), as_json=as_json)
+    return PredictionSession(**named)  # type: ignore[arg-type]  # a name is there
 
 
-@sessions.command("close")
-@click.option("--out", metavar="FILE", callback=options.named, help="Write the points with their predictions there.")
-@of_session
-def close_command(name: str, *, out: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
-    """End the session NAME: what was not drawn goes back to the budget."""
-    from dpqr.api.predict_sessions import PredictionSession
-    from dpqr.report.wording import plain
-
-    require_output()
-    finished = PredictionSession(name=name, ledger=ledger, anchor=anchor).close(out)
-    if finished is None:
-        say(f"session {name!r} is closed; it had predicted nothing")
-        return
-    show(finished.record, [str(finished.receipt).rstrip("\n")], as_json=as_json)
-    if out is not None:
-        say(f"predictions written to {plain(out)}, and their record beside them")
-
-
-def _show(found: PredictionStatus, *, as_json: bool) -> None:
-    from dpqr.report.prediction_view import prediction_status_lines
-
-    show(found.document(), prediction_status_lines(found), as_json=as_json)
+last_commands(
+    sessions,
+    _session,
+    _lines,
+    empty="predicted",
+    out=click.option(
+        "--out", metavar="FILE", callback=options.named, help="Write the points with their predictions there."
+    ),
+    written="predictions written to {}, and their record beside them",
+)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dpqr.cli import groups, options
+from dpqr.cli import counter_options, groups, options
 from dpqr.cli.completion import DOCUMENTS, TABLES
 from dpqr.cli.options import Whole
 from dpqr.cli.settings import settings_notes
@@ -41,7 +41,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         options.gathered(Output, "output")(command),
         option("--out", metavar="DIR", help="Write the release into this new directory."),
         option("--format", type=_forms, help="Form of the answers in DIR. [default: csv]"),
-        option("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet into DIR."),
+        option("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet."),
         option(
             "--bins", type=_bins, help="How synthetic data shows a bin; sampled: by a value from it. [default: title]"
         ),
@@ -76,6 +76,15 @@ def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """Whose rows are read, and whether a killed run is continued, or one rehearsed."""
+
+    period: str | None
+    resume: bool
+    rehearse: bool
+
+
 @click.command("release", cls=options.Sectioned)
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named, shell_complete=TABLES)
 @partial(groups.asked, required=False)
@@ -84,6 +93,8 @@ def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @groups.bought
 @groups.strategies
 @groups.table
+@options.period(options.under("Table"))
+@counter_options.counted
 @groups.payer
 @groups.asker
 @options.under("Budget for life")(
@@ -95,21 +106,22 @@ def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the data is not opened.")
 @groups.display
+@options.gathered(Course, "course")
 def command(
     data: tuple[str, ...],
     *,
     documents: groups.Asked,
     eps: str | None,
     guarantee: groups.Guarantee,
+    counted: counter_options.Counted,
     review: Review,
     bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
     payer: groups.Payer,
     asker: groups.Asker,
-    resume: bool,
     output: Output,
-    rehearse: bool,
+    course: Course,
     dry_run: bool,
     display: groups.Display,
 ) -> None:
@@ -129,10 +141,10 @@ def command(
     request = release_request(
         data,
         eps=eps,
-        resume=resume,
-        rehearse=rehearse,
         notes=settings_notes(),
-        **groups.keywords(documents, guarantee, bought, strategies, table, payer, asker, review, output),
+        **groups.keywords(
+            documents, guarantee, counted, bought, strategies, table, payer, asker, review, output, course
+        ),
     )
     if already_released(request):
         _skipped(display, output.out or "")

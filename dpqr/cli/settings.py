@@ -18,6 +18,7 @@ TAKEN: dict[str, Any] = {
     "release": ("queries", "publisher", *_RUN, *_ERRORS),
     "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by")), *_ERRORS),
     "predict": _RUN,
+    "interactive": {"open": _RUN, **dict.fromkeys(("ask", "status", "close"), _LEDGER)},
     "report": ("ledger", "title", "curator", "use", "region", "about", "sector", "author"),
     "verify": _LEDGER,
     "check": ("queries", "domain"),

@@ -13,12 +13,21 @@ from dpqr.construction.soundness import require_answers
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.hypothesis import Hypothesis, prepare
-from dpqr.mechanisms.block_errors import FINENESS, GroupErrors, Groups, error_unit, fine_answers, noisy_errors
+from dpqr.mechanisms.block_errors import (
+    FINENESS,
+    GaussianErrors,
+    GroupErrors,
+    Groups,
+    LaplaceErrors,
+    error_unit,
+    fine_answers,
+    noisy_errors,
+)
 from dpqr.noise.law import NoiseLaw
 from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules import error_bars
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.transcript import ErrorSum, Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.stacking import all_answers
 
@@ -181,10 +190,43 @@ def _parts(ranked: tuple[QueryBlock, ...], count: int) -> Groups:
 def _drawn(
     draws: Draws, plan: Plan, released: Hypothesis, price: Price, groups: Groups, *, largest: bool = False
 ) -> ErrorDraw | None:
-    """None where a crash has lost the draw, or where the hypothesis' answers are beyond all that integers can hold.
+    """None where a crash has lost the draw, or where the hypothesis' answers are beyond all that integers can hold."""
+    try:
+        mechanism = _mechanism(plan, released, price, groups, largest=largest)
+    except InfeasiblePlan:
+        return None
+    drawn = draws.errors(mechanism)
+    if drawn.value is None:
+        return None
+    return ErrorDraw(errors=mechanism.errors, values=drawn.value, law=mechanism.law, charge=drawn.charge)
+
+
+def observed_errors(draws: Draws, plan: Plan, step: Step, hypothesis: Hypothesis) -> Round:
+    """The round of a step that asks for errors. Nothing is drawn where no integers can hold the hypothesis' answers.
+
+    Privacy:
+        Blocks and hypothesis are functions of what was released; the draw: `GroupErrors`, with one group.
+    """
+    try:
+        mechanism = _mechanism(plan, hypothesis, step.measure, (step.only,))
+    except InfeasiblePlan:
+        return Round(choice=None, measurement=None, charges=())
+    drawn = draws.error_sum(mechanism)
+    if drawn.value is None:
+        return Round(choice=None, measurement=None, charges=(drawn.charge,))
+    each = error_unit(step.only[0], plan.problem.unit)
+    found = ErrorSum(value=int(drawn.value[0]), blocks=len(step.only), each=each, law=mechanism.law)
+    return Round(choice=None, measurement=None, charges=(drawn.charge,), errors=found)
+
+
+def _mechanism(
+    plan: Plan, released: Hypothesis, price: Price, groups: Groups, *, largest: bool = False
+) -> LaplaceErrors | GaussianErrors:
+    """The draw of the errors of the hypothesis' answers.
 
     Raises:
-        HypothesisFailed: they are no answers; nothing was drawn.
+        HypothesisFailed: they are no answers.
+        InfeasiblePlan: they are beyond all that integers can hold, or the price buys no noise that can be drawn.
     """
 
     def answers(block: QueryBlock) -> FloatArray:
@@ -195,12 +237,4 @@ def _drawn(
     blocks = tuple(block for group in groups for block in group)
     prepare(released, blocks)
     expected = fine_answers(all_answers(blocks, answers))
-    try:
-        errors = GroupErrors(groups=groups, expected=expected, unit=plan.problem.unit, largest=largest)
-        mechanism = noisy_errors(errors, price)
-    except InfeasiblePlan:
-        return None
-    drawn = draws.errors(mechanism)
-    if drawn.value is None:
-        return None
-    return ErrorDraw(errors=errors, values=drawn.value, law=mechanism.law, charge=drawn.charge)
+    return noisy_errors(GroupErrors(groups=groups, expected=expected, unit=plan.problem.unit, largest=largest), price)

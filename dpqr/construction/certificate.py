@@ -136,9 +136,10 @@ def error_bounds(plan: Plan, errors: BlockErrors | None, estimates: Mapping[str,
 
 def _apart(drawn: ErrorDraw, estimates: Mapping[str, FloatArray]) -> dict[str, float]:
     """By block, the L1 distance r of the released answers from those that the draw compared, in units of the grid."""
-    blocks = drawn.errors.blocks
+    blocks, compared = drawn.errors.blocks, drawn.errors.expected
+    assert compared is not None, "the draw was made"
     answers = np.concatenate([estimates[block.name] for block in blocks])
-    apart = drawn.errors.by_block(np.abs(answers - drawn.errors.expected / FINENESS))
+    apart = drawn.errors.by_block(np.abs(answers - compared / FINENESS))
     return {block.name: float(each) for block, each in zip(blocks, apart, strict=True)}
 
 

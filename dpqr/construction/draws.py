@@ -98,6 +98,10 @@ class Draws:
         """Noisy L1 errors of released answers."""
         return self._drawn(mechanism, mechanism.errors.blocks, lambda values: [values.tolist()], _integers)
 
+    def error_sum(self, mechanism: LaplaceErrors | GaussianErrors) -> Drawn[IntArray]:
+        """The noisy L1 error of one group of blocks, within the loop: kept as one integer, like a choice."""
+        return self._drawn(mechanism, (), lambda values: int(values[0]), lambda plain: np.array([_index(plain)]))
+
     def _drawn(
         self,
         mechanism: Mechanism[Any, Out],

@@ -147,6 +147,25 @@ def linearised(values: FloatArray, error: FloatArray, factor: float) -> Span:
     return Span(lower=values - factor * error, upper=values + factor * error, error=error, small=small)
 
 
+def rising(values: FloatArray, deviations: FloatArray) -> FloatArray:
+    """The nearest curve that nowhere falls, row by row, shape (groups, bins): isotonic least squares.
+
+    A true excess nowhere falls. For independent normal errors no value of it is further from the truth than before,
+    stochastically; here errors depend on each other, and benchmarks show the same.
+
+    References:
+        Kelly 1989, Stochastic reduction of loss in estimating normal means by isotonic regression.
+
+    >>> rising(np.array([[1.0, 3.0, 2.0]]), np.ones((1, 3))).tolist()
+    [[1.0, 2.5, 2.5]]
+    """
+    from scipy.optimize import isotonic_regression
+
+    weights = 1.0 / np.maximum(deviations, np.finfo(np.float32).tiny) ** 2
+    rows = [isotonic_regression(row, weights=each).x for row, each in zip(values, weights, strict=True)]
+    return np.array(rows, dtype=np.float64).reshape(values.shape)
+
+
 def inverted(lower: FloatArray, upper: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first and the last bin that may hold a quantile: its curve, less its part of all records, inverted.
 

@@ -4,7 +4,7 @@
 |-------------------------|------------------------------------------------------------------------------------------|
 | mean, proportion, ratio | Fieller's: every quotient that the answers do not contradict                             |
 | variance                | linearised                                                                               |
-| median, quantiles       | the released cumulative curve inverted, outwards to the ends of bins                     |
+| median, quantiles       | the nearest rising curve to the released one inverted, outwards to the ends of bins      |
 | top                     | of each count; a cell is sure where fewer than k others can be as large, by each interval |
 
 What the deviations of linear functions of the answers rest on:
@@ -37,6 +37,7 @@ from dpqr.construction.figure_intervals import (
     fieller,
     inverted,
     linearised,
+    rising,
 )
 from dpqr.construction.hidden import Hidden
 from dpqr.construction.intervals import ESTIMATE, FACTOR, MEASURED, NO_BASIS, BasisArray
@@ -222,14 +223,17 @@ def _quantiles(figure: Figure, formula: Quantiles, estimates: FloatArray, ground
     below = ground.factor * errors + (0.0 if ground.below is None else ground.below)
     above = ground.factor * errors + (0.0 if ground.above is None else ground.above)
     small: Flags = np.asarray(excess[:, -1] <= below[:, -1])
+    unknown: Flags = np.asarray(np.isnan(errors).any(axis=1))
     estimate, lower, upper = np.full(shape, np.nan), np.full(shape, low[0]), np.full(shape, high[-1])
     for place, part in enumerate(formula.at):
         own = slice(place * (bins - 1), (place + 1) * (bins - 1))
-        first, last = inverted(excess[:, own] - below[:, own], excess[:, own] + above[:, own])
+        curve = excess[:, own]
+        if ground.below is None and not unknown.any():  # what merged cells hide is no noise
+            curve = rising(curve, errors[:, own])
+        first, last = inverted(curve - below[:, own], curve + above[:, own])
         estimate[:, place] = _read_off(estimates, float(part), low, high)
         lower[:, place] = np.where(small, low[0], low[first])
         upper[:, place] = np.where(small, high[-1], high[last])
-    unknown: Flags = np.asarray(np.isnan(errors).any(axis=1))
     none = np.broadcast_to(unknown[:, None], shape)
     error = np.where(small[:, None] | none, np.nan, (upper - lower) / (2 * FACTOR))
     return FigureAnswers(

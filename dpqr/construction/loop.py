@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from dpqr.construction.block_errors import BlockErrors, measured_errors
+from dpqr.construction.block_errors import BlockErrors, measured_errors, observed_errors
 from dpqr.construction.certificate import certified_bound
 from dpqr.construction.consistent import Answers, furthest, updated_in_stage
 from dpqr.construction.draws import Draws
@@ -131,6 +131,8 @@ def _in_stages(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
 
 def _round(draws: Draws, plan: Plan, step: Step, hypothesis: Hypothesis) -> Round:
     """Choose f, measure v, and test |v - f(D)| < 3 alpha / 4; what a crash has lost stays paid, and ends the round."""
+    if step.errors:
+        return observed_errors(draws, plan, step, hypothesis)
     choice = draws.choose(plan, step, hypothesis)
     if choice.candidate is None:
         return Round(choice=None, measurement=None, charges=choice.charges)

@@ -10,113 +10,27 @@ A surprise of a conjunction measures the whole table of its parts, which costs n
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 
 from dpqr.construction.journal import Journal, Unkept
+from dpqr.construction.online_terms import BETA, SIDES, Answer, Terms
 from dpqr.data.arrays import IntArray
 from dpqr.data.histogram import Counts
-from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import Hypothesis
-from dpqr.mechanisms.sparse_vector import AboveThreshold, Question, Side, Watch, open_watch, passes
-from dpqr.noise.geometric import Geometric
+from dpqr.mechanisms.sparse_vector import Side, Watch, open_watch, passes
 from dpqr.noise.law import NoiseLaw
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.budget import Price
 from dpqr.privacy.gate import measure
 from dpqr.privacy.sealed import Private
-from dpqr.strategies.checks import Check, Gaussian, Laplace
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
-from dpqr.workload.workload import Measurement, rounded
-
-SIDES: tuple[Side, Side] = (1, -1)
-BETA = 0.05
-"""Probability with which an interval may miss the true answer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
-    """Set by arithmetic: at these shares the noise of an answer is as wide as that of a comparison. Figures:
-    `python tests/benchmarks/online.py`, tests/benchmarks/RESULTS.md."""
-
-    thresholds: Fraction = Fraction(3, 4)  # share of the price of all surprises that pays for thresholds
-    false_alarms: float = 0.1  # surprises without cause that are expected, as a part of all that are paid for
-
-
-TUNING = Tuning()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What a session of questions pays for. Public, fixed when it is opened.
-
-    surprises: how many are paid for. threshold, answer: the price of one epoch and of one noisy answer. margin: how far
-    an answer may be from the expected one, in the largest change that one row makes to it, without being a surprise.
-
-    >>> terms = Terms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=9, questions=100)
-    >>> terms.epochs, terms.threshold.epsilon, terms.answer.epsilon
-    (10, Fraction(3, 40), Fraction(1, 36))
-    """
-
-    unit: PrivacyUnit
-    check: Check
-    surprises: int
-    threshold: Price
-    answer: Price
-    margin: int
-
-    @classmethod
-    def within(cls, whole: Price, unit: PrivacyUnit, *, surprises: int, questions: int) -> Terms:
-        """Return the terms that cost `whole`: an epoch for each side, and another one after each surprise but the last.
-
-        questions: how many are expected. The margin is the one that so many answers without error pass
-        `Tuning.false_alarms` times in expectation, for each surprise that is paid for: Pr[N >= T + Z] is
-        exp(-T / s) E exp(-Z / s), s the scale of the answers' noise.
-        """
-        threshold = whole.times(TUNING.thresholds / (surprises + 1))
-        answer = whole.times((1 - TUNING.thresholds) / surprises)
-        epoch = AboveThreshold.at(threshold, unit, 1)
-        rates = 1 / float(epoch.threshold_scale), 1 / float(epoch.answer_scale)
-        mean = -math.expm1(-rates[0]) / -math.expm1(-rates[0] - rates[1])
-        alarms = 2 * mean * questions / (TUNING.false_alarms * surprises)
-        margin = math.ceil(max(0.0, math.log(max(alarms, 1.0))) / rates[1])
-        check: Check = Laplace() if whole.epsilon is not None else Gaussian()
-        return cls(unit=unit, check=check, surprises=surprises, threshold=threshold, answer=answer, margin=margin)
-
-    @property
-    def epochs(self) -> int:
-        """How many are paid for."""
-        return self.surprises + 1
-
-    def epoch(self, side: Side) -> AboveThreshold:
-        return AboveThreshold.at(self.threshold, self.unit, side)
-
-    def slack(self, beta: float) -> int:
-        """Return how far beyond the margin a free answer may be off, in the same unit: no threshold of one epoch is
-        higher, but with probability `beta`, whatever is asked."""
-        return Geometric(self.epoch(1).threshold_scale).tail(beta)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """One question's answer, in records (or the summed column's unit).
-
-    free: nothing was paid for it. low, high: its interval, which holds the true answer with the session's probability;
-    None: the session looks no further on that side.
-    """
-
-    estimate: float
-    low: float | None
-    high: float | None
-    free: bool
+from dpqr.workload.workload import Measurement
 
 
 class Keeper(Protocol):
@@ -148,11 +62,13 @@ class Online:
     epochs, surprises: how many were paid so far. watches: thresholds that still admit comparisons, by side.
     beta: probability with which an interval may fail.
 
+    >>> from fractions import Fraction
     >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.data.unit import PrivacyUnit
     >>> from dpqr.hypotheses.weighted_rows import WeightedRows
     >>> from dpqr.noise.source import SeededNoise
     >>> from dpqr.privacy.accountants.basic import Basic
-    >>> from dpqr.privacy.budget import PrivacyBudget
+    >>> from dpqr.privacy.budget import Price, PrivacyBudget
     >>> from dpqr.strategies.updates.row_weights import RowWeights
     >>> from dpqr.workload.workload import Workload
     >>> from dpqr.data.attribute import Attribute, Codes
@@ -212,28 +128,12 @@ class Online:
         Raises:
             UsageFault: it is no such query.
         """
-        asked = self._question(block)
+        asked = self.terms.question(block, self.hypothesis)
         for side in SIDES:
             watch = self.watches.get(side)
             if watch and self.surprises < self.terms.surprises and passes(self.data, watch, asked, self.noise):
                 return self._surprised(side, block)
-        return self._free(asked)
-
-    def _question(self, block: QueryBlock) -> Question:
-        expected = int(rounded(self.hypothesis.answer(block), 2**61)[0])
-        return Question(block=block, expected=expected, margin=self.terms.margin)
-
-    def _free(self, asked: Question) -> Answer:
-        scale = float(asked.block.scale)
-        reach = asked.step(self.terms.unit) * (self.terms.margin + self.terms.slack(self.beta / 2))
-        live = self.watches if self.checked else {}
-        low, high = max(asked.expected - reach, 0), asked.expected + reach
-        return Answer(
-            estimate=scale * asked.expected,
-            low=scale * low if -1 in live else None,
-            high=scale * high if 1 in live else None,
-            free=True,
-        )
+        return self.terms.free(asked, self.watches if self.checked else (), self.beta)
 
     def _surprised(self, side: Side, block: QueryBlock) -> Answer:
         """The epoch has ended; a noisy answer and a new threshold are paid."""
@@ -245,9 +145,7 @@ class Online:
         self.hypothesis = self.rule.update(self.problem, self.hypothesis, self.history) or self.hypothesis
         if self.surprises < self.terms.surprises and self._affords_epoch():
             self._open(side)
-        value, scale = int(found.values[0][0]), float(block.scale)
-        room = found.law.tail(self.beta)
-        return Answer(estimate=scale * value, low=scale * max(value - room, 0), high=scale * (value + room), free=False)
+        return self.terms.paid(found, float(block.scale), self.beta)
 
     def _measured(self, side: Side, block: QueryBlock) -> Measurement:
         mechanism = self.terms.check.mechanism((block,), self.terms.unit, self.terms.answer)

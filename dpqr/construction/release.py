@@ -15,19 +15,21 @@ from dpqr.construction.block_answers import BlockAnswers, known_errors
 from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import SLACK, Certificate, ErrorBounds, certify, error_bounds
 from dpqr.construction.costs import Costs
+from dpqr.construction.cumulative import Earlier
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.error_bars import ErrorBars, error_bars
 from dpqr.construction.figures import FigureAnswers, FunctionErrors, figure_answers
 from dpqr.construction.hidden import hidden
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
+from dpqr.construction.online_replay import Questions
 from dpqr.construction.soundness import require_answers
 from dpqr.construction.summed import summed_answers, summed_tests
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Hypothesis, Unbiased, prepare
 from dpqr.privacy.events import Composition
-from dpqr.privacy.ledger import Reservation
 from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.privacy.reservation import Reservation
 from dpqr.strategies.plan import Explaining, Plan
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
@@ -50,6 +52,8 @@ class Release:
     reason: why it was made, and who asked. date: the UTC day on which it was begun, and publisher: whose it is; empty:
     not stated. planned: SHA-256 of the plan's document, by which ledger and record name it.
     rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
+    earlier: of a counter, the cumulative answers that those of this release are added to; None: there are none.
+    questions: of a session, what its answers follow from.
 
     >>> from dpqr.construction.draws import Draws
     >>> from dpqr.construction.loop import iterative_construction
@@ -109,6 +113,8 @@ class Release:
     publisher: str = ""
     planned: str = ""
     rehearsed: int | None = None
+    earlier: Earlier | None = None
+    questions: Questions | None = None
 
     @property
     def rehearsal(self) -> bool:

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from dpqr.data.arrays import Axes
 from dpqr.data.attribute import FAULTS, Attribute, Axis, Fault, Labels, Rule
 from dpqr.data.facts import PublicFacts
+from dpqr.data.period import PeriodColumn
 from dpqr.data.unit import StatedPersons
 from dpqr.errors import DocumentError
 
@@ -22,6 +23,7 @@ class Domain:
     facts: public facts about every table over it.
     malformed: rule for rows that cannot be read (`drop` or `fail`); None: not stated, they are dropped.
     unit: the persons that every run over it protects; None: the run says whom.
+    period: the date column that says which period a row is in; None: the table has no periods.
 
     >>> from dpqr.data.attribute import Codes
     >>> domain = Domain((Attribute(name="age", axis=Codes(100)), Attribute(name="sex", axis=Codes(2))))
@@ -36,6 +38,7 @@ class Domain:
     facts: PublicFacts = field(default_factory=PublicFacts)
     malformed: Rule | None = None
     unit: StatedPersons | None = None
+    period: PeriodColumn | None = None
     _shape: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -73,7 +76,8 @@ class Domain:
 
     def project(self, axes: Axes) -> Domain:
         """Return the domain of the attributes at `axes`, in that order, with the facts about them."""
-        return Domain(tuple(self.attributes[axis] for axis in axes), self.facts.within(axes), self.malformed, self.unit)
+        kept = tuple(self.attributes[axis] for axis in axes)
+        return Domain(kept, self.facts.within(axes), self.malformed, self.unit, self.period)
 
 
 def possible_faults(axis: Axis) -> tuple[Fault, ...]:

@@ -56,8 +56,8 @@ class GroupErrors:
 
     e: the block's L1 error, in units of 1 / FINENESS of its grid. d: its `error_unit`.
     groups: disjoint and public; they may depend on anything that was released. expected: the hypothesis' answers to
-    all blocks, group by group, as `fine_answers`, shape (answers,). largest: whether the largest error stands for a
-    group, and not the sum. records: declared cap on the number of records.
+    all blocks, group by group, as `fine_answers`, shape (answers,); None: not known yet, in a plan. largest: whether
+    the largest error stands for a group, and not the sum. records: declared cap on the number of records.
 
     Raises:
         InfeasiblePlan: a sum could reach 2^62.
@@ -82,14 +82,17 @@ class GroupErrors:
     """
 
     groups: Groups
-    expected: IntArray
+    expected: IntArray | None
     unit: PrivacyUnit
     largest: bool = False
     records: int = RECORDS
 
     def __post_init__(self) -> None:
-        totals = self.by_block(np.abs(self.expected).astype(np.float64)) * 1.001
-        reached = {block: self._bound(block, total) for block, total in zip(self.blocks, totals, strict=True)}
+        blocks, totals = self.blocks, np.zeros(1)
+        if self.expected is not None:
+            totals = self.by_block(np.abs(self.expected).astype(np.float64)) * 1.001
+        known = zip(blocks, np.broadcast_to(totals, len(blocks)), strict=True)
+        reached = {block: self._bound(block, total) for block, total in known}
         for group in self.groups:
             refuse_beyond(sum(reached[block] for block in group), group[0].name, self.records)
 
@@ -112,6 +115,7 @@ class GroupErrors:
 
     def evaluate(self, counts: Counts) -> IntArray:
         """Return the integers, int64, shape (groups,); private."""
+        assert self.expected is not None, "a plan draws nothing"
         blocks = self.blocks
         counts.prefetch([block.axes for block in stacked(blocks).blocks])
         apart = np.abs(FINENESS * all_answers(blocks, lambda block: block.answer(counts)) - self.expected)

@@ -90,7 +90,7 @@ class LaplaceAnswers:
     records: int = RECORDS
 
     def __post_init__(self) -> None:
-        _refuse_overflow(self.blocks, self.records)
+        refuse_overflow(self.blocks, self.records)
         refuse_noise(self.scale, LARGEST_SCALE, "a scale of")
 
     @property
@@ -144,7 +144,7 @@ class GaussianAnswers:
     records: int = RECORDS
 
     def __post_init__(self) -> None:
-        _refuse_overflow(self.blocks, self.records)
+        refuse_overflow(self.blocks, self.records)
         refuse_variance(self.variance, rounded=self.rounded)
 
     @property
@@ -189,8 +189,8 @@ def answers_sensitivity(blocks: tuple[QueryBlock, ...], norm: Norm, unit: Privac
     return max(1, sensitivity(blocks, norm, unit))
 
 
-def _refuse_overflow(blocks: tuple[QueryBlock, ...], records: int) -> None:
-    """Check final answers only: int64 sums are exact modulo 2^64 in any order."""
+def refuse_overflow(blocks: tuple[QueryBlock, ...], records: int = RECORDS) -> None:
+    """Raise InfeasiblePlan where an answer could reach 2^62. Final answers only: int64 sums are exact modulo 2^64."""
     for block in blocks:
         refuse_beyond(largest_answer(block, records), block.name, records)
 

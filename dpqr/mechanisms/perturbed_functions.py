@@ -2,7 +2,7 @@
 
 >>> class Fixed:
 ...     width, units, gradient, strength, changes = 1, 1, Fraction(1), Fraction(8), 1
-...     curvature, tolerance = Fraction(1, 32), Fraction(1, 2**13)
+...     curvature, tolerance, opposite = Fraction(1, 32), Fraction(1, 2**13), Fraction(0)
 ...     def fit(self, counts, pull):
 ...         return -pull / 8
 >>> weights = PerturbedWeights(learner=Fixed(), scale=Fraction(SENSITIVITY), closing=Fraction(2**26))
@@ -59,6 +59,11 @@ class Perturbed(Protocol):
     @property
     def changes(self) -> int:
         """Records that come or go between neighbours, one after the other; each has its share of `gradient`."""
+        ...
+
+    @property
+    def opposite(self) -> Fraction:
+        """Largest slope of the sign that has the smaller one, for one target, as a share of the largest slope."""
         ...
 
     @property
@@ -142,12 +147,13 @@ class PerturbedWeights(_Closed):
     Privacy:
         Let b be the pull before it is rounded to its grid, of density proportional to exp(-||b||_2 / s), and w(b) the
         exact minimiser. b = -strength w - sum_i grad L_i(w), so b and w determine each other, and the density of w is
-        that of b there times det(strength + sum_i L_i'' x_i x_i^T) (the change of variables; L'' exists and is
-        bounded). Add-remove of a row: b moves by a gradient at most, a factor of exp(gradient / s); the determinant
-        gains a factor between 1 and 1 + curvature (the matrix determinant lemma). Replace: two gradients, and a factor
-        within 1 + curvature either way, as one comes and one goes. k rows: k times each. So w(b) is
-        (gradient / s + units log(1 + curvature))-DP. (Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9; Kifer, Smith
-        and Thakurta 2012, for sums over a private number of rows.) The closing noise: `_Closed`.
+        that of b there times det(strength + sum_i L_i'' x_i x_i^T): slopes are Lipschitz, so w to b is so either way,
+        L'' exists almost everywhere (Rademacher), and that is enough for the change of variables. Add-remove of a row:
+        b moves by a gradient at most, a factor of exp(gradient / s); the determinant gains a factor between 1 and 1 +
+        curvature (the matrix determinant lemma). Replace: two gradients, and a factor within 1 + curvature either way,
+        as one comes and one goes. k rows: k times each. So w(b) is (gradient / s + units log(1 + curvature))-DP.
+        (Chaudhuri, Monteleoni and Sarwate 2011, Theorem 9; Kifer, Smith and Thakurta 2012, for sums over a private
+        number of rows.) The closing noise: `_Closed`.
     """
 
     scale: Fraction
@@ -174,7 +180,7 @@ class PerturbedWeights(_Closed):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GaussianPerturbedWeights(_Closed):
-    """The same with a pull of independent normal coordinates, for losses whose slope has one sign for each target.
+    """The same with a pull of independent normal coordinates.
 
     variance: of a coordinate of the pull, in squared grid steps of one record's largest gradient, G / FINENESS.
 
@@ -183,28 +189,29 @@ class GaussianPerturbedWeights(_Closed):
         d of it, a + d = k = `changes`. Under Q the second table's pull v at w is normal of variance s^2 a coordinate,
         and the first one's is v + D, D the sum of the gradients of the arrivals less those of the departures. So
             log(Q / P) = log(det ratio) + (2 <v, D> + ||D||^2) / (2 s^2),
-        and the determinant grows by at most (1 + curvature)^a. Each record's part of D lies on a segment from 0 to a
-        vector of norm G, which does not depend on w: x times the slope, of one sign. The second term is convex in D,
-        so it is largest where each part is 0 or full: at the sum e_S of a set S of full parts, ||e_S|| <= |S| G, where
-        it has the law of the loss of the Gaussian mechanism at mu_S = ||e_S|| / s, and at the empty set it is 0. With
-        epsilon' = epsilon - k log(1 + curvature) >= 0 (1 - e^(epsilon' - max))_+ is at most the sum over S of its
-        values, and the empty set adds nothing:
-            delta(epsilon) <= sum over S of curve(mu_S, epsilon') <= sum_(j = 1)^k C(k, j) curve(j G / s, epsilon'),
-        the curve of Balle and Wang 2018, Theorem 8. For one record that is the Gaussian mechanism's own curve. The
+        and the determinant grows by at most (1 + curvature)^a. Each record's part of D is x times its slope, on a
+        segment that does not depend on w, from a vector of norm G at most to one of norm o G on the other side of 0, o
+        = `opposite`: 0 where the loss slopes one way for each target, as logistic and hinge do, min(tau, 1 - tau) /
+        max(tau, 1 - tau) for the quantile loss. The second term is convex in D, so it is largest where each part is at
+        an end: at one of 2^k sums e, where it has the law of the loss of the Gaussian mechanism at mu = ||e|| / s, or
+        is 0 where e is. With epsilon' = epsilon - k log(1 + curvature) >= 0 (1 - e^(epsilon' - max))_+ is at most the
+        sum of its values there:
+            delta(epsilon) <= sum_(j = 0)^k C(k, j) curve((j + (k - j) o) G / s, epsilon'),
+        the curve of Balle and Wang 2018, Theorem 8. For one record and o = 0 that is the Gaussian mechanism's own. The
         (pure) closing noise adds its epsilon (`_Closed`). Published bounds (Kifer, Smith and Thakurta 2012;
-        Redberg, Koskela and Wang 2023) count both tails, as for slopes of either sign.
+        Redberg, Koskela and Wang 2023) count both tails, as for o = 1.
 
-        In rho, one record, mu = G / s, c = curvature, H the hockey-stick divergence, at every order a > 1. (i) More
-        records against fewer: given the part of v across x, the slope falls in the part u along x (w moves against a
-        pull, and L is convex), so D = g(u) decreases from G to 0 (or from 0 to
-        -G: the same mirrored), and is a mixture of functions that are G below a threshold and 0 above. exp is convex,
-        so E exp((a - 1)(2 u g + g^2) / (2 s^2)) is at most its largest value for one of these. Below -G / 2 the
-        exponent of a full part is negative: such a threshold gives at most 1, and any other at most what no threshold
-        gives, exp(a (a - 1) mu^2 / 2). With the determinant D_a <= a mu^2 / 2 + log(1 + c). (ii) Fewer
-        against more: E_Q (P / Q)^a = 1 + a (a - 1) integral_1^inf (y^(a-2) H_y(P, Q) + y^(-a-1) H_y(Q, P)) dy. By the
-        curves above H_y(P, Q) <= K(y) and H_y(Q, P) <= K(max(1, y / (1 + c))), K the Gaussian mechanism's, for which
-        it is exp(a (a - 1) mu^2 / 2); the second integral exceeds K's by at most c K(1) <= c. As e^p + q <= e^(p + q)
-        for p, q >= 0, D_a <= a (mu^2 / 2 + c). Both: (mu^2 / 2 + c)-zCDP.
+        In rho, one record, mu = G / s and nu = o mu at its ends, c = curvature, H the hockey-stick divergence, at every
+        order a > 1. (i) More records against fewer: given the part of v across x, the slope falls in the part u along x
+        (w moves against a pull, and L is convex), so D = g(u) decreases, from G to -o G or from o G to -G, and is a
+        mixture of functions that are at the first end below a threshold and at the second above. exp is convex, so
+        E exp((a - 1)(2 u g + g^2) / (2 s^2)) is at most its largest value for one of these. That falls as the threshold
+        rises up to minus the ends' mean, and then rises, so it is largest without a threshold,
+        exp(a (a - 1) mu^2 / 2). With the determinant D_a <= a mu^2 / 2 + log(1 + c). (ii) Fewer against more:
+        E_Q (P / Q)^a = 1 + a (a - 1) integral_1^inf (y^(a-2) H_y(P, Q) + y^(-a-1) H_y(Q, P)) dy. By the curves above
+        H_y(P, Q) <= K(y) and H_y(Q, P) <= min(1, K(max(1, y / (1 + c)))), K the sum of the ends' curves, for each of
+        which it is exp(a (a - 1) mu^2 / 2); the second integral exceeds K's by at most c. As e^p + e^q - 1 and e^p + q
+        are at most e^(p + q) for p, q >= 0, D_a <= a ((mu^2 + nu^2) / 2 + c). Both: ((mu^2 + nu^2) / 2 + c)-zCDP.
     """
 
     variance: Fraction
@@ -226,6 +233,7 @@ class GaussianPerturbedWeights(_Closed):
             changes=self.learner.changes,
             curvature=self.learner.curvature,
             closing=self.closing_epsilon,
+            opposite=self.learner.opposite,
         )
 
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:

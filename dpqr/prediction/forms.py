@@ -13,9 +13,8 @@ from dpqr.mechanisms.votes import averages_sensitivity
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
 from dpqr.noise.spherical_laplace import SphericalLaplace
-from dpqr.prediction.losses import Cornered, Loss
 from dpqr.prediction.moments import MomentsFigures
-from dpqr.prediction.perturbed import Perturbation, PullEvent
+from dpqr.prediction.perturbation import Perturbation, PullEvent
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import (
     DiscreteLaplaceEvent,
@@ -102,7 +101,7 @@ class FunctionForm:
         if noise in OBJECTIVES:
             bought = self._pulled(price, noise)
             if bought is None:
-                raise InfeasiblePlan("--method objective: epsilon is too small for its determinant; use output")
+                raise InfeasiblePlan("--method objective: epsilon is too small for its noise; use output, or rounded")
             return bought
         if noise == "moments":
             assert self.moments is not None
@@ -252,32 +251,6 @@ class AveragesForm:
 
     def spread(self, price: Price, noise: Noise) -> float:
         return noise_deviation(self.event(price, noise)) / FINENESS
-
-
-def mean_share(noise: Noise) -> float:
-    """Mean absolute noise over its standard deviation, at most.
-
-    Laplace: sqrt(2 q) / (1 + q) with q = exp(-1 / scale), below 1 / sqrt(2); normal: sqrt(2 / pi), and as much for the
-    spherical law, which is a mixture of normal ones; others: 1 (Jensen).
-    """
-    shares: dict[Noise, float] = {"laplace": math.sqrt(1 / 2)}
-    return shares.get(noise, 1.0 if noise in OBJECTIVES else math.sqrt(2 / math.pi))
-
-
-def tail_share(noise: Noise) -> float:
-    """Noise that one draw in 20 exceeds, over its standard deviation: log(20) scales of a Laplace law, the widest."""
-    return 1.96 if noise == "gaussian" else math.log(20) / math.sqrt(2)
-
-
-def added_loss(loss: Loss | Cornered, slope: float, spread: float, share: float) -> float:
-    """What independent noise of mean 0 adds to a mean loss at most, of deviation `spread` and mean absolute size
-    `share` of it: min(G e, smoothness d^2 / 2).
-
-    References:
-        Rana 2019, Theorem 4 (its smoothness gamma^2 / epsilon^2 is that of a mean square of 2 gamma^2 / epsilon^2).
-    """
-    by_slope = slope * share * spread
-    return by_slope if isinstance(loss, Cornered) else min(by_slope, float(loss.smoothness) * spread**2 / 2)
 
 
 OBJECTIVES: tuple[Noise, ...] = ("objective", "gaussian-objective")

@@ -7,16 +7,16 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
-from dpqr.prediction.losses import Cornered, ExactHinge, ExactPinball, Hinge, Logistic, Loss, Pinball
+from dpqr.prediction.losses import Cornered, ExactHinge, ExactPinball, Hinge, Logistic, Loss, Pinball, Sided
 
 
-def smooth_loss(name: str, tau: Fraction) -> Loss | None:
+def smooth_loss(name: str, tau: Fraction) -> Sided | None:
     """Of a built-in learner, its corner rounded; None: it has none but the square.
 
     >>> smooth_loss("svm", Fraction(1, 2)), smooth_loss("least-squares", Fraction(1, 2))
     (Hinge(width=Fraction(1, 8)), None)
     """
-    losses: dict[str, Loss] = {"logistic": Logistic(), "svm": Hinge(), "quantile": Pinball(tau=tau)}
+    losses: dict[str, Sided] = {"logistic": Logistic(), "svm": Hinge(), "quantile": Pinball(tau=tau)}
     return losses.get(name)
 
 

@@ -52,6 +52,15 @@ class Loss(Curved, Protocol):
         ...
 
 
+class Sided(Loss, Protocol):
+    """A loss whose slopes of either sign are known apart, as objective perturbation asks."""
+
+    @property
+    def opposite(self) -> Fraction:
+        """Largest slope of the sign that has the smaller one, for one target; 0: it slopes one way only."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Logistic:
     """log(1 + exp(-y f)), y = +-1: C_L = 1, smoothness 1/4, log 2 at 0.
@@ -71,6 +80,10 @@ class Logistic:
     @property
     def start(self) -> Fraction:
         return Fraction(7, 10)
+
+    @property
+    def opposite(self) -> Fraction:
+        return Fraction(0)
 
     def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         return np.logaddexp(0.0, -target * predicted)
@@ -107,6 +120,10 @@ class Hinge:
     @property
     def start(self) -> Fraction:
         return Fraction(1) + self.width
+
+    @property
+    def opposite(self) -> Fraction:
+        return Fraction(0)
 
     def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         short, width = 1 - target * predicted, float(self.width)
@@ -147,6 +164,10 @@ class Pinball:
     @property
     def start(self) -> Fraction:
         return self.lipschitz + self.width
+
+    @property
+    def opposite(self) -> Fraction:
+        return min(self.tau, 1 - self.tau)
 
     def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         apart, tau, width = target - predicted, float(self.tau), float(self.width)

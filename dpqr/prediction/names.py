@@ -15,11 +15,11 @@ Method = Literal["output", "objective", "moments", "rounded", "exact", "descent"
 METHODS: dict[str, tuple[Method, ...]] = {
     "logistic": ("output", "objective", "descent"),
     "least-squares": ("output", "moments", "descent"),
-    "svm": ("rounded", "exact", "descent"),
-    "quantile": ("rounded", "exact", "descent"),
+    "svm": ("rounded", "objective", "exact", "descent"),
+    "quantile": ("rounded", "objective", "exact", "descent"),
 }
-"""By learner, `descent` without a lambda; the first is the default, but for logistic and least-squares, whose default
-is the one of least noise by forecast."""
+"""By learner, `descent` without a lambda; the default is the first, or for functions that of the first two that has
+less noise by forecast."""
 OF_LOSSES: tuple[Method, ...] = ("output", "descent")
 """Of a third party's loss."""
 

@@ -13,6 +13,7 @@ from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION
 from dpqr.prediction.excess_risk import ExcessRisk, excess_risk
 from dpqr.prediction.forms import DIRECT, EnsembleForm
 from dpqr.prediction.kernel_process import ProcessForm
+from dpqr.prediction.penalties import theory_exponent
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.recipes import StableRecipe
@@ -53,13 +54,13 @@ class Theory:
 def theory(recipe: StableRecipe, records: int) -> Theory:
     """The rates of Nie and Wang 2017 at `records`.
 
-    Least squares, r: lambda = m^(-2 / min(4, 3 + 2 r)), excess risk m^-min(1/2, 4 r / (3 + 2 r)); epsilon
-    m^-min(1/3, 4 r / (3 + 6 r)). Others, beta: lambda = m^(-1 / (2 beta + 1)), excess risk m^(-beta / (2 beta + 1)), of
-    a sign half that exponent; epsilon = 1 / sqrt(lambda m). The sources call that epsilon optimal. It is the smallest
-    one at which their rate survives, and a larger one is always more accurate, so no epsilon is ever chosen or lowered
-    by it. Online, r up to 1: excess risk m^-min(theta, 2 r (1 - theta)) but for a logarithm, best at
-    theta = 2 r / (2 r + 1) (`OnlineError` proves a bound with all constants for r = 1 / 2); noise adds
-    2 (sensitivity / epsilon)^2, and the sensitivity is of order m^(-(3 theta - 1) / 2).
+    Least squares, r: lambda = m^(-2 / min(4, 3 + 2 r)), excess risk m^-min(1/2, 4 r / (3 + 2 r)); epsilon m^-min(1/3, 4
+    r / (3 + 6 r)). Others, beta: lambda = m^(-1 / (2 beta + 1)), excess risk m^(-beta / (2 beta + 1)), of a sign half
+    that exponent, but for the hinge (`sign_risk`); epsilon = 1 / sqrt(lambda m). The sources call that epsilon optimal.
+    It is the smallest one at which their rate survives, and a larger one is always more accurate, so no epsilon is ever
+    chosen or lowered by it. Online, r up to 1: excess risk m^-min(theta, 2 r (1 - theta)) but for a logarithm, best at
+    theta = 2 r / (2 r + 1) (`OnlineError` proves a bound with all constants for r = 1 / 2); noise adds 2 (sensitivity /
+    epsilon)^2, and the sensitivity is of order m^(-(3 theta - 1) / 2).
 
     References:
         Nie and Wang 2017, JAMP, Theorems 2 and 3; J. Inequal. Appl., Theorem 4; JCC, Theorem 2.
@@ -72,15 +73,19 @@ def theory(recipe: StableRecipe, records: int) -> Theory:
     0.5
     """
     stated = recipe.smoothness or USUAL
-    smooth, penalty = float(stated), recipe.exponent(stated)
+    smooth, penalty = float(stated), theory_exponent(recipe.name, stated, recipe.stability.decay)
     if recipe.ordered:
         theta = float(recipe.steps.theta)
         penalty, risk = 1 - theta, min(theta, 2 * min(smooth, 1.0) * (1 - theta))
         epsilon = (3 * theta - 1 - risk) / 2
+    elif recipe.stability.decay is not None:
+        risk = min(1.0, 2 * smooth) * penalty
+        epsilon = max(0.0, round(1 - penalty - risk / 2, 12))
     elif recipe.name == "least-squares":
         risk, epsilon = min(0.5, 4 * smooth / (3 + 2 * smooth)), min(1 / 3, 4 * smooth / (3 + 6 * smooth))
     else:
-        risk, epsilon = smooth / (2 * smooth + 1) / (2 if recipe.classifies else 1), (1 - penalty) / 2
+        halved = recipe.classifies and recipe.name != "svm"
+        risk, epsilon = smooth / (2 * smooth + 1) / (2 if halved else 1), (1 - penalty) / 2
     return Theory(
         least_squares=recipe.loss is None,
         smoothness=stated,
@@ -137,7 +142,7 @@ def outlook(plan: PredictionPlan, wanted: PlannerInput) -> Outlook:
     >>> wanted = PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()])
     >>> alternatives = outlook(least_spread(wanted), wanted)
     >>> alternatives.bought, alternatives.function_from
-    ({'basic': 5}, 2)
+    ({'basic': 5}, 1)
     """
     recipe, records = plan.recipe, plan.problem.records
     rates = theory(recipe, records) if isinstance(recipe, StableRecipe) and records else None

@@ -12,6 +12,8 @@ from dpqr.prediction.losses import Cornered, Loss
 REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5, "online": 0.5}
 """Public guess at the norm of a good function, from which lambda follows by default: a wrong one costs accuracy
 only."""
+PULLED_REACH = {"logistic": 10.0, "quantile": 1.0}
+"""The same of perturbed objectives, where it is another; set by `tests/benchmarks/RESULTS.md`, made-up tables."""
 SMALLEST_PENALTY, LARGEST_PENALTY = Fraction(1, 10**9), Fraction(100)
 
 
@@ -39,13 +41,20 @@ def balanced_penalty(reach: float, loss: Loss | Cornered | None, scale: Scale, s
     return math.sqrt(float(loss.lipschitz) * noise / 2) / reach
 
 
-def theory_exponent(name: str, smoothness: Fraction) -> float:
+def theory_exponent(name: str, smoothness: Fraction, decay: Fraction | None = None) -> float:
     """a in lambda = m^-a.
+
+    Args:
+        decay: p, of least squares. Then the risk has terms lambda^c, c = min(1, 2 r), lambda^(-1 / p) / m and noise of
+            (lambda m)^-2 (`RiskBound`), and a = min(1 / (c + 1 / p), 2 / (c + 2)) makes the largest of them least.
 
     References:
         Nie and Wang 2017, JAMP, Theorem 2: 2 / min(4, 3 + 2 r) for least squares; J. Inequal. Appl., Theorem 4:
-        1 / (2 beta + 1) for the others.
+        1 / (2 beta + 1) for the others. Caponnetto and De Vito 2007: 1 / (2 r + 1 / p) without noise.
     """
+    if decay is not None:
+        power = min(1.0, 2 * float(smoothness))
+        return min(1 / (power + 1 / float(decay)), 2 / (power + 2))
     if name == "least-squares":
         return 2 / min(4.0, 3 + 2 * float(smoothness))
     return 1 / (2 * float(smoothness) + 1)

@@ -1,8 +1,7 @@
-"""Learners of perturbed objectives, and the figures of objective perturbation that a price buys."""
+"""Learners of perturbed objectives."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,32 +11,12 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.data.histogram import Counts, occupied
 from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.learned_functions import FINENESS, weights_sensitivity
-from dpqr.mechanisms.perturbed_functions import LARGEST_PULL, SENSITIVITY
-from dpqr.noise.public import public_generator
 from dpqr.prediction.examples import BLOCK, Examples, Rows
-from dpqr.prediction.features import FeatureMap
-from dpqr.prediction.losses import Loss
+from dpqr.prediction.losses import Loss, Sided
 from dpqr.prediction.solver import FEATURE_NORM, Objective, Solver
-from dpqr.privacy.accountants.analytic import most_rho
-from dpqr.privacy.accountants.losses import log_above
-from dpqr.privacy.events import GaussianObjectiveEvent, PerturbedObjectiveEvent
 
-CLOSING = Fraction(1, 64)
-"""Share of epsilon for the closing noise."""
 EXACTNESS = Fraction(1, 2**15)
 """The solver's tolerance in gradients of one row."""
-REACH = 10
-"""Public guess at the norm of a good function: the strength balances it against the noise."""
-GUESSED_RECORDS = 1000
-FORECAST_ROWS = 2**10
-MOST_CHANGES = 16
-"""Records of a neighbour up to which a normal pull is offered: its bound has a term for each of their sets."""
-MOST_FORECAST = 512
-"""Widest features whose moments are forecast, or released."""
-
-
-PullEvent = PerturbedObjectiveEvent | GaussianObjectiveEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +100,7 @@ class PerturbedLearner:
     """
 
     examples: Examples
-    loss: Loss
+    loss: Sided
     strength: Fraction
     unit: PrivacyUnit
 
@@ -140,6 +119,10 @@ class PerturbedLearner:
     @property
     def gradient(self) -> Fraction:
         return self.loss.lipschitz * self.changes
+
+    @property
+    def opposite(self) -> Fraction:
+        return self.loss.opposite / self.loss.lipschitz
 
     @property
     def curvature(self) -> Fraction:
@@ -165,132 +148,3 @@ class PerturbedLearner:
         if objective.rounding(found, weight) <= solver.needed:
             return found
         return solver.minimise(Pulled(base=base, loss=self.loss, pull=pull, extended=True))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Perturbation:
-    """What objective perturbation needs to know of a problem; all of it is public.
-
-    Attributes:
-        width: number of weights.
-        gradient, units, changes: see `Perturbed`.
-        lipschitz, smoothness: of the loss.
-        moments: eigenvalues of the mean of x x^T over rows drawn uniformly from the domain, for the forecast.
-        records: declared; None: the forecast takes GUESSED_RECORDS.
-        delta: of the run, which a normal pull uses whole; 0: there is none.
-    """
-
-    width: int
-    gradient: Fraction
-    units: int
-    changes: int
-    lipschitz: Fraction
-    smoothness: Fraction
-    moments: tuple[float, ...] = ()
-    records: int | None = None
-    delta: Fraction = Fraction(0)
-
-    @classmethod
-    def of(
-        cls, learner: PerturbedLearner, shape: tuple[int, ...], records: int | None, delta: Fraction
-    ) -> Perturbation:
-        """Of a learner of any strength; shape: of the domain of its features."""
-        return cls(
-            width=learner.width,
-            gradient=learner.gradient,
-            units=learner.units,
-            changes=learner.changes,
-            lipschitz=learner.loss.lipschitz,
-            smoothness=learner.loss.smoothness,
-            moments=uniform_moments(learner.examples.features, shape),
-            records=records,
-            delta=delta,
-        )
-
-    @property
-    def normal(self) -> bool:
-        """Whether a normal pull is offered."""
-        return self.delta > 0 and self.changes <= MOST_CHANGES
-
-    def event(self, epsilon: Fraction) -> PerturbedObjectiveEvent | None:
-        """What `epsilon` buys; None: the determinant alone would cost more than half of it, or the pull is too large
-        for its sampler."""
-        curvature = self._curvature(self.width * float(self.gradient / epsilon))
-        closing = CLOSING * epsilon
-        left = epsilon - closing - self.units * log_above(curvature)
-        if left < max(epsilon / 2, Fraction(SENSITIVITY, LARGEST_PULL)):
-            return None
-        return PerturbedObjectiveEvent(
-            sensitivity=SENSITIVITY,
-            scale=SENSITIVITY / left,
-            coordinates=self.width,
-            units=self.units,
-            curvature=curvature,
-            closing=closing,
-        )
-
-    def gaussian_event(self, epsilon: Fraction) -> GaussianObjectiveEvent | None:
-        """What `epsilon` and delta buy with a normal pull, by its curve; None: as for `event`."""
-        start = most_rho(epsilon, self.delta, self.changes)
-        curvature = self._curvature(float(self.lipschitz) * math.sqrt(self.width / (2 * start)))
-        closing = CLOSING * epsilon
-        left = epsilon - closing - self.changes * log_above(curvature)
-        if left < epsilon / 2:
-            return None
-        variance = SENSITIVITY**2 / (2 * most_rho(left, self.delta, self.changes))
-        if variance > LARGEST_PULL**2:
-            return None
-        return GaussianObjectiveEvent(
-            squared_sensitivity=SENSITIVITY**2,
-            variance=variance,
-            changes=self.changes,
-            curvature=curvature,
-            closing=closing,
-        )
-
-    def _curvature(self, pull: float) -> Fraction:
-        """Of the strength that balances the mean norm of the pull against REACH."""
-        strength = max(Fraction(f"{pull / REACH:.1e}"), self.smoothness)
-        return self.smoothness * FEATURE_NORM**2 / strength
-
-    def strength(self, event: PullEvent) -> Fraction:
-        """Of the regularisation."""
-        return self.smoothness * FEATURE_NORM**2 / event.curvature
-
-    def scale_of_closing(self, event: PullEvent) -> Fraction:
-        """Of the closing noise."""
-        return Fraction(weights_sensitivity(self.width)) / event.closing
-
-    def spread(self, event: PullEvent | None) -> float:
-        """Expected noise of a prediction in units of gradient / strength, by the forecast; infinite: nothing is bought.
-
-        The pull moves the minimiser by (strength + n L'' E x x^T)^(-1) pull. The forecast takes half of the largest
-        L'' and rows that are uniform on the domain.
-        """
-        if event is None:
-            return math.inf
-        noise = self.deviation(event)
-        if not self.moments:
-            return noise
-        strength, shares = float(self.strength(event)), np.array(self.moments)
-        records = GUESSED_RECORDS if self.records is None else self.records
-        kept = strength / (strength + records * float(self.smoothness) / 2 * shares)
-        return noise * math.sqrt(float(shares @ kept**2) / float(shares.sum()))
-
-    def deviation(self, event: PullEvent) -> float:
-        """Of a coordinate of the pull, in units of `gradient`."""
-        if isinstance(event, GaussianObjectiveEvent):
-            return math.sqrt(event.variance) / FINENESS / self.changes
-        return float(event.scale) * math.sqrt(self.width + 1) / FINENESS
-
-
-def uniform_moments(features: FeatureMap, shape: tuple[int, ...]) -> tuple[float, ...]:
-    """Eigenvalues of the mean of x x^T over rows that are uniform on a domain of this shape; public.
-
-    Empty beyond MOST_FORECAST features.
-    """
-    if features.width > MOST_FORECAST:
-        return ()
-    drawn = public_generator(0)
-    vectors = features.of(np.stack([drawn.integers(size, size=FORECAST_ROWS) for size in shape], axis=1))
-    return tuple(np.maximum(np.linalg.eigvalsh(vectors.T @ vectors / FORECAST_ROWS), 0.0).tolist())

@@ -36,7 +36,7 @@ from dpqr.prediction.forms import (
     selection_epsilon,
 )
 from dpqr.prediction.kernel_process import KernelProcess, ProcessForm
-from dpqr.prediction.perturbed import Perturbation, PullEvent
+from dpqr.prediction.perturbation import Perturbation, PullEvent
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.stable import BatchLearner, StableLearner
@@ -52,6 +52,7 @@ from dpqr.privacy.events import (
 )
 from dpqr.privacy.gate import Batch, Mechanism
 from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.strategies.inputs import PublicInputs
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
@@ -77,6 +78,7 @@ class PredictionPlan:
         parts: of an ensemble, or of the choice.
         asked: see `PlannerInput`.
         notes: sentences for the reader.
+        inputs: what it was made from.
     """
 
     problem: PredictionProblem
@@ -95,6 +97,7 @@ class PredictionPlan:
     parts: int | None = None
     asked: bool = False
     notes: tuple[str, ...] = ()
+    inputs: PublicInputs | None = None
 
     @property
     def counter(self) -> Mechanism[Counts, Measurement]:
@@ -160,7 +163,7 @@ class PredictionPlan:
         assert isinstance(self.recipe, StableRecipe)
         if isinstance(event, PullEvent):
             figures = self._objective
-            learner = self.recipe.perturbed(self.problem, figures.strength(event))
+            learner = self.recipe.perturbed(self.problem, figures.loss, figures.strength(event))
             closing = figures.scale_of_closing(event)
             if isinstance(event, PerturbedObjectiveEvent):
                 return PerturbedWeights(learner=learner, scale=event.scale, closing=closing)

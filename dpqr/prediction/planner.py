@@ -76,7 +76,7 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
     >>> budget = PrivacyBudget(epsilon=Fraction(1), delta=Fraction(0))
     >>> plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
     >>> plan.noise, plan.epsilon
-    ('spherical', Fraction(1, 1))
+    ('objective', Fraction(1, 1))
     """
     forms = _forms(wanted)
     plans, reasons = [], []
@@ -186,7 +186,7 @@ def _form(wanted: PlannerInput) -> Form:
     if problem.points is None:
         return FunctionForm(
             width=recipe.features.width,
-            objective=recipe.perturbation(problem, wanted.budget.delta),
+            objective=recipe.perturbation(problem, wanted.budget),
             moments=recipe.moments(problem),
             only=recipe.only_noise,
         )

@@ -14,16 +14,19 @@ from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.forms import OBJECTIVES, Noise
 from dpqr.prediction.kernels import LINEAR, Kernel
 from dpqr.prediction.known_losses import cornered_loss, errors, smooth_loss
-from dpqr.prediction.losses import Cornered, Logistic, Loss, Square
+from dpqr.prediction.losses import Cornered, Loss, Sided, Square
 from dpqr.prediction.moments import MomentsFigures, MomentsLearner
 from dpqr.prediction.names import CLASSIFIERS, Method, require_method
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
-from dpqr.prediction.penalties import REACH, balanced_penalty, on_grid, require_penalty, theory_exponent
-from dpqr.prediction.perturbed import MOST_FORECAST, Perturbation, PerturbedLearner
+from dpqr.prediction.penalties import PULLED_REACH, REACH, balanced_penalty, on_grid, require_penalty, theory_exponent
+from dpqr.prediction.perturbation import MOST_FORECAST, Perturbation, widened
+from dpqr.prediction.perturbed import PerturbedLearner
 from dpqr.prediction.problem import PredictionProblem
-from dpqr.prediction.stability import USUAL_STABILITY, Stability
+from dpqr.prediction.risk_bound import RiskBound
+from dpqr.prediction.stability import USUAL_STABILITY, Stability, best_length
 from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 from dpqr.prediction.third_party import ThirdParty
+from dpqr.privacy.budget import PrivacyBudget
 
 MOST_RELEASES = 1000
 
@@ -79,11 +82,11 @@ class StableRecipe:
             raise UsageFault(
                 f"--learner {self.name} has no lambda; leave out --lambda, --smoothness, --tune, --radius and --parts"
             )
-        penalised = (self.penalty is not None or self.smoothness is not None) and not self.ordered
         self.stability.require(
             descends=self.descends,
-            penalised=penalised,
+            penalised=self.penalty is not None and not self.ordered,
             tuned=self.tuning is not None,
+            smooth=self.smoothness is not None and not self.ordered,
             ball=self.name == "least-squares",
         )
         if not 0 < self.tau < 1:
@@ -200,20 +203,22 @@ class StableRecipe:
         only: dict[Method | None, tuple[Noise, ...]] = {"objective": OBJECTIVES, "moments": ("moments",)}
         return only.get(self.method, ())
 
-    def perturbation(self, problem: PredictionProblem, delta: Fraction) -> Perturbation | None:
-        """Of objective perturbation, in a run of this delta; None where it is not offered.
+    def perturbation(self, problem: PredictionProblem, budget: PrivacyBudget) -> Perturbation | None:
+        """Of objective perturbation, in a run of this budget; None where it is not offered.
 
         It chooses its own strength, so it goes with no option that chooses lambda.
         """
-        loss = self._smooth_loss
-        if not isinstance(loss, Logistic) or self.method in ("output", "descent") or self._chooses:
+        loss = None if self.own is not None else smooth_loss(self.name, self.tau)
+        if loss is None or self.method not in (None, "objective") or self._chooses:
             return None
-        learner, shape = self.perturbed(problem, Fraction(1)), problem.features.shape
-        return Perturbation.of(learner, shape, problem.records, delta)
+        reach = PULLED_REACH.get(self.name, self.reach)
+        loss = widened(loss, reach, problem.records, budget.epsilon / problem.unit.changes)
+        learner = self.perturbed(problem, loss, Fraction(1))
+        return Perturbation.of(learner, reach, problem.features.shape, problem.records, budget.delta)
 
-    def perturbed(self, problem: PredictionProblem, strength: Fraction) -> PerturbedLearner:
+    def perturbed(self, problem: PredictionProblem, loss: Sided, strength: Fraction) -> PerturbedLearner:
         """The learner of a perturbed objective."""
-        return PerturbedLearner(examples=self._examples(problem), loss=Logistic(), strength=strength, unit=problem.unit)
+        return PerturbedLearner(examples=self._examples(problem), loss=loss, strength=strength, unit=problem.unit)
 
     @property
     def _foreign(self) -> bool:
@@ -273,16 +278,15 @@ class StableRecipe:
         against the noise."""
         if self.penalty is not None:
             return self.penalty
+        if self.stability.radius is not None:
+            return on_grid(1 / best_length(self.risk_bound(scale.records), self.loss, scale, spread))
         if self.smoothness is not None:
-            return on_grid(scale.records ** -self.exponent(self.smoothness))
-        for_radius = self.stability.penalty(self.loss, scale, spread)
-        if for_radius is not None:
-            return on_grid(for_radius)
+            return on_grid(scale.records ** -theory_exponent(self.name, self.smoothness, self.stability.decay))
         return on_grid(float(factor) * balanced_penalty(self.reach, self.loss, scale, spread))
 
-    def exponent(self, smoothness: Fraction) -> float:
-        """a in lambda = m^-a (`theory_exponent`)."""
-        return theory_exponent(self.name, smoothness)
+    def risk_bound(self, records: int) -> RiskBound:
+        """Of the regularised minimiser."""
+        return self.stability.bound(self.loss, self.reach, self.smoothness, self.features.width, records)
 
     def _values(self, problem: PredictionProblem) -> FloatArray:
         if not self.classifies:

@@ -17,8 +17,8 @@ from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.problem import Target, without
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.privacy.events import Composition
-from dpqr.privacy.ledger import Reservation
 from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.privacy.reservation import Reservation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,17 +6,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpqr.errors import UsageFault
+from dpqr.prediction.added_loss import added_loss, mean_share
 from dpqr.prediction.averaged import Averaged, PartLearner
 from dpqr.prediction.descent import GradientDescent
 from dpqr.prediction.examples import Examples, Scale
-from dpqr.prediction.forms import added_loss, mean_share
 from dpqr.prediction.losses import Cornered, Loss
-from dpqr.prediction.stable import CLOSENESS, BatchLearner, StableLearner
+from dpqr.prediction.risk_bound import BALL, LARGEST, RiskBound
+from dpqr.prediction.stable import CLOSENESS, BatchLearner, StableLearner, square_distance
 
 MOST_AVERAGED = 2**12
 LENGTHS = tuple(10 ** (place / 20) for place in range(-60, 181))
 """Among which a penalty or a descent is chosen."""
 SMALLEST_RADIUS, LARGEST_RADIUS = Fraction(1, 100), Fraction(1000)
+LARGEST_DECAY = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,7 @@ class Stability:
     Attributes:
         radius: R, norm of the functions that are competed with; lambda, or the end of descent, follows from it.
         parts: of the table, whose functions are averaged; None: there is one.
+        decay: of the eigenvalues of the mean of x x^T (`RiskBound`), of least squares.
 
     Raises:
         UsageFault: a figure outside its range.
@@ -37,38 +40,51 @@ class Stability:
 
     radius: Fraction | None = None
     parts: int | None = None
+    decay: Fraction | None = None
 
     def __post_init__(self) -> None:
         if self.radius is not None and not SMALLEST_RADIUS <= self.radius <= LARGEST_RADIUS:
             raise UsageFault("--radius must lie between 0.01 and 1000, for example --radius 5")
         if self.parts is not None and not 1 <= self.parts <= MOST_AVERAGED:
             raise UsageFault(f"--parts must lie between 1 and {MOST_AVERAGED:,} for a learner whose parts are averaged")
+        if self.decay is not None and not 1 < self.decay <= LARGEST_DECAY:
+            raise UsageFault("--decay must lie above 1, and be 100 at most, for example --decay 2")
 
-    def require(self, *, descends: bool, penalised: bool, tuned: bool, ball: bool) -> None:
+    def require(self, *, descends: bool, penalised: bool, tuned: bool, smooth: bool, ball: bool) -> None:
         """Check what else chooses lambda, or divides the table.
 
         Args:
             descends: whether the learner has no penalty, but stops early.
-            penalised: whether lambda, or a smoothness that it follows from, is stated.
+            penalised: whether lambda is stated.
+            smooth: whether a smoothness is stated, which lambda follows from where no radius is stated.
             ball: whether the learner has a ball of its own.
 
         Raises:
-            UsageFault: two do.
+            UsageFault: two do, or the radius is beyond the ball.
         """
-        if descends and (penalised or tuned):
+        if descends and (penalised or tuned or smooth):
             raise UsageFault("--method descent has no lambda; leave --lambda, --smoothness and --tune out")
         if self.radius is not None and (penalised or tuned):
-            raise UsageFault("--radius chooses lambda, and so do --lambda, --smoothness and --tune; leave one out")
-        if self.radius is not None and ball and not descends:
-            raise UsageFault("--radius: least-squares has a ball of its own; add --method descent, or state --lambda")
+            raise UsageFault("--radius chooses lambda, and so do --lambda and --tune; leave one out")
+        if self.radius is not None and self.radius > BALL and ball and not descends:
+            raise UsageFault("--radius: least-squares has functions of norm 1 at most; state less, or --method descent")
+        if self.decay is not None and (descends or not ball or not (self.radius or smooth)):
+            raise UsageFault("--decay goes with --learner least-squares and --radius or --smoothness; add one of them")
         if self.parts is not None and tuned:
             raise UsageFault("--tune and --parts each divide the table; leave one out")
 
-    def penalty(self, loss: Loss | Cornered | None, scale: Scale, spread: float) -> float | None:
-        """lambda of a stated radius, 1 / `best_length`; None: none is stated."""
-        if self.radius is None or loss is None:
-            return None
-        return 1 / best_length(radius=self.radius, slope=loss.lipschitz, loss=loss, scale=scale, spread=spread)
+    def bound(
+        self, loss: Loss | Cornered | None, reach: float, smoothness: Fraction | None, width: int, records: int
+    ) -> RiskBound:
+        """Of the regularised minimiser; reach: guess at the norm where no radius is stated. loss: None for squares."""
+        return RiskBound(
+            radius=reach if self.radius is None else float(self.radius),
+            slope=None if loss is None else float(loss.lipschitz),
+            records=records,
+            width=width,
+            smoothness=None if smoothness is None else float(smoothness),
+            decay=None if self.decay is None else float(self.decay),
+        )
 
     def of_part(self, scale: Scale) -> Scale:
         """The scale of a part's losses; the whole table's where it is not divided."""
@@ -81,7 +97,10 @@ class Stability:
         radius, part = self.radius or reach, self.of_part(scale)
         started = GradientDescent(examples=examples, loss=loss, radius=radius, horizon=Fraction(1), scale=part)
         noise = spread / (self.parts or 1)
-        length = best_length(radius=radius, slope=started.slope, loss=loss, scale=part, spread=noise)
+        bound = RiskBound(
+            radius=float(radius), slope=float(started.slope), records=part.records, width=examples.features.width
+        )
+        length = best_length(bound, loss, part, noise)
         horizon = Fraction(f"{length / 2:.1e}")
         return self.averaged(replace(started, horizon=horizon))
 
@@ -96,24 +115,30 @@ class Stability:
 USUAL_STABILITY = Stability()
 
 
-def best_length(*, radius: Fraction, slope: Fraction, loss: Loss | Cornered, scale: Scale, spread: float) -> float:
+def best_length(bound: RiskBound, loss: Loss | Cornered | None, scale: Scale, spread: float) -> float:
     """The t = 1 / lambda, or twice the length of descent, for which the bound on the excess risk is least.
 
-    With G the slope, one replaced record moves a prediction by G t / m, and the bound (`excess_risk`) is
-    R^2 / t + G^2 t / m + min(G e, smoothness d^2 / 2), d and e the deviation and mean absolute size of the noise, in
-    proportion to t. Where the noise counts by its mean, t = (R / G) sqrt(m / (1 + noise)): for one prediction of
-    epsilon lambda = G / (R sqrt(m epsilon / (1 + epsilon))), half of what Rana 2019, Corollary 3, prints, and the bound
-    is 2 R G / sqrt(m epsilon / (1 + epsilon)), where 4 is printed; and a descent of R sqrt(m) / (2 G) as in
-    Corollary 4, where there is no noise.
+    With G the slope, one replaced record moves a prediction by G t / m, and the bound (`excess_risk`) is R^2 / t + G^2
+    t / m + min(G e, smoothness d^2 / 2), d and e the deviation and mean absolute size of the noise, in proportion to t;
+    of squares, whose own `RiskBound` has no slope, noise adds d^2. Where the noise counts by its mean, t = (R / G)
+    sqrt(m / (1 + noise)): for one prediction of epsilon lambda = G / (R sqrt(m epsilon / (1 + epsilon))), half of what
+    Rana 2019, Corollary 3, prints, and the bound is 2 R G / sqrt(m epsilon / (1 + epsilon)), where 4 is printed; and a
+    descent of R sqrt(m) / (2 G) as in Corollary 4, where there is no noise.
 
     Args:
+        loss: None for squares.
         spread: deviation of the noise over the learner's distance.
     """
     moved = 2 if scale.replaced else scale.steps
 
-    def bound(length: float) -> float:
-        step = float(slope) * length / scale.records
-        noise = added_loss(loss, float(slope), spread * step * moved / 2, mean_share("laplace"))
-        return float(radius) ** 2 / length + float(slope) * step + noise
+    def total(length: float) -> float:
+        penalty = 1 / length
+        return bound.fitted(penalty) + bound.sample(penalty) + noise(length)
 
-    return min(LENGTHS, key=bound)
+    def noise(length: float) -> float:
+        if loss is None or bound.slope is None:
+            return (spread * length * float(square_distance(scale, BALL, Fraction(1)))) ** 2
+        step = bound.slope * length / scale.records
+        return added_loss(loss, bound.slope, spread * step * moved / 2, mean_share("laplace"))
+
+    return min((length for length in LENGTHS if loss is not None or length >= 1 / LARGEST), key=total)

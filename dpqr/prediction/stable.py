@@ -14,6 +14,7 @@ from dpqr.prediction.corners import CornerSolver
 from dpqr.prediction.examples import BLOCK, Examples, Rows, Scale, summed
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.losses import Cornered, Loss
+from dpqr.prediction.risk_bound import BALL
 from dpqr.prediction.solver import ULP, Objective, Solver, evaluation_error, gradient_error
 from dpqr.prediction.square_pulls import opposed_pulls
 from dpqr.privacy.budget import root_below
@@ -22,9 +23,6 @@ CLOSENESS = Fraction(1, 1024)
 """The solver's public tolerance, as a share of the distance that neighbours' minimisers can have."""
 ARITHMETIC = 1 + Fraction(1, 2**20)
 """Covers relative errors: a row's norm is 1 but for 2^-40, which scales gradients and values alike."""
-
-BALL = Fraction(1)
-"""Largest norm of a least-squares function: predictions in [-1, 1] seldom need a larger one."""
 EIGEN = 2**8
 """Rounding of an eigenvalue problem, in ulp of its norm and width."""
 
@@ -212,9 +210,7 @@ class LeastSquares:
 
     @property
     def distance(self) -> Fraction:
-        if self.scale.replaced:
-            return opposed_pulls(self.radius) / (self.penalty * self.scale.records)
-        return self.scale.distance(2 * (self.radius + 1), 2 * self.penalty)
+        return square_distance(self.scale, self.radius, self.penalty)
 
     @property
     def tolerance(self) -> Fraction:
@@ -240,6 +236,13 @@ class LeastSquares:
         shift = _shift(spectrum, pull, float(self.penalty), float(self.radius))
         solved: FloatArray = axes @ (pull / (spectrum + shift))
         return solved
+
+
+def square_distance(scale: Scale, radius: Fraction, penalty: Fraction) -> Fraction:
+    """The distance of `LeastSquares` for a ball of this radius."""
+    if scale.replaced:
+        return opposed_pulls(radius) / (penalty * scale.records)
+    return scale.distance(2 * (radius + 1), 2 * penalty)
 
 
 BatchLearner = LipschitzLearner | LeastSquares

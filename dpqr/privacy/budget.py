@@ -239,6 +239,10 @@ class Cost:
         """The smaller of each figure."""
         return Cost(min(self.amount, other.amount), min(self.delta, other.delta))
 
+    def most(self, other: Cost) -> Cost:
+        """The larger of each figure."""
+        return Cost(max(self.amount, other.amount), max(self.delta, other.delta))
+
 
 NO_COST = Cost()
 

@@ -98,9 +98,8 @@ class PerturbedObjectiveEvent:
     moves by `sensitivity` in L2. units: losses that come, or are replaced. curvature: an upper bound on x^T H x /
     strength, H the second derivative of one loss. closing: epsilon of noise that covers the solver and rounding.
 
-    >>> PerturbedObjectiveEvent(
-    ...     sensitivity=1, scale=Fraction(2), coordinates=3, units=1, curvature=Fraction(1, 9), closing=Fraction(1, 64)
-    ... ).units
+    >>> rest = {"units": 1, "curvature": Fraction(1, 9), "closing": Fraction(1, 64)}
+    >>> PerturbedObjectiveEvent(sensitivity=1, scale=Fraction(2), coordinates=3, **rest).units
     1
     """
 
@@ -122,9 +121,10 @@ class PerturbedObjectiveEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianObjectiveEvent:
-    """The same with a pull of independent normal coordinates of `variance`, for losses that slope one way only.
+    """The same with a pull of independent normal coordinates of `variance`.
 
-    squared_sensitivity: of the gradient to one record. changes: records that come or go, one after the other.
+    squared_sensitivity: of the gradient to one record. changes: records that come or go, one after the other. opposite:
+    largest slope of the sign whose slopes are smaller, over the other sign's.
 
     >>> rest = {"curvature": Fraction(1, 9), "closing": Fraction(1, 64)}
     >>> GaussianObjectiveEvent(squared_sensitivity=1, variance=Fraction(2), changes=1, **rest).changes
@@ -136,8 +136,10 @@ class GaussianObjectiveEvent:
     changes: int
     curvature: Fraction
     closing: Fraction
+    opposite: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
+        _require(self.opposite, Fraction, positive=False, name="the opposite slope of an objective event")
         _require(self.changes, int, positive=True, name="the changes of an objective event")
         _require(self.squared_sensitivity, int, positive=False, name="the sensitivity of an objective event")
         _require(self.variance, Fraction, positive=True, name="the variance of an objective event")
@@ -202,9 +204,8 @@ class AboveThresholdEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PureSumEvent:
-    """Any number of adaptively priced draws whose pure epsilons a filter limits to `epsilon` in sum.
-
-    A plan states it if its draws are not known in advance; a run is charged for the draws themselves.
+    """Any number of adaptively priced draws whose pure epsilons a filter limits to `epsilon` in sum. A plan states it
+    if its draws are not known in advance; a run is charged for the draws themselves.
 
     >>> PureSumEvent(epsilon=Fraction(1)).epsilon
     Fraction(1, 1)
@@ -264,8 +265,7 @@ Draw = (
 class LeftOutEvent:
     """A draw from the records that the domain's rules left out, which no other draw of the run reads.
 
-    event: of the draw alone. Only for units that lie in one part each (`PrivacyUnit.apart`). See `in_parallel` for the
-    price.
+    event: of the draw alone. Only for units that lie in one part each (`PrivacyUnit.apart`). `in_parallel` prices it.
 
     >>> LeftOutEvent(event=ExponentialEvent(epsilon=Fraction(1))).event
     ExponentialEvent(epsilon=Fraction(1, 1))

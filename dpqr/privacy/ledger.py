@@ -10,15 +10,18 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, Protocol
 
+from dpqr.data.period import PeriodRows
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import NO_COST, PURE, Cost, Pricing, PrivacyBudget
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.periods import WHOLE, PeriodBudgets, Spending
 from dpqr.privacy.policy import Policy, PolicyChange
 from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.privacy.reservation import Reservation, Run
 
 DEFAULT = Policy()
+RELEASED = "released"  # the note of a settlement whose release is published
 
 
 class DataKind(Enum):
@@ -36,7 +39,7 @@ class Terms:
     limit, cap: largest cost of all releases together, and of any one release (None: no cap); exact, in the currency of
     `accountant` and the budget's delta. unit: `PrivacyUnit.whom`. policy: how the table is read; it alone may change,
     towards stricter. policy_stated: False for a dataset that was opened before policies existed; it may be given any
-    policy, once. reason: why it was opened, and by whom.
+    policy, once. periods: their budgets within the limit; None: it has none. reason: why it was opened, and by whom.
 
     >>> from fractions import Fraction
     >>> terms = Terms(
@@ -63,18 +66,23 @@ class Terms:
     kind: DataKind
     policy: Policy = field(default_factory=Policy)
     policy_stated: bool = True
+    periods: PeriodBudgets | None = None
     reason: Reason = UNSTATED
 
     @property
     def currency(self) -> Currency:
         return currency(self.accountant, pure=self.budget.pure)
 
+    def total(self, spent: Spending) -> Cost:
+        """Return what one unit has paid at most."""
+        return self.periods.total(spent) if self.periods else sum(spent.values(), NO_COST)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """The account of a dataset: its terms and its costs so far.
 
-    spent: settlements, and unsettled reservations in full; pending: the latter alone.
+    spent: settlements, and unsettled reservations in full; pending: the latter alone. periods: spent, by period.
     """
 
     terms: Terms
@@ -82,6 +90,7 @@ class Account:
     pending: Cost = NO_COST
     reservations: int = 0
     unsettled: int = 0
+    periods: Spending = field(default_factory=dict)
 
     @property
     def left(self) -> Cost:
@@ -89,61 +98,19 @@ class Account:
 
     @property
     def largest(self) -> Cost:
-        """Largest cost of one release now."""
-        return self.left if self.terms.cap is None else self.left.least(self.terms.cap)
+        """Largest cost of one release now; where there are periods, of one that has released nothing."""
+        return self.largest_of("a new one")
+
+    def largest_of(self, period: str) -> Cost:
+        """Return the largest cost of one release of this period now."""
+        periods, cap = self.terms.periods, self.terms.cap
+        found = periods.room(period, self.periods, self.left) if periods else self.left
+        return found if cap is None else found.least(cap)
 
     @property
     def request(self) -> str | None:
         """Options of the largest release that fits now, such as "--eps 0.5"; None: none does."""
         return self.terms.currency.request(self.largest, self.terms.budget.delta)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reservation:
-    """A part of a budget that is paid and durable before any data is opened.
-
-    number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency,
-    derived from the events by `pricing`. reason: why, who asked, and who approved. plan: SHA-256 of its document.
-
-    >>> from fractions import Fraction
-    >>> from dpqr.privacy.events import ExponentialEvent
-    >>> event = ExponentialEvent(epsilon=Fraction(1, 2))
-    >>> paid = {"dataset": "survey-2026", "number": 2, "receipt": "", "cost": Cost(Fraction(1, 2))}
-    >>> reservation = Reservation(**paid, currency=currency("basic", pure=True), events=((event, 1),))
-    >>> reservation.guard().charge(event)
-    0
-    >>> Run(reservation=reservation, note="first release").recorded
-    0
-    """
-
-    dataset: str
-    number: int
-    receipt: str
-    currency: Currency
-    cost: Cost
-    events: Composition
-    pricing: Pricing = PURE
-    reason: Reason = UNSTATED
-    plan: str = ""
-
-    def guard(self) -> PrivacyFilter:
-        """Return a filter that admits what was paid for and no more."""
-        return self.currency.guard(self.cost, self.events, self.pricing)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """The progress of the run that a reservation pays for, if the run writes a transcript.
-
-    note: of the reservation. recorded: number of draws that the transcript is known to hold. lost: a draw that was
-    begun after those and not recorded. transcript: running hash of the transcript up to there; "": no draw was begun.
-    """
-
-    reservation: Reservation
-    note: str
-    recorded: int = 0
-    lost: PrivacyEvent | None = None
-    transcript: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +123,7 @@ class Entry:
     init: `terms` of a dataset. policy: its `policy` from now on.
     approve: `reason` says who approves one release of the plan whose document has the SHA-256 `plan`.
     reserve: `cost` of `events` is paid, by `pricing` if the currency needs it; `plan` is its plan's hash, `reason` says
-    why, for whom, and who approved.
+    why, for whom, and who approved; `period` is the one whose rows alone the run reads.
     draw: the run of reservation `run` begins a draw; `transcript` is the running hash of all before it.
     record: the draw is in the transcript, whose hash is now `transcript`.
     settle: `events` were charged in the run of reservation `settles`; `note` is how it ended.
@@ -186,6 +153,7 @@ class Entry:
     policy: Policy | None = None
     reason: Reason = UNSTATED
     plan: str = ""
+    period: str = WHOLE
 
 
 class Ledger(Protocol):
@@ -215,6 +183,7 @@ class Ledger(Protocol):
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
         reason: Reason = UNSTATED,
+        period: PeriodRows | None = None,
     ) -> Reservation:
         """Pay for the events, in full.
 
@@ -223,6 +192,7 @@ class Ledger(Protocol):
             policy: the one that the run was resolved under.
             pricing: the accountant that proves the run; only a budget in epsilon and delta derives the cost by it.
             reason: why, who asks, and who approved, which a policy of approvals looks up; it is recorded.
+            period: whose rows alone the run reads; None: those of all.
 
         Raises:
             BudgetRefused: the events do not fit, the unit is not the one of the budget, the policy has changed since
@@ -239,6 +209,7 @@ class Ledger(Protocol):
         pricing: Pricing = PURE,
         plan: str = "",
         reason: Reason = UNSTATED,
+        period: PeriodRows | None = None,
     ) -> Account:
         """Return the account as it is, if `reserve` would pay for the events now; nothing is written.
 
@@ -285,7 +256,7 @@ class Ledger(Protocol):
 
     def accounts(self) -> tuple[Account, ...]: ...
 
+    def entries(self) -> tuple[Entry, ...]: ...
+
     def events(self, dataset: str) -> Composition:
         """Return all events charged so far, settled or reserved, with their counts."""
-
-    def entries(self) -> tuple[Entry, ...]: ...

@@ -12,6 +12,7 @@ from rich.text import Text
 from dpqr.privacy.budget import Cost, downward_text, upward_text
 from dpqr.privacy.currency import RHO, Currency
 from dpqr.privacy.ledger import Account, Entry
+from dpqr.privacy.periods import PeriodBudgets
 from dpqr.privacy.policy import Policy
 from dpqr.report.wording import Fact, counted, facts, plain
 
@@ -75,12 +76,36 @@ def _terms(account: Account) -> Iterator[Fact]:
     if terms.cap is not None:
         yield "Cap", f"{terms.currency.words(terms.cap, downward_text)} for one release"
     yield "Policy", policy_words(terms.policy)
+    if terms.periods is not None:
+        yield "Periods", plain(_periods_words(terms.periods, terms.currency))
+
+
+def _periods_words(periods: PeriodBudgets, currency: Currency) -> str:
+    """What each may spend, and how they come together."""
+    first = "" if periods.first is None else f" from {periods.first.name} on"
+    joined = (
+        "a row pays in its own alone" if periods.parallel else "a person's periods add up within the budget for life"
+    )
+    share = currency.words(periods.share, downward_text)
+    return f"{share} for each {periods.every} by column {periods.column!r}{first}; {joined}"
+
+
+def _spent_by_period(account: Account) -> Iterator[Fact]:
+    figures = account.terms.currency.figures
+    spent = [
+        f"{name or 'every period'} {figures(cost, upward_text)}"
+        for name, cost in sorted(account.periods.items())
+        if cost
+    ]
+    if spent:
+        yield "", f"by period: {', '.join(spent)}"
 
 
 def _state(account: Account) -> Iterator[Fact]:
     currency = account.terms.currency
     spent, left = currency.words(account.spent, upward_text), currency.words(account.left, downward_text)
     yield "Spent", f"{spent} in {counted(account.reservations, 'reservation')}"
+    yield from _spent_by_period(account)
     if account.unsettled:
         waiting = counted(account.unsettled, "reservation")
         pending = currency.figures(account.pending, upward_text)
@@ -112,7 +137,8 @@ def _cost(entry: Entry, currency: Currency | None, reserved: Cost | None) -> str
 def _row(entry: Entry, cost: str) -> tuple[str, ...]:
     reason = entry.terms.reason if entry.terms is not None else entry.reason
     plan = f"plan {entry.plan[:12]}" if entry.plan else ""
-    note = plain("; ".join(filter(None, (reason.words, entry.note, plan))))
+    period = f"rows of {entry.period}" if entry.period else ""
+    note = plain("; ".join(filter(None, (period, reason.words, entry.note, plan))))
     if entry.settles is not None:
         note = f"settles {entry.settles}: {note}"
     if entry.policy is not None:

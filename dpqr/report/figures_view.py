@@ -22,13 +22,22 @@ LEGEND = (
 )
 
 
+def figure_texts(records: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Rows of the table of figures: name, cells, NUMBERS, basis and flag."""
+    return [
+        (plain(one["figure"]), _about(one), *each, one["basis"] or "", one["flag"] or "")
+        for one, each in zip(records, _numbers(records), strict=True)
+    ]
+
+
+def legend(records: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """What their columns mean."""
+    return LEGEND[: 2 if {one["flag"] for one in records} - {None} else 1]
+
+
 def figures_view(records: Sequence[dict[str, Any]]) -> RenderableType:
     """Rows of the table of figures, as text for people."""
-    texts = _numbers(records)
-    rows = [
-        (plain(one["figure"]), _about(one), *each, one["basis"] or "", one["flag"] or "")
-        for one, each in zip(records, texts, strict=True)
-    ]
+    rows = figure_texts(records)
     table = plain_table()
     add_texts(table, "figure", (row[0] for row in rows))
     add_texts(table, "cells", (row[1] for row in rows))
@@ -38,8 +47,7 @@ def figures_view(records: Sequence[dict[str, Any]]) -> RenderableType:
         table.add_column(name)
     for row in rows:
         table.add_row(*map(Text, row))
-    flags = {one["flag"] for one in records} - {None}
-    return Group(table, *(Text(line, style="dim") for line in LEGEND[: 2 if flags else 1]))
+    return Group(table, *(Text(line, style="dim") for line in legend(records)))
 
 
 def views_view(records: Sequence[dict[str, Any]], bias: Sequence[str], base: int) -> RenderableType:

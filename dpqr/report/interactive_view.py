@@ -1,11 +1,11 @@
-"""A session of questions as text: its answers, and how it stands."""
+"""Sessions as text: answers to questions, and how a session of questions or of predictions stands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dpqr.report.wording import counted
+from dpqr.report.wording import counted, plain
 
 
 def answer_lines(found: Iterable[Any]) -> Iterator[str]:
@@ -31,3 +31,13 @@ def status_lines(found: Any) -> Iterator[str]:
     )
     if not found.checked:
         yield "Note       all thresholds are spent or lost: further answers are not compared with the table"
+
+
+def prediction_status_lines(found: Any) -> Iterator[str]:
+    """How a session of predictions stands: what was paid, and what is left."""
+    yield f"Session    {found.name}, paid from the budget of {found.dataset!r}"
+    yield f"Guarantee  {found.guarantee}"
+    yield f"Target     {plain(found.target)!r}, by {found.learner}"
+    yield f"Points     {found.left:,} of the {found.points:,} that were paid for are left"
+    if found.noise is not None:
+        yield f"Noise      {found.noise:.3g} on each, of a score or in the target's unit (standard deviation)"

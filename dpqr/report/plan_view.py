@@ -12,12 +12,27 @@ from rich.console import RenderableType
 from dpqr.construction.forecast import closed_mean
 from dpqr.construction.resources import Resources
 from dpqr.construction.sentences import choice_words, dropped_words, errors_words, guarantee, parallel_words
+from dpqr.privacy.accountants.pld import PrivacyLossDistribution
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import Price, upward_text
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
 from dpqr.privacy.reason import Reason
-from dpqr.report.wording import DIGITS, Fact, amount, bytes_words, counted, facts, plain, price_words, seconds_words
+from dpqr.report.wording import (
+    DIGITS,
+    Fact,
+    amount,
+    bytes_words,
+    counted,
+    facts,
+    figures_words,
+    plain,
+    price_words,
+    seconds_words,
+)
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, StopTest
+
+BESIDE = (ZeroConcentrated(), PrivacyLossDistribution())
+"""Accountants whose prices a plan under Gaussian DP shows too."""
 
 
 def plan_view(plan: Plan, taken: Resources | None = None) -> RenderableType:
@@ -51,6 +66,8 @@ def _question(plan: Plan) -> Iterator[Fact]:
     columns = counted(len(problem.domain.attributes), "column")
     yield "Universe", f"{counted(problem.domain.size, 'cell')} in {columns}"
     yield "Workload", f"{counted(problem.workload.rows, 'query')} in {counted(len(problem.workload.blocks), 'block')}"
+    if named := figures_words([figure.name for figure in problem.workload.figures]):
+        yield "Figures", named
     if problem.n is not None:
         yield "Records", f"{problem.n:,}, as declared"
     elif problem.most is not None and problem.persons is None:
@@ -171,8 +188,9 @@ def _means(plan: Plan) -> Iterator[Fact]:
     proved = upward_text(plan.epsilon, DIGITS)
     yield "", f"it proves eps {proved} for this plan, within the budget's eps {upward_text(plan.budget.epsilon)}"
     if roles.accountant.name == "gdp":
-        beside = ZeroConcentrated().epsilon(plan.events, plan.budget.delta) or plan.epsilon
-        yield "", f"zcdp would prove eps {upward_text(beside, DIGITS)} for the same draws"
+        beside = ((one.name, one.epsilon(plan.events, plan.budget.delta)) for one in BESIDE)
+        words = (f"eps {upward_text(found, DIGITS)} by {name}" for name, found in beside if found)
+        yield "", f"the same draws cost {', '.join(words)}"
     yield "Strategies", f"{roles.distinguisher.name} selection, {roles.check.name} noise, {roles.update.name} update"
 
 

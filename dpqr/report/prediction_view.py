@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpqr.construction.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words
+from dpqr.prediction.added_loss import added_loss, mean_share, tail_share
 from dpqr.prediction.averaged import Averaged
 from dpqr.prediction.descent import GradientDescent
 from dpqr.prediction.ensemble import Aggregate
@@ -17,13 +18,11 @@ from dpqr.prediction.forms import (
     FunctionForm,
     RandomisedVotesForm,
     VotesForm,
-    added_loss,
-    mean_share,
     selection_epsilon,
-    tail_share,
 )
 from dpqr.prediction.kernel_process import ProcessForm
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
+from dpqr.prediction.losses import Hinge, Pinball
 from dpqr.prediction.online import OnlineLearner
 from dpqr.prediction.outlook import MOST, Outlook, Theory
 from dpqr.prediction.plan import PredictionPlan, deviation
@@ -33,6 +32,7 @@ from dpqr.prediction.sample_size import SampleSize
 from dpqr.prediction.stable import StableLearner
 from dpqr.prediction.tuning import FACTORS
 from dpqr.privacy.budget import upward_text
+from dpqr.privacy.reason import Reason
 from dpqr.report.wording import DIGITS, Fact, counted, facts, plain, price_words
 
 if TYPE_CHECKING:
@@ -44,20 +44,16 @@ def prediction_plan_view(plan: PredictionPlan, outlook: Outlook) -> RenderableTy
     return facts([*_promise(plan), *_means(plan), *_worth(plan), *_otherwise(plan, outlook), *_notes(plan)])
 
 
+def approved_prediction_view(plan: PredictionPlan, sha256: str, dataset: str, reason: Reason) -> RenderableType:
+    """What was approved: whose budget pays once, for what, and by which plan."""
+    approved = ("Approved", plain(f"one run of predictions of {dataset!r} by this plan, {reason.words}"))
+    return facts([*_promise(plan), *_means(plan), *_worth(plan), *_notes(plan), ("Plan", sha256), approved])
+
+
 def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
     """What the run promises, what it cost, and how noisy its predictions are; the record keeps it."""
     plan = release.plan
     return (*_paid(release), *_means(plan), *_learned(release), *_total(release), *_notes(plan))
-
-
-def prediction_status_lines(found: Any) -> Iterator[str]:
-    """How a session of predictions stands: what was paid, and what is left."""
-    yield f"Session    {found.name}, paid from the budget of {found.dataset!r}"
-    yield f"Guarantee  {found.guarantee}"
-    yield f"Target     {plain(found.target)!r}, by {found.learner}"
-    yield f"Points     {found.left:,} of the {found.points:,} that were paid for are left"
-    if found.noise is not None:
-        yield f"Noise      {found.noise:.3g} on each, of a score or in the target's unit (standard deviation)"
 
 
 def _promise(plan: PredictionPlan) -> Iterator[Fact]:
@@ -157,6 +153,7 @@ def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     if plan.noise in DIRECT:
         where = "objective" if plan.noise in OBJECTIVES else "moments of the features and the target"
         yield "Lambda", f"{float(plan.direct().penalty):.3g} for the sum of all losses; the noise is in the {where}"
+        yield from _corner(plan)
     elif isinstance(plan.recipe, StableRecipe) and records is not None:
         yield from _stability(plan.learner(records))
     if spread is None:
@@ -177,11 +174,19 @@ def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     most = "at most " if isinstance(plan.form, FunctionForm) else ""
     before = " before clipping" if not isinstance(plan.form, AveragesForm) else ""
     yield "Noise", f"{most}{unit:.3g} on a prediction, in the target's unit (standard deviation{before})"
-    if isinstance(plan.recipe, StableRecipe):
+    if isinstance(plan.recipe, StableRecipe) and plan.noise not in DIRECT:
         square = plan.recipe.loss is None
         added = unit * unit if square else _added(plan, spread, (high - low) / 2)
         within = f"19 of 20 within {tail * (high - low) / 2:.3g}"
         yield "", f"{within}; it adds at most {added:.3g} to the mean {'square error' if square else 'loss'}"
+
+
+def _corner(plan: PredictionPlan) -> Iterator[Fact]:
+    """How widely a perturbed objective rounds the corner of its loss."""
+    loss = plan.form.objective.loss if isinstance(plan.form, FunctionForm) and plan.form.objective else None
+    if plan.noise in OBJECTIVES and isinstance(loss, Hinge | Pinball):
+        low, high = plan.problem.target.bounds if isinstance(loss, Pinball) else (-1, 1)
+        yield "", f"the corner of the loss is rounded over {float(loss.width) * (high - low) / 2:.3g} on either side"
 
 
 def _stability(learner: StableLearner) -> Iterator[Fact]:
@@ -220,7 +225,7 @@ def _otherwise(plan: PredictionPlan, outlook: Outlook) -> Iterator[Fact]:
     if outlook.theory is not None:
         yield "Theory", _rates(outlook.theory)
     if outlook.excess is not None:
-        yield "Risk", _excess(outlook.excess)
+        yield from _excess(outlook.excess)
     if outlook.sample is not None:
         yield from _sample(outlook.sample)
 
@@ -239,13 +244,20 @@ def _rates(rates: Theory) -> str:
     )
 
 
-def _excess(found: ExcessRisk) -> str:
-    assumed = " (assumed; --radius states it)" if found.assumed else ""
-    return (
-        f"mean loss at most {found.total:.3g} above that of the best function of norm {float(found.radius):g}{assumed}"
+def _excess(found: ExcessRisk) -> Iterator[Fact]:
+    norm = f"norm {float(found.radius):g}{' (assumed; --radius states it)' if found.assumed else ''}"
+    than = f"best function of {norm}" if found.smoothness is None else f"best of all, for the smoothness and {norm}"
+    yield (
+        "Risk",
+        f"mean loss at most {found.total:.3g} above that of the {than}"
         f": {found.fitted:.3g} {'to be stable' if found.sample else 'to learn'}, "
-        f"{f'{found.sample:.3g} for the sample, ' if found.sample else ''}{found.noise:.3g} for noise"
+        f"{f'{found.sample:.3g} for the sample, ' if found.sample else ''}{found.noise:.3g} for noise",
     )
+    if found.sign is not None and found.sign < 1:
+        best = "" if found.smoothness else ", if that function is the best of all"
+        yield "", f"its sign errs at most {found.sign:.3g} more often than that of any function{best}"
+    if found.least_epsilon is not None:
+        yield "", f"at this lambda noise adds no more than all else from eps {found.least_epsilon:.3g} on"
 
 
 def _sample(found: SampleSize) -> Iterator[Fact]:

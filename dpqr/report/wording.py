@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dpqr.privacy.budget import Price, upward_text
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 DIGITS = 4
+SHOWN = 8
+"""Names of figures in one line."""
 CURRENCIES = {"epsilon": "eps", "rho": "rho", "squared_mu": "mu^2"}
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
@@ -66,6 +68,12 @@ def counted(count: int, noun: str) -> str:
     if count == 1:
         return f"1 {noun}"
     return f"{count:,} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
+
+
+def figures_words(names: Sequence[str]) -> str:
+    """How many figures, and their names, the first few; empty: none."""
+    more = ", ..." if len(names) > SHOWN else ""
+    return f"{len(names):,}: {', '.join(map(plain, names[:SHOWN]))}{more}" if names else ""
 
 
 Fact = tuple[str, str]

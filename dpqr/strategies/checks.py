@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Protocol, final
 
 import numpy as np
@@ -18,10 +19,14 @@ from dpqr.mechanisms.noisy_answers import (
     GaussianLaw,
     LaplaceAnswers,
     answers_sensitivity,
+    gaussian_law,
+    refuse_noise,
+    refuse_overflow,
+    refuse_variance,
 )
-from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
 from dpqr.noise.law import NoiseLaw
-from dpqr.noise.rounded_gaussian import SMALLEST_VARIANCE
+from dpqr.noise.rounded_gaussian import SMALLEST_VARIANCE, RoundedGaussian
 from dpqr.privacy.budget import Price
 from dpqr.privacy.events import DiscreteLaplaceEvent, PrivacyEvent
 from dpqr.privacy.gate import Mechanism
@@ -77,6 +82,8 @@ class Check(Protocol):
         ...
 
 
+CACHED = 2**10
+"""Noise laws of single measurements."""
 LIMIT = 2**61
 """Bound on rounded answers of a hypothesis: no sum overflows, and no answer is infinite."""
 
@@ -122,11 +129,12 @@ class Laplace:
         return True
 
     def mechanism(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> LaplaceAnswers:
-        asked = tuple(blocks)
-        return LaplaceAnswers(blocks=asked, unit=unit, scale=answers_sensitivity(asked, Norm.L1, unit) / price.pure)
+        return LaplaceAnswers(blocks=tuple(blocks), unit=unit, scale=self.law(blocks, unit, price).scale)
 
     def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> DiscreteLaplace:
-        return self.mechanism(blocks, unit, price).law
+        asked = tuple(blocks)
+        refuse_overflow(asked)
+        return _laplace_law(answers_sensitivity(asked, Norm.L1, unit), price)
 
     def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> DiscreteLaplaceEvent:
         return self.mechanism(blocks, unit, price).event
@@ -159,17 +167,34 @@ class Gaussian:
         return False
 
     def mechanism(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> GaussianAnswers:
-        asked = tuple(blocks)
-        squared = answers_sensitivity(asked, Norm.L2_SQUARED, unit)
-        variance, rounded = squared / (2 * price.concentrated), price.squared_mu is not None
-        variance = max(variance, SMALLEST_VARIANCE) if rounded else variance
-        return GaussianAnswers(blocks=asked, unit=unit, variance=variance, rounded=rounded)
+        law = self.law(blocks, unit, price)
+        rounded = isinstance(law, RoundedGaussian)
+        return GaussianAnswers(blocks=tuple(blocks), unit=unit, variance=law.variance, rounded=rounded)
 
     def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> GaussianLaw:
-        return self.mechanism(blocks, unit, price).law
+        asked = tuple(blocks)
+        refuse_overflow(asked)
+        return _gaussian_law(answers_sensitivity(asked, Norm.L2_SQUARED, unit), price)
 
     def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> GaussianEvent:
         return self.mechanism(blocks, unit, price).event
 
     def satisfied(self, measured: Measurement, hypothesis: Hypothesis, threshold: Fraction) -> bool:
         return gap(measured, hypothesis) < threshold
+
+
+@lru_cache(maxsize=CACHED)
+def _laplace_law(moved: int, price: Price) -> DiscreteLaplace:
+    """Kept, for most blocks of a workload move by as much."""
+    scale = moved / price.pure
+    refuse_noise(scale, LARGEST_SCALE, "a scale of")
+    return DiscreteLaplace(scale)
+
+
+@lru_cache(maxsize=CACHED)
+def _gaussian_law(squared: int, price: Price) -> GaussianLaw:
+    """The same."""
+    variance, rounded = squared / (2 * price.concentrated), price.squared_mu is not None
+    variance = max(variance, SMALLEST_VARIANCE) if rounded else variance
+    refuse_variance(variance, rounded=rounded)
+    return gaussian_law(variance, rounded=rounded)

@@ -12,6 +12,7 @@ UPDATES = Registry(
         "multiplicative-weights": "dpqr.strategies.updates.multiplicative_weights:MultiplicativeWeights",
         "piecewise-weights": "dpqr.strategies.updates.piecewise_weights:PiecewiseWeights",
         "median": "dpqr.strategies.updates.median:Median",
+        "maximum-entropy": "dpqr.strategies.updates.maximum_entropy:MaximumEntropy",
         "perceptron": "dpqr.strategies.updates.perceptron:Perceptron",
         "least-squares": "dpqr.strategies.updates.least_squares:LeastSquares",
         "bucket-least-squares": "dpqr.strategies.updates.bucket_least_squares:BucketLeastSquares",

@@ -7,7 +7,9 @@ from fractions import Fraction
 from typing import Literal
 
 from dpqr.data.domain import Domain
+from dpqr.data.period import PeriodRows
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.privacy.counter import CounterTurn
 from dpqr.workload.workload import Workload
 
 Variant = Literal["printed", "sharp"]
@@ -41,6 +43,8 @@ class Problem:
     alpha: target accuracy, a fraction of the records; beta: failure probability.
     level: set by the `theory` schedule; None means the practical rounds.
     seed: public seed for hypotheses that sample.
+    turn: of the counter whose node is released; None: no counter is.
+    period: whose rows alone are read; None: all rows.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.workload.block import Factor, QueryBlock
@@ -60,6 +64,8 @@ class Problem:
     beta: Fraction = Fraction(1, 20)
     level: Level | None = None
     seed: int = 0
+    turn: CounterTurn | None = None
+    period: PeriodRows | None = None
 
     @property
     def declared(self) -> int | None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpqr.data.arrays import FloatArray
+from dpqr.mechanisms.block_errors import FINENESS
+from dpqr.noise.law import NoiseLaw
 from dpqr.privacy.budget import Price
 from dpqr.strategies.candidates import Candidate, Candidates
 from dpqr.strategies.problem import Level
@@ -48,6 +50,28 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorSum:
+    """The released noisy sum of the L1 errors that a hypothesis left in some blocks (`GroupErrors`).
+
+    value: in units of 1 / FINENESS of what one record moves one block, `each`. blocks: how many. law: of the noise.
+
+    >>> from dpqr.noise.discrete_laplace import DiscreteLaplace
+    >>> ErrorSum(value=640, blocks=2, each=1, law=DiscreteLaplace(Fraction(64))).mean
+    5.0
+    """
+
+    value: int
+    blocks: int
+    each: int
+    law: NoiseLaw
+
+    @property
+    def mean(self) -> float:
+        """Of the blocks' L1 errors, in records; it may be negative."""
+        return self.each * self.value / FINENESS / self.blocks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """One selection and one measurement. Public.
 
@@ -56,6 +80,8 @@ class Step:
     refit: whether the hypothesis is updated after it; False where nobody reads the hypothesis before the next update
     and the rule is cumulative.
     compare: whether the transcript keeps what the hypothesis had answered; the schedule reads it.
+    errors: whether no answers are measured but the sum of the L1 errors that the hypothesis leaves in the candidates,
+    all of them marginals.
     threshold: the stop test, in records (3 alpha n / 4); None: this step does not stop the loop.
     gamma: probability with which each of its two draws may be beyond its tail, for the certificate of a stop; None: the
     same for all planned rounds, beta / (2 T0).
@@ -73,6 +99,7 @@ class Step:
     measure: Price
     refit: bool = True
     compare: bool = False
+    errors: bool = False
     threshold: Fraction | None = None
     gamma: Fraction | None = None
     stage: Stage | None = None
@@ -99,6 +126,7 @@ class Round:
     of the workload is off by more from that of the hypothesis that the round began with, in records, with the plan's
     probability for all rounds at once; None: nothing is certified.
     expected: what the hypothesis had answered to the measured blocks, one array a block, in their grids' units.
+    errors: what was released where the step asked for errors, and not for answers; then there is no measurement.
     """
 
     choice: int | None
@@ -107,6 +135,7 @@ class Round:
     stopped: bool = False
     bound: float | None = None
     expected: tuple[FloatArray, ...] = ()
+    errors: ErrorSum | None = None
 
 
 @dataclass(slots=True)
@@ -131,7 +160,7 @@ class Transcript:
     @property
     def lost(self) -> int:
         """How many rounds were left out, for a crash had lost a draw of theirs."""
-        return sum(finished.measurement is None for finished in self.rounds)
+        return sum(finished.measurement is None and finished.errors is None for finished in self.rounds)
 
     @property
     def stopped(self) -> bool:

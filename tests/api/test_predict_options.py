@@ -16,7 +16,7 @@ RUN = {"target": "open", "eps": 0.1, "domain": {"fields": []}}
 
 def test_every_option_of_the_command_has_its_name_here():
     """What is about the screen has no use in a program."""
-    screen = {"data", "as_json", "progress", "no_color", "dry_run", "rehearse"}
+    screen = {"data", "as_json", "progress", "no_color", "dry_run", "rehearse", "lock"}
     assert {each.name for each in command.params} - screen == PredictionRun.__optional_keys__
     assert PredictOptions.__optional_keys__ == set(KNOWN)
     fields = {each.name for each in dataclasses.fields(PredictionPlanRequest)}

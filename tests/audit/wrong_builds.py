@@ -16,6 +16,7 @@ from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
 from dpqr.noise.spherical_laplace import SphericalLaplace
+from dpqr.privacy.counter import Counter
 from dpqr.workload.contrasts import Contrasts
 
 DRAWS = (
@@ -50,7 +51,7 @@ def wrong_builds(width: Fraction) -> Iterator[Wrong]:
     yield Wrong(
         f"rounded Gaussian noise x {float(width):g}",
         lambda: narrower(RoundedGaussian, "variance", squared),
-        ("predict-function-*", "predict-gaussian-objective-*", "predict-moments-*"),
+        ("predict-function-*", "predict-gaussian-objective-*", "predict-quantile-objective-*", "predict-moments-*"),
     )
     yield Wrong(
         f"spherical Laplace noise x {float(width):g}",
@@ -80,6 +81,7 @@ def forgotten_factors() -> Iterator[Wrong]:
     yield Wrong("K in noisy answers", of_one_row_answers, ("laplace-marginal-person",))
     yield Wrong("the 2 of replace", of_added_rows, ("laplace-*-replace", "gaussian-*-replace"))
     yield Wrong("all rows but one of an interaction", of_one_contrast, ("*-interaction-add-remove",))
+    yield Wrong("the levels of a counter", of_one_level, ("counter-*",))
     yield Wrong("K in the count of rows left out", of_one_row_answers, ("laplace-left-out-*",))
 
 
@@ -142,6 +144,13 @@ def of_one_row(scores: type[BlockScores | QueryScores | BoxScores]) -> Iterator[
 def of_one_row_answers() -> Iterator[None]:
     sound = noisy_answers.answers_sensitivity
     with _answers(lambda blocks, norm, unit: sound(blocks, norm, replace(unit, column=None, rows=1))):
+        yield
+
+
+@contextmanager
+def of_one_level() -> Iterator[None]:
+    """Every node of a counter gets the budget of the whole life."""
+    with patch.object(Counter, "prices", 1):
         yield
 
 

@@ -133,9 +133,13 @@ def cover(arguments: argparse.Namespace) -> None:
             for record in released(rows, asked[name], arguments.eps, delta):
                 place = str(record["group"]), record["detail"] or ""
                 held = bool(record["lower"] <= true[record["kind"]][place] <= record["upper"])
-                small = SIZES[GROUPS.index(place[0])] <= SMALL
-                for part in ("small" if small else "large", "all"):
-                    hits.setdefault((record["kind"], part), []).append(held)
+                size = SIZES[GROUPS.index(place[0])]
+                for part in (size, "small" if size <= SMALL else "large", "all"):
+                    hits.setdefault((record["kind"], str(part)), []).append(held)
+                if record["flag"] != "small denominator":
+                    hits.setdefault((record["kind"], "not flagged"), []).append(held)
+                    if size <= SMALL:
+                        hits.setdefault((record["kind"], "small, not flagged"), []).append(held)
                 flagged += record["flag"] == "small denominator"
                 bases.add(f"{record['kind']}: {record['basis']}")
         for (kind, part), each in hits.items():
@@ -156,8 +160,9 @@ def split(arguments: argparse.Namespace) -> None:
         own = np.sqrt(np.mean(squares, axis=0))
         for what, error in hand_made(arguments, delta).items():
             large = np.array(SIZES) >= 250  # there a quotient's error is that of its linearisation
-            ratio = float(np.mean((own / error)[large]))
-            print(json.dumps({"delta": delta, "beside": what, "error": round(ratio, 3), "groups": int(large.sum())}))
+            ratios = (own / error)[large]
+            shown = {"error": round(float(ratios.mean()), 3), "largest": round(float(ratios.max()), 3)}
+            print(json.dumps({"delta": delta, "beside": what, **shown, "groups": int(large.sum())}))
 
 
 def hand_made(arguments: argparse.Namespace, delta: str | None) -> dict[str, np.ndarray]:
@@ -166,6 +171,7 @@ def hand_made(arguments: argparse.Namespace, delta: str | None) -> dict[str, np.
     only = {"queries": [{"marginal": ["group"]}]}
     plan = dpqr.plan(queries=only, domain=DOMAIN, eps=arguments.eps, delta=delta)
     noise = plan.record["forecast"][0]["noise_deviation"]
+    pure = plan.record["check"]["name"] == "laplace"  # a delta does not help two draws of Laplace noise
     found: dict[str, list[np.ndarray]] = {"sum and count": [], "sum around the middle and count": []}
     for seed in range(arguments.tables):
         means = np.array(list(truths(table(seed))["mean"].values())) / MOST
@@ -175,7 +181,7 @@ def hand_made(arguments: argparse.Namespace, delta: str | None) -> dict[str, np.
         ):
             errors = []
             for share in np.linspace(0.02, 0.98, 97):
-                parts = (share, 1 - share) if delta is None else (np.sqrt(share), np.sqrt(1 - share))
+                parts = (share, 1 - share) if pure else (np.sqrt(share), np.sqrt(1 - share))
                 errors.append(noise * np.hypot(sums / parts[0], slopes / parts[1]) * MOST / np.array(SIZES))
             best = min(errors, key=lambda each: float((each * np.array(SIZES)).mean()))
             found[what].append(best)

@@ -1,13 +1,17 @@
 """Counts at every level of a hierarchy, crossed with sex: a whole command-line release against its true counts.
 
-python tests/benchmarks/hierarchies.py [even uneven deep] [--leaves 100000] [--rows 1000000] [--eps 1] [--equal]
+    python tests/benchmarks/hierarchies.py [even uneven deep] [--leaves 100000] [--rows 1000000] [--eps 1] [--answers]
+    python tests/benchmarks/hierarchies.py [even uneven deep] [--leaves 100000] --least
 
 even: three levels above the leaves, all of about the same branching, one node at the top. uneven: the same numbers of
 nodes, leaves and nodes to parents at random. deep: every node of eleven levels above has two or three children. Leaves'
 shares of the records are lognormal. error: mean absolute error of a level's answers, in records. independent: of every
-level measured by itself at an equal share of the budget, in closed form. whole: of the whole counts that add up.
---equal: all levels weigh the same, however many nodes they have; by default all answers do.
+level measured by itself at an equal share of the budget, in closed form. whole: of `--views`, whole counts that add up.
+--answers: all answers weigh the same, on whichever level; by default levels above the lowest do.
 Last line: CPU seconds and peak memory of the run, files among them.
+
+--least: without a run, the least that the largest ratio of a level can be, over all weights of levels, with least
+squares over all of them: of expected root mean square errors to those of independent levels with an equal split.
 """
 
 from __future__ import annotations
@@ -23,10 +27,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from scale import timed
+from scipy.optimize import minimize
 
-from dpqr.construction.tree_rounding import whole_nodes
 from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.workload.nested_tree import Nesting
+from dpqr.workload.nested_tree import NestedTree, Nesting
 
 DEPTHS = {"even": 3, "uneven": 3, "deep": 11}
 
@@ -44,13 +48,13 @@ def tree(case: str, leaves: int, random: np.random.Generator) -> Nesting:
     return Nesting(leaves, tuple(parents))
 
 
-def entries(nesting: Nesting, equal: bool) -> list[dict[str, object]]:
-    """One for all levels, or one a level with a weight."""
-    if not equal:
+def entries(nesting: Nesting, answers: bool) -> list[dict[str, object]]:
+    """One for all levels, or one a level with the weight by which all answers count alike."""
+    if not answers:
         return [{"hierarchy": "place", "by": ["sex"]}]
     height = len(nesting.counts) - 1
     names = [f"level {height - place}" for place in range(height)] + ["place"]
-    weights = [nesting.size / count for count in nesting.counts]
+    weights = [count / nesting.size * (1 if count == nesting.size else 8) for count in nesting.counts]
     asked = zip(names, weights, strict=True)
     return [{"hierarchy": "place", "levels": [name], "by": ["sex"], "weight": weight} for name, weight in asked]
 
@@ -80,14 +84,36 @@ def run(case: str, given: argparse.Namespace) -> None:
     nesting = tree(case, given.leaves, random)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        truth = written(folder, nesting, given.rows, entries(nesting, given.equal), random)
+        truth = written(folder, nesting, given.rows, entries(nesting, given.answers), random)
         command = ["release", str(folder / "t.parquet"), "--queries", str(folder / "q.json"), "--eps", given.eps]
-        _, cpu, peak = timed([*command, "--out", str(folder / "out"), "--format", "parquet"])
-        estimates = pq.read_table(folder / "out" / "answers.parquet")["estimate"].to_numpy()
-    tables = np.split(estimates, np.cumsum([2 * count for count in nesting.counts])[:-1])
-    measured = [table.reshape(2, -1).T for table in tables]
-    report(case, truth, measured, whole_nodes(nesting, measured), Fraction(given.eps))
+        _, cpu, peak = timed([*command, "--out", str(folder / "out"), "--format", "parquet", "--views", "5"])
+        views = pq.read_table(folder / "out" / "views.parquet")
+    tables = {}
+    for name in ("answer", "integer"):
+        parts = np.split(views[name].to_numpy(), np.cumsum([2 * count for count in nesting.counts])[:-1])
+        tables[name] = [part.reshape(2, -1).T for part in parts]
+    report(case, truth, tables["answer"], tables["integer"], Fraction(given.eps))
     print(f"{case}: {cpu:.1f} CPU seconds, {peak:.0f} MB\n", flush=True)
+
+
+def least(case: str, given: argparse.Namespace) -> None:
+    """Descent on a smooth maximum, from equal weights; the figure printed is the maximum itself."""
+    nesting = tree(case, given.leaves, np.random.default_rng(given.seed))
+    levels = len(nesting.counts)
+
+    def ratios(logs: np.ndarray, power: int) -> np.ndarray:
+        weights = np.rint(np.exp(logs - logs.max()) * 1e9).astype(int)
+        found = NestedTree(nesting, tuple(weights.clip(1).tolist()))
+        means = np.array([found.level_variances(level).mean() for level in range(levels)])
+        moved = float(weights.sum()) ** 2 / levels**2 if power == 1 else float(weights @ weights.astype(float)) / levels
+        return np.sqrt(means * moved)
+
+    def smooth(logs: np.ndarray, power: int) -> float:
+        return float(np.log(np.exp(200 * np.log(ratios(logs, power))).sum()) / 200)
+
+    for power, name in ((1, "epsilon"), (2, "rho")):
+        best = ratios(minimize(smooth, np.zeros(levels), args=(power,), method="Powell").x, power)
+        print(f"{case}: {name}: the largest ratio is {best.max():.3f}; all: {best.round(3).tolist()}", flush=True)
 
 
 def report(case: str, truth: list, measured: list, whole: list, epsilon: Fraction) -> None:
@@ -112,10 +138,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--eps", default="1")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--equal", action="store_true")
+    parser.add_argument("--answers", action="store_true")
+    parser.add_argument("--least", action="store_true")
     given = parser.parse_args()
     for case in given.cases:
-        run(case, given)
+        (least if given.least else run)(case, given)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,16 @@
 """Adult: accuracy and loss of private predictions on a held-out fifth, mean over releases, beside non-private figures.
 
-python tests/benchmarks/predict.py --data adult-labels.csv [--runs 20] [--only function methods votes loss sensitivity
-    rates made] [--peer PYTHON]
+python tests/benchmarks/predict.py --data adult-labels.csv [--runs 20] [--only function methods votes loss rates
+    made] [--peer PYTHON]
 
 Income: function release at (eps, delta) with lambda chosen by the public default, and aggregation of 1,000 points under
 one total; bars beside the figures. Hours per week: quantile and least squares at eps 1, as a ratio to the loss of the
 same learner without noise and with little regularisation. --n, where it is declared, is the number of training rows of
 a public research extract. CPU seconds are those of one run.
-Methods: the same function by gradient descent and by means of parts. Sensitivity: the largest change between 50 times
---runs random and adversarial neighbours, as a share of the certified bound; the pairs built to meet each bound stand in
-the tests of the learners. Rates: mean excess risk of the online learner on made-up streams, its bound and its order.
-Made: logistic functions of made-up tables, by the default method and by output perturbation, at delta 1e-6. --data is
-not read for these three. --peer: the Python of an environment with diffprivlib, whose logistic regression gets the same
-features, and its best C by the test file, which is not paid for.
+Methods: the same function by gradient descent and by means of parts. Rates: mean excess risk of the online learner on
+made-up streams, its bound and its order. Made: functions of made-up tables, by the default method and by
+output perturbation, at delta 1e-6. --data is not read for these two. --peer: the Python of an environment with
+diffprivlib, whose logistic regression gets the same features, and its best C by the test file, which is not paid for.
 """
 
 from __future__ import annotations
@@ -36,14 +34,14 @@ import pyarrow.csv as pc
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from support.prediction_tables import LOSSES, measured_descent_shares, measured_online_shares, measured_shares, online
+from support.prediction_tables import online
 
 from dpqr.app.predicting.predict import apply_model, predict
 from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import SparseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.data.unit import PrivacyUnit
 from dpqr.io.documents.domain import read_domain
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.points import read_points
@@ -130,7 +128,7 @@ def function(bench: Bench, runs: int) -> None:
     truth = np.array(bench.test["income"].to_pylist())
     print(f"income, function release, delta 1e-6; majority class {np.mean(truth == '<=50K'):.4f}")
     asked = {"target": "income", "form": "function"}
-    for learner, method in (("logistic", None), ("logistic", "output"), ("svm", "rounded"), ("svm", "exact")):
+    for learner, method in (("logistic", None), ("logistic", "output"), ("svm", None), ("svm", "rounded")):
         for delta, bars in (("1e-6", BARS), (None, PURE_BARS)):
             for eps in bars:
                 for n in (bench.records, None):
@@ -172,19 +170,6 @@ def told(found: list[tuple[object, float]], truth: np.ndarray, what: str, bar: f
     )
 
 
-def sensitivity(_: Bench | None, runs: int) -> None:
-    pairs = runs * 50
-    print(f"largest change over {pairs:,} pairs of neighbours, as a share of the certified bound (bar: at most 1)")
-    for name in LOSSES:
-        for relation in Neighbours:
-            for how, measured in (("penalty", measured_shares), ("descent", measured_descent_shares)):
-                share = max(measured(np.random.default_rng(1), name, relation, pairs))
-                print(f"  {name:<14} {how:<8} {relation.value:<11} {share:.4f}", flush=True)
-    for theta in ("51/100", "3/4", "99/100"):
-        share = max(measured_online_shares(np.random.default_rng(1), theta, pairs))
-        print(f"  online, theta {theta:<6} replace {share:.4f}", flush=True)
-
-
 def rates(_: Bench | None, runs: int) -> None:
     """f_rho of norm 1/2 on 1,000 rows of norm 1 in 8 dimensions; targets are -1 or 1."""
     drawn = np.random.default_rng(2)
@@ -215,7 +200,7 @@ def made(_: Bench | None, runs: int) -> None:
     """Independent uniform columns; labels by a random linear score of deviation about 3."""
     drawn, noise = np.random.default_rng(5), SystemNoise()
     accountants = [one for name, one in PREDICTING.items() if name != "pld"]
-    print("made-up tables: share of right labels, default and output perturbation")
+    print("made-up tables: share of right labels, default and output perturbation, logistic and svm")
     for columns, size in ((3, 3), (8, 5), (20, 10)):
         names = [f"c{place}" for place in range(columns)]
         fields = (*(Attribute(name=name, axis=Codes(size)) for name in names), Attribute(name="y", axis=Codes(2)))
@@ -232,8 +217,8 @@ def made(_: Bench | None, runs: int) -> None:
             table, test = SparseHistogram(problem.domain.shape, codes, times), features.of(rows[records:])
             for eps in ("0.1", "1"):
                 told = []
-                for method in (None, "output"):
-                    recipe = StableRecipe(name="logistic", features=features, method=method)
+                for learner, method in (("logistic", None), ("logistic", "output"), ("svm", None), ("svm", "rounded")):
+                    recipe = StableRecipe(name=learner, features=features, method=method)
                     asked = {"budget": PrivacyBudget.parse(eps, "1e-6"), "recipe": recipe, "accountants": accountants}
                     plan = least_spread(PlannerInput(problem=replace(problem, records=records), **asked))
                     mechanism = plan.direct() if plan.noise in DIRECT else plan.weights(plan.learner(records))
@@ -260,7 +245,7 @@ def peer(bench: Bench, python: str, runs: int) -> None:
 def loss(bench: Bench, runs: int) -> None:
     truth = np.array(bench.test["hours-per-week"].to_pylist(), dtype=float)
     print("hours per week, function release at eps 1, delta 1e-6: loss on the test file over that without noise")
-    quantiles = [{"tau": tau, "method": method} for tau in PINBALL for method in ("rounded", "exact")]
+    quantiles = [{"tau": tau, "method": method} for tau in PINBALL for method in (None, "rounded", "exact")]
     for learner, more in (("least-squares", {}), *(("quantile", each) for each in quantiles)):
         score = partial(scored, truth, float(more.get("tau", 0)))
         asked = {"target": "hours-per-week", "learner": learner, "form": "function", "delta": "1e-6", **more}
@@ -306,7 +291,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path)
     parser.add_argument("--runs", type=int, default=20)
-    free = {"sensitivity": sensitivity, "rates": rates, "made": made}
+    free = {"rates": rates, "made": made}
     parts = {"function": function, "methods": methods, "votes": votes, "loss": loss}
     parser.add_argument("--peer", metavar="PYTHON")
     parser.add_argument("--only", nargs="+", choices=[*parts, *free], default=[*parts, *free])

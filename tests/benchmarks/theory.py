@@ -1,12 +1,14 @@
 """The source's loop: what its variants certify, beside true errors, the fixed plans, and the default schedule.
 
-python tests/benchmarks/theory.py [--case cells sizes toy worst adult] [--runs 20] [--first 0] [--each] [--update ...]
+python tests/benchmarks/theory.py [--case cells sizes toy worst adult] [--runs 20] [--first 0] [--each]
+    [--update ...] [--n ...]
 
 cells: 64 cells, 200 random predicates, n = 4 * 10^9, eps 1, delta 0, replace. Bars: certified alpha at most .0008 for
 multiplicative weights and .0001 for the perceptron. sizes: the same at n = 10^5, 10^6, 10^7, the fixed sharp plan's
 alpha, and the true largest error of the default schedule. toy: the median rule, 8 cells, 20 predicates, n = 10^5.
 worst: all records in one cell, 8 cells, n = 20,000 (median 5,000): in how many runs all certificates hold (1 - beta).
-adult: all marginals of 2 columns, of the first 4 and 6 coded columns (--data FILE), delta 1e-9.
+adult: all marginals of 2 columns, of the first 4 and 6 coded columns (--data FILE --columns ...), delta 1e-9; of more
+columns by --update maximum-entropy alone.
 --half set: other tables (seeds) than those that are reported. --each: a line a run, so that the runs may be made in
 pieces: --first says the number of the first.
 All tables are public or made up. Noise is seeded.
@@ -46,7 +48,7 @@ from dpqr.workload.block import QueryBlock
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-RULES = ("multiplicative-weights", "perceptron", "median")
+RULES = ("multiplicative-weights", "perceptron", "median", "maximum-entropy")
 SEEDS = {"report": 5, "set": 11}
 HEAD = f"{'case':<9} {'update':<23} {'n':>11} {'certified':>10} {'worst':>10} {'true':>10}  rounds     hold      s"
 
@@ -69,7 +71,9 @@ def main() -> None:
     parser.add_argument("--update", nargs="+", default=list(RULES[:2]))
     parser.add_argument("--variant", default="anytime")
     parser.add_argument("--alpha")
+    parser.add_argument("--n", type=int, nargs="+", default=[10**5, 10**6, 10**7])
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--columns", type=int, nargs="+", default=[4, 6])
     parser.add_argument("--half", choices=list(SEEDS), default="report")
     given = parser.parse_args()
     print(HEAD)
@@ -86,7 +90,7 @@ def cells(given: argparse.Namespace, folder: Path, n: int = 4 * 10**9) -> Releas
 
 
 def sizes(given: argparse.Namespace, folder: Path) -> None:
-    for n in (10**5, 10**6, 10**7):
+    for n in given.n:
         asked = cells(given, folder, n)
         for update in given.update:
             print(f"{'':<9} fixed sharp plan, {update}: alpha {fixed(theory(asked, given, update))}", flush=True)
@@ -100,7 +104,7 @@ def toy(given: argparse.Namespace, folder: Path) -> None:
 
 def worst(given: argparse.Namespace, folder: Path) -> None:
     """The largest potential that a table can have; the rules of --update, and the median rule."""
-    for update, n in zip(RULES, (20_000, 20_000, 5_000), strict=True):  # a small net for the median rule
+    for update, n in zip(RULES, (20_000, 20_000, 5_000, 20_000), strict=True):  # a small net for the median rule
         if update not in (*given.update, "median"):
             continue
         asked = predicates(folder, 8, 20, n, SEEDS[given.half], point=True)
@@ -113,8 +117,8 @@ def adult(given: argparse.Namespace, folder: Path) -> None:
     from adult import OTHERS, SIZES
 
     known = SIZES | OTHERS
-    for columns in (4, 6):
-        domain = {name: known[name] for name in names if name in SIZES}
+    for columns in given.columns:
+        domain = {name: known[name] for name in (*(each for each in names if each in SIZES), *OTHERS)}
         domain = dict(list(domain.items())[:columns])
         plan = PlanRequest(queries={"domain": domain, "queries": [{"marginals": {"ways": 2}}]}, epsilon="1")
         plan = replace(plan, delta="1e-9", schedule="theory", variant=given.variant, n=48_842)

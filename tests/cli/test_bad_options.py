@@ -138,7 +138,7 @@ def test_option_is_refused(desk, case):
         (("relese",), "no command 'relese'; did you mean 'release'?"),
         (("7",), "no command '7'; known: release,"),
         (("--loud",), "no such option '--loud'\n"),
-        (("release", "--quer"), "no such option '--quer'; did you mean '--queries'?"),
+        (("release", "--quer"), "no such option '--quer'; did you mean '--after' or '--queries'?"),
         (("release",), "missing argument 'DATA...'"),
         (("release", "table.csv", "--eps", "1"), "missing option '--queries'"),
         (("release", "table.csv", "--queries", "q.json"), "missing option '--eps'"),

@@ -52,6 +52,16 @@ to fill in (FILL-IN), from public knowledge: minimum and maximum of gr\u00f6\u00
 """
 
 
+def test_figures_are_named_by_check_and_plan(desk):
+    asked = {"queries": [{"mean": "income", "by": ["sex"]}, {"median": "age", "name": "middle"}]}
+    desk.write(q__json=asked, d__json=DOMAIN, t__csv=TABLE)
+    documents = ("--queries", "q.json", "--domain", "d.json")
+    assert "\n  figures: 2: mean(income) by sex, middle\n" in desk.run("check", *documents).out
+    assert desk.run("check", *documents, "--json").json["figures"] == ["mean(income) by sex", "middle"]
+    planned = desk.run("release", "t.csv", *documents, "--eps", "1", "--dry-run")
+    assert "Figures     2: mean(income) by sex, middle\n" in planned.out + planned.err
+
+
 def typed_table():
     file = io.BytesIO()
     columns = {

@@ -170,6 +170,31 @@ def test_a_plan_opens_no_table(shop):
     assert done.json["dpqr"] == "prediction-plan/1"
 
 
+def test_a_plan_bounds_the_excess_risk_and_says_how_widely_a_corner_is_rounded(shop):
+    numbers = ("--dry-run", "--learner", "least-squares", "--n", "4000", "--radius", "0.5")
+    plan = predict(shop, *numbers, target="age")
+    for said in (
+        "above that of the best function of norm 0.5: ",
+        "for the sample",
+        "adds no more than all else from eps",
+    ):
+        assert said in plan.out
+    stated = predict(shop, *numbers, "--decay", "2", "--json", target="age").json["outlook"]["excess_risk"]
+    assert set(stated) == {"radius", "at_most", "smoothness", "sign", "least_epsilon"}
+    sign = predict(shop, "--dry-run", "--learner", "svm", "--n", "400000", "--radius", "2")
+    assert "more often than that of any function, if that function is the best of all" in sign.out
+    function = ("--dry-run", "--learner", "svm", "--release", "function", "--method", "objective", "--n", "400")
+    assert "the corner of the loss is rounded over 1 on either side" in predict(shop, *function, eps="0.1").out
+
+
+def test_parts_of_few_records_get_a_warning(shop):
+    few = predict(shop, "--dry-run", "--predictions", "20", "--n", "400", "--parts", "100", "--learner", "aggregate")
+    assert "warning: 100 parts of 400 records have 4 each on average" in few.out
+    assert "state --parts 80 or fewer" in few.out
+    enough = predict(shop, "--dry-run", "--predictions", "20", "--n", "400", "--parts", "80", "--learner", "aggregate")
+    assert "learn next to nothing" not in enough.out
+
+
 def test_the_plan_of_an_online_learner_tells_its_steps_and_their_noise(shop):
     online = ("--dry-run", "--learner", "online", "--neighbours", "replace", "--n", "400")
     plan = predict(shop, *online, target="age")
@@ -417,7 +442,7 @@ def test_a_tuned_lambda_is_paid_for(shop, more, drawn):
     done = predict(shop, "--points", "new.csv", "--tune", "0.2", "--json", *more)
     assert done.code == 0, done.err
     assert done.json["events"][-2]["kind"] == drawn
-    assert done.json["plan"]["tuning"]["factor"] in ("1/16", "1/4", "1", "4", "16")
+    assert done.json["factor"] in ("1/16", "1/4", "1", "4", "16")
     assert "one of 5 lambdas" in done.err
 
 
@@ -442,7 +467,8 @@ def test_descent_and_means_of_parts_predict_and_say_what_they_promise(shop):
         (("--method", "newton"), "rounded, exact, descent"),
         (("--method", "descent", "--lambda", "1"), "no lambda"),
         (("--radius", "0"), "above 0"),
-        (("--radius", "2", "--smoothness", "0.5"), "--radius chooses"),
+        (("--radius", "2", "--lambda", "0.5"), "--radius chooses"),
+        (("--decay", "2"), "goes with --learner least-squares"),
         (("--parts", "5000"), "between 1 and 4,096"),
         (("--learner", "aggregate", "--method", "descent"), "goes with --learner"),
     ],

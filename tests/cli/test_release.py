@@ -42,7 +42,7 @@ Left out    a noisy count of the records that the domain's rules left out, eps 0
 or left out, and the larger price covers both
 First       2 measurements for the whole workload, nothing is selected, each eps 0.5
 Noise       typically 2.8 on a measured answer (standard deviation, in records)
-            widest 8.48 in 'prefix(income)', narrowest 2.8 in 'marginal(sex,age)'; a sum's is in its column's unit
+            widest 3.96 in 'prefix(income)', narrowest 2.8 in 'marginal(sex,age)'; a sum's is in its column's unit
 Error       depends on the table: `dpqr plan` forecasts it by simulation
 Accountant  basic: the one theorem that holds without a delta
             Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014, Theorem 3.16).

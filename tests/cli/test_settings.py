@@ -143,3 +143,10 @@ def test_verify_takes_the_ledger_and_does_not_hold_it_against_a_release_that_non
     assert free.code == 0
     assert project.run("verify", "free").code == 0
     assert project.run("verify", "free", "--ledger", "l.sqlite").code == 6
+
+
+def test_a_session_is_opened_and_asked_with_the_settings(project):
+    opened = project.run("interactive", "open", "desk", "table.csv", "--eps", "1", "--questions", "5")
+    assert opened.code == 0, opened.err
+    assert opened.err == "dpqr.toml states --domain d.json, --dataset survey, --ledger l.sqlite\n"
+    assert project.run("interactive", "status", "desk").code == 0

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.construction.figure_intervals import AddedUp, Covariances, fieller, inverted
+from dpqr.construction.figure_intervals import AddedUp, Covariances, fieller, inverted, rising
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.workload.figures import moments
 
@@ -66,3 +66,14 @@ def test_a_curve_is_inverted_outwards() -> None:
     excess = np.array([[-40.0, -5.0, 3.0, 60.0], [-1.0, 1.0, 2.0, 3.0], [9.0, 9.0, 9.0, 9.0]])
     first, last = inverted(excess - 6.0, excess + 6.0)
     assert (first.tolist(), last.tolist()) == ([1, 0, 0], [3, 4, 0])
+
+
+def test_the_nearest_rising_curve_is_no_further_from_a_true_one() -> None:
+    random = np.random.default_rng(5)
+    truth = np.cumsum(random.exponential(1.0, size=(200, 30)), axis=1)
+    deviations = random.uniform(1.0, 4.0, size=(200, 30))
+    noisy = truth + deviations * random.normal(size=(200, 30))
+    found = rising(noisy, deviations)
+    assert (np.diff(found, axis=1) >= -1e-9).all()
+    assert np.mean(((found - truth) / deviations) ** 2) < 0.5 * np.mean(((noisy - truth) / deviations) ** 2)
+    assert rising(truth, deviations) == pytest.approx(truth)

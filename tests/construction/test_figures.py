@@ -35,9 +35,11 @@ def answered(
     *,
     deviation: float | None = 2.0,
     error: float = np.nan,
+    alone: bool = True,
     **more: Any,
 ) -> FigureAnswers:
-    """The figure where its answers are exact. deviation: of what was measured; None: nothing was."""
+    """The figure where its answers are exact. deviation: of what was measured; None: nothing was. alone: in
+    single draws."""
     asked = workload(entry)
     answers = {}
     for block, truth in zip(asked.blocks, truths, strict=True):
@@ -47,7 +49,7 @@ def answered(
             noisy = Noisy(values=truth, deviation=np.full(rows, deviation), margin=np.full(rows, 2 * deviation))
         held = BlockAnswers(block=block, estimate=truth, error=np.full(rows, error), noisy=noisy)
         answers[block.name] = held
-    direct = set(answers) if deviation is not None else set()
+    direct = set(answers) if deviation is not None and alone else set()
     return figure_answers(asked.figures[0], answers, direct, {asked.blocks[0].name: FunctionErrors(**more)})
 
 
@@ -113,6 +115,9 @@ def test_the_largest_cells_are_sure_where_no_other_can_be_as_large() -> None:
     assert found.cells.tolist() == [[0, 2], [2, 0]]
     assert found.sure.tolist() == [[True, True], [False, False]]
     assert found.estimate[0].tolist() == [40.0, 30.0]
+    rivals = np.where(np.arange(5) == 2, 37.0, COUNTS)  # of the first cell's 40: within its interval
+    alone = answered({"top": "pay", "k": 1, "by": ["sex"]}, [rivals.reshape(-1)], deviation=3.0)
+    assert not alone.sure[0, 0]
 
 
 def test_without_draws_of_its_own_a_figure_rests_on_estimated_errors() -> None:
@@ -120,6 +125,8 @@ def test_without_draws_of_its_own_a_figure_rests_on_estimated_errors() -> None:
     entry = {"mean": "pay", "by": ["sex"]}
     safe = answered(entry, [truth], deviation=None, error=4.0)
     assert BASES[safe.basis[0, 0]] == "estimate"
+    sums_of_draws = answered(entry, [truth], deviation=1.0, error=4.0, alone=False)
+    assert BASES[sums_of_draws.basis[0, 0]] == "estimate"
     apart = answered(entry, [truth], deviation=None, error=4.0, estimated=np.tile([4.0, 4.0, np.sqrt(32.0)], 2))
     width = [float(one.upper[0, 0] - one.lower[0, 0]) for one in (apart, safe)]
     assert width[0] < width[1] < 3 * width[0]

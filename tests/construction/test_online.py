@@ -5,15 +5,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.construction.online import Online, Terms, table_of_parts
+from dpqr.construction.online import Online, table_of_parts
+from dpqr.construction.online_terms import Terms
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import UsageFault
 from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.weighted_rows import WeightedRows
-from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.filters import EveryFilter
@@ -136,26 +136,6 @@ def test_all_surprises_fit_what_was_paid(accountant, price):
     assert terms.epochs == 6
 
 
-def test_noise_is_laplace_where_epsilon_adds_up_and_gaussian_elsewhere():
-    kinds = [
-        type(terms.check.mechanism((FIRST,), terms.unit, terms.answer))
-        for terms in (
-            Terms.within(price, PrivacyUnit(), surprises=3, questions=10)
-            for price in (Price(epsilon=Fraction(1)), Price(rho=Fraction(1)), Price(squared_mu=Fraction(1)))
-        )
-    ]
-    assert kinds == [LaplaceAnswers, GaussianAnswers, GaussianAnswers]
-
-
-def test_more_questions_widen_the_margin_and_more_surprises_the_noise():
-    def terms(**asked):
-        return Terms.within(Price(rho=Fraction(1, 50)), PrivacyUnit(), **asked)
-
-    assert terms(surprises=10, questions=100).margin < terms(surprises=10, questions=10_000).margin
-    assert terms(surprises=10, questions=100).slack(0.05) < terms(surprises=40, questions=100).slack(0.05)
-    assert terms(surprises=10, questions=1).margin >= 0
-
-
 def test_a_table_of_parts():
     table = table_of_parts(FIRST)
     assert table.answer(DenseHistogram(TABLE)).tolist() == [4_000, 0, 0, 6_000]
@@ -179,14 +159,6 @@ def test_a_negative_coefficient_is_refused_before_anything_is_drawn():
     with pytest.raises(UsageFault, match="negative"):
         online.ask(query([1, -1, 0, 0]))
     assert len(online.accountant.charged) == charged
-
-
-def test_replaced_records_double_the_noise_of_comparisons():
-    one, two = (
-        Terms.within(Price(rho=Fraction(1, 50)), PrivacyUnit(neighbours=each), surprises=5, questions=50)
-        for each in (Neighbours.ADD_REMOVE, Neighbours.REPLACE)
-    )
-    assert two.epoch(1).answer_scale == pytest.approx(2 * one.epoch(1).answer_scale, rel=1e-6)
 
 
 def test_epochs_are_charged_as_they_are_opened():

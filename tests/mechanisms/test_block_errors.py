@@ -138,3 +138,8 @@ def test_what_could_overflow_is_refused_before_any_data() -> None:
 def test_a_price_that_buys_no_noise_is_refused(price) -> None:
     with pytest.raises(InfeasiblePlan, match="the noise would need"):
         noisy_errors(errors(GROUPS["each"], EXPECTED["nothing"]), price)
+
+
+def test_a_plan_holds_no_number_an_answer() -> None:
+    wide = QueryBlock(name="wide", factors=(Factor.identity(0, 10**12),))
+    assert GroupErrors(groups=((wide,),), expected=None, unit=ROW).changes == (FINENESS,)

@@ -1,6 +1,7 @@
 """Objective perturbation: the loss of privacy against densities worked out anew, and the event of what is drawn."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.learned_functions import FINENESS
 from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
 from dpqr.noise.source import SeededNoise
-from dpqr.prediction.losses import Logistic
+from dpqr.prediction.losses import Hinge, Logistic, Pinball
 from dpqr.prediction.perturbed import PerturbedLearner
 from dpqr.privacy.accountants.analytic import Analytic, smallest
 from dpqr.privacy.accountants.losses import concentrated_rho, log_above, pure_epsilon
@@ -91,39 +92,68 @@ def test_the_event_is_what_is_drawn(relation, rows):
     assert weights.grid == pytest.approx(2 * float(weights.wrong) / FINENESS)
 
 
-def pulls(signs, strength, points):
+def logistic(target, points):
+    """Slope and second derivative, worked out anew."""
+    share = expit(-target * points)
+    return -target * share, share * (1 - share)
+
+
+def hinge(target, points):
+    short = np.clip((1 + WIDTH - target * points) / (2 * WIDTH), 0, 1)
+    return -target * short, (np.abs(1 - target * points) < WIDTH) / (2 * WIDTH)
+
+
+def pinball(tau):
+    def sides(target, points):
+        below = np.clip((points - target + WIDTH) / (2 * WIDTH), 0, 1)
+        return below - tau, (np.abs(target - points) < WIDTH) / (2 * WIDTH)
+
+    return sides
+
+
+WIDTH = 0.25
+CORNERS = np.array([-2.0, -1, 0, 1, 2])
+SIDED = {
+    "logistic": (logistic, Logistic()),
+    "hinge": (hinge, Hinge(width=Fraction(WIDTH))),
+    "median": (pinball(0.5), Pinball(width=Fraction(WIDTH))),
+    "quantile": (pinball(0.8), Pinball(tau=Fraction(4, 5), width=Fraction(WIDTH))),
+}
+
+
+def pulls(signs, strength, points, sides=logistic):
     """The pull whose minimiser is each point, for rows of one feature, 1, and these targets, and -its derivative."""
     targets, times = np.unique(signs, return_counts=True) if signs else ((), ())
     slopes, curved = float(strength) * points, np.full(len(points), float(strength))
     for sign, count in zip(targets, times, strict=True):
-        share = expit(-sign * points)
-        slopes, curved = slopes - count * sign * share, curved + count * share * (1 - share)
+        slope, second = sides(sign, points)
+        slopes, curved = slopes + count * slope, curved + count * second
     return -slopes, curved
 
 
-def laws(one, two, strength, deviation):
+def laws(one, two, strength, deviation, sides=logistic):
     """Log masses of the exact minimisers of two tables, on cells of which each has a two-hundredth of a deviation
-    of one of their pulls at most."""
+    of one of their pulls at most; no corner of a slope lies within one."""
     far = (14 * deviation + max(len(one), len(two))) / float(strength)
     coarse = np.linspace(-far, far, 40_001)
     wanted = np.linspace(-12, 12, 4_801) * deviation
-    ends = np.sort(
-        np.concatenate([np.interp(-wanted, -pulls(table, strength, coarse)[0], coarse) for table in (one, two)])
-    )
+    found = [np.interp(-wanted, -pulls(table, strength, coarse, sides)[0], coarse) for table in (one, two)]
+    ends = np.sort(np.concatenate([*found, CORNERS - WIDTH, CORNERS + WIDTH]))
     points, widths = (ends[1:] + ends[:-1]) / 2, np.diff(ends)
     points, widths = points[widths > 0], widths[widths > 0]
     for table in (one, two):
-        pull, curved = pulls(table, strength, points)
+        pull, curved = pulls(table, strength, points, sides)
         yield norm.logpdf(pull, scale=deviation) + np.log(curved) + np.log(widths)
 
 
-def event_of(strength, deviation, changes):
+def event_of(strength, deviation, changes, loss=SIDED["logistic"][1]):
     return GaussianObjectiveEvent(
         squared_sensitivity=1,
-        variance=Fraction(deviation) ** 2,
+        variance=(Fraction(deviation) / loss.lipschitz) ** 2,
         changes=changes,
-        curvature=Fraction(1, 4) / Fraction(strength),
+        curvature=loss.smoothness / Fraction(strength),
         closing=Fraction(1, 10**9),
+        opposite=loss.opposite / loss.lipschitz,
     )
 
 
@@ -131,9 +161,9 @@ def delta_at(one, two, epsilon):
     return float(np.maximum(np.exp(one) - np.exp(epsilon + two), 0).sum())
 
 
-def exact_delta(one, two, strength, deviation, epsilon):
+def exact_delta(one, two, strength, deviation, epsilon, sides=logistic):
     """The larger of both directions, for the exact minimisers."""
-    here, there = laws(one, two, strength, deviation)
+    here, there = laws(one, two, strength, deviation, sides)
     return max(delta_at(here, there, epsilon), delta_at(there, here, epsilon))
 
 
@@ -147,13 +177,33 @@ PAIRS = [
 ]
 
 
+@pytest.mark.parametrize("name", SIDED)
 @pytest.mark.parametrize(("changes", "one", "two"), PAIRS)
 @pytest.mark.parametrize(("strength", "deviation"), [(0.25, 1), (8, 2)])
-def test_no_exact_delta_of_a_normal_pull_exceeds_the_curve(changes, one, two, strength, deviation):
+def test_no_exact_delta_of_a_normal_pull_exceeds_the_curve(name, changes, one, two, strength, deviation):
     """At the epsilon that is stated for each delta the exact one, by quadrature, is at most that."""
+    sides, loss = SIDED[name]
     for delta in (Fraction(1, 10), Fraction(1, 10**6)):
-        epsilon = Analytic().epsilon(((event_of(strength, deviation, changes), 1),), delta)
-        assert exact_delta(one, two, strength, deviation, float(epsilon)) <= float(delta) * (1 + 1e-5)
+        epsilon = Analytic().epsilon(((event_of(strength, deviation, changes, loss), 1),), delta)
+        assert exact_delta(one, two, strength, deviation, float(epsilon), sides) <= float(delta) * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_both_ends_of_the_slope_of_a_median_are_nearly_reached(sign):
+    """Strongly pulled from between two crowds, one record's slope is full on either side: forgetting the other one's
+    curve, or half of the deviation, has more than the stated delta."""
+    sides, loss = SIDED["median"]
+    crowd, delta = [-1] * 20_000 + [1] * 20_000, Fraction(1, 10**6)
+    stated = event_of(16, 2, 1, loss)
+
+    def share(event, drawn):
+        epsilon = Analytic().epsilon(((event, 1),), delta) - log_above(stated.curvature)
+        return exact_delta(crowd, [*crowd, 0], 16, drawn, float(epsilon), sides) / float(delta)
+
+    assert share(stated, 2) <= 1
+    assert share(stated, 1) > 100
+    assert share(stated, 2) > 0.9
+    assert share(replace(stated, opposite=Fraction(0)), 2) > 1.8
 
 
 def test_the_curve_of_one_record_is_nearly_reached_and_faults_are_refuted():
@@ -172,11 +222,13 @@ def test_the_curve_of_one_record_is_nearly_reached_and_faults_are_refuted():
     assert share([], [1], few, 3, 3, spared=log_above(event_of(few, 3, 1).curvature)) > 9
 
 
+@pytest.mark.parametrize("name", SIDED)
 @pytest.mark.parametrize(("changes", "one", "two"), PAIRS)
 @pytest.mark.parametrize(("strength", "deviation"), [(0.25, 1), (8, 2)])
-def test_no_exact_divergence_of_a_normal_pull_exceeds_its_rho(changes, one, two, strength, deviation):
-    rho = float(concentrated_rho(event_of(strength, deviation, changes)))
-    one, two = laws(one, two, strength, deviation)
+def test_no_exact_divergence_of_a_normal_pull_exceeds_its_rho(name, changes, one, two, strength, deviation):
+    sides, loss = SIDED[name]
+    rho = float(concentrated_rho(event_of(strength, deviation, changes, loss)))
+    one, two = laws(one, two, strength, deviation, sides)
     for here, there in ((one, two), (two, one)):
         for order in (1.001, 1.5, 2, 5):
             found = np.logaddexp.reduce(order * here + (1 - order) * there) / (order - 1)

@@ -2,11 +2,13 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.prediction.examples import TAPER, Scale
+from dpqr.prediction.losses import Hinge
 
 ROWS = PrivacyUnit()
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
@@ -61,3 +63,38 @@ def test_the_private_number_of_records_divides_nothing(unit):
 def test_numbers_out_of_range_are_refused(records):
     with pytest.raises(InfeasiblePlan, match="--n"):
         Scale(unit=ROWS, records=records)
+
+
+REGULARISERS = {
+    "elastic net": (lambda w: 2 * w, lambda w, step: np.sign(w) * np.maximum(np.abs(w) - step / 2, 0), 2),
+    "one weight dearer": (lambda w: 2 * w * np.array([1, 3]), lambda w, step: w, 2),
+}
+"""Gradient of Omega's smooth part, the proximal map of the rest, and gamma."""
+
+
+def regularised(omega, rows, weight, penalty):
+    """argmin weight sum L + penalty Omega by proximal gradient steps, L the hinge with its corner rounded over 1/8."""
+    (gradient, proximal, _), loss, w = REGULARISERS[omega], Hinge(), np.zeros(2)
+    step = 1 / (4 * weight * len(rows) + 30 * penalty)
+    vectors, targets = (np.array([row[place] for row in rows]) for place in range(2))
+    for _ in range(400):
+        pulls = weight * loss.slope(vectors @ w, targets) @ vectors if len(rows) else 0
+        w = proximal(w - step * (pulls + penalty * gradient(w)), step * penalty)
+    return w
+
+
+@pytest.mark.parametrize("omega", REGULARISERS)
+def test_other_regularisers_move_no_further_than_their_modulus_allows(omega):
+    """One record that comes, to others drawn at random or to none; the last nearly fills it, but for the taper."""
+    drawn, gamma = np.random.default_rng(4), REGULARISERS[omega][2]
+    tables = [
+        [(x / max(1, np.linalg.norm(x)), y) for x, y in zip(vectors, drawn.choice([-1.0, 1.0], size=6), strict=True)]
+        for vectors in drawn.normal(size=(3, 6, 2))
+    ]
+    shares = []
+    for rows in [*tables, [(np.array([1.0, 0.0]), 1.0)]]:
+        scale, penalty = Scale(unit=ROWS, records=len(rows)), Fraction(2) if len(rows) == 1 else Fraction(1, 5)
+        one, two = (regularised(omega, table, 1 / len(rows), float(penalty)) for table in (rows, rows[:-1]))
+        shares.append(np.linalg.norm(one - two) / float(scale.distance(Fraction(1), gamma * penalty)))
+    assert max(shares) <= 1 + 1e-6
+    assert shares[-1] >= (0.95 if omega == "one weight dearer" else 0)

@@ -1,12 +1,14 @@
 """The bound on the excess risk: by hand, against measured risks of a known population, and where there is none."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from support.prediction_tables import UNITS, domain
 
+from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours
 from dpqr.prediction.bases import RidgeBase
@@ -89,7 +91,43 @@ def test_measured_risks_stay_below_it(name, parts, relation):
     assert found.total <= 2
 
 
-def test_there_is_none_for_ensembles_defaults_and_balls():
+def of_numbers(stability, relation=Neighbours.REPLACE, **given):
+    numeric = replace(TARGET, attribute=Attribute(name="c1", axis=Bins(edges=(Fraction(0), Fraction(1), Fraction(2)))))
+    problem = PredictionProblem(domain=TABLE, target=numeric, unit=UNITS[relation], records=4000, points=1)
+    recipe = StableRecipe(name="least-squares", features=FEATURES, stability=stability, **given)
+    budget = PrivacyBudget.parse("1")
+    return least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_the_parts_of_least_squares_by_hand(relation):
+    """lambda R^2, 8 N(lambda) / m but for the largest leverage, and the noise's variance beside the solver's rest."""
+    plan = of_numbers(Stability(radius=Fraction(1, 2)), relation)
+    found, learner = excess_risk(plan, 4000), plan.learner(4000)
+    penalty, width = float(learner.penalty), FEATURES.width
+    assert found.fitted == pytest.approx(penalty / 4)
+    assert found.sample == pytest.approx(8 * width / (1 + penalty * width) / 4000, rel=0.05)
+    variance, rest = 2 * float(learner.bound) ** 2, 4 * float(learner.bound - learner.distance)
+    assert found.noise == pytest.approx(variance + rest, rel=1e-3)
+    assert found.least_epsilon == pytest.approx(math.sqrt(variance / (found.fitted + found.sample)), rel=1e-3)
+    assert found.sign is None
+
+
+def test_a_smoothness_has_its_constants_and_its_bound_is_above_the_least_loss_of_all():
+    plan = of_numbers(Stability(decay=Fraction(2)), smoothness=Fraction(1, 4))
+    found, penalty = excess_risk(plan, 4000), float(plan.learner(4000).penalty)
+    assert penalty == pytest.approx(4000 ** -min(1, 2 / 2.5), rel=0.05)
+    assert found.fitted == pytest.approx(0.25 * penalty**0.5 if penalty >= 0.5**4 else 0.25 * 0.25 + penalty)
+    assert (found.radius, found.assumed, found.smoothness) == (Fraction(1, 2), True, Fraction(1, 4))
+
+
+@pytest.mark.parametrize(("name", "power", "factor"), [("svm", 1, 8 / 7), ("logistic", 1 / 2, 2**0.5)])
+def test_a_sign_errs_by_the_comparison_theorem(name, power, factor):
+    found = excess_risk(planned(stable(name), records=10**5), 10**5)
+    assert found.sign == pytest.approx(factor * found.total**power)
+
+
+def test_there_is_none_for_ensembles_and_defaults():
     assert excess_risk(planned(Aggregate(features=FEATURES, base=RidgeBase(), parts=3)), 400) is None
     assert excess_risk(planned(stable(stability=Stability())), 400) is None
     assert excess_risk(planned(stable(stability=Stability(parts=4))), 400) is None

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.prediction_tables import counts, examples
+from support.prediction_tables import counts, examples, unit_vectors
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.learned_functions import GaussianWeights, step, weights_sensitivity
@@ -24,11 +24,6 @@ def process(vectors, loss=None, kernel=GAUSSIAN, records=20, penalty="1/50", poi
     scale = Scale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=records)
     given = {"kernel": kernel, "loss": loss or Hinge(), "penalty": Fraction(penalty), "scale": scale}
     return KernelProcess(values=ExactKernel(examples=examples(vectors, [-1.0, 1.0]), **given).at(points))
-
-
-def unit_vectors(drawn, number=8, width=3):
-    vectors = drawn.normal(size=(number, width))
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("loss", [Hinge(), Logistic(), Pinball(), Square()], ids=repr)

@@ -13,6 +13,7 @@ from dpqr.prediction.outlook import outlook, theory
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.stability import Stability
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
 
@@ -49,10 +50,16 @@ def test_the_plans_own_accountant_buys_what_was_planned_and_no_other_more(points
 
 @pytest.mark.parametrize("delta", ["0", "1/1000000"])
 def test_from_the_reported_count_on_a_function_has_less_noise(delta):
-    _, seen = looked(wanted(2, delta))
-    function = least_spread(wanted(None, delta)).spread
-    assert least_spread(wanted(seen.function_from, delta)).spread > function
-    assert least_spread(wanted(seen.function_from - 1, delta)).spread <= function
+    output = StableRecipe(name="logistic", features=FEATURES, method="output")
+    _, seen = looked(wanted(2, delta, output))
+    function = least_spread(wanted(None, delta, output)).spread
+    assert least_spread(wanted(seen.function_from, delta, output)).spread > function
+    assert least_spread(wanted(seen.function_from - 1, delta, output)).spread <= function
+
+
+def test_a_perturbed_objective_may_have_less_noise_than_a_single_prediction():
+    _, seen = looked(wanted(2))
+    assert seen.function_from == 1
 
 
 def test_an_ensemble_has_no_function_and_no_theory():
@@ -82,7 +89,7 @@ def rates(name, smoothness):
         # J. Inequal. Appl., Theorem 4
         ("quantile", "1/2", 1 / 2, 1 / 4, 1 / 4),
         ("logistic", "1/2", 1 / 2, 1 / 8, 1 / 4),
-        ("svm", "3/4", 2 / 5, 3 / 20, 3 / 10),
+        ("svm", "3/4", 2 / 5, 3 / 10, 3 / 10),  # a hinge function's sign errs no more than its loss exceeds
         # theta = 3/4: lambda_t = t^-1/4; noise of (n^-(3 theta - 1) / 2 / eps)^2
         ("online", "1/2", 1 / 4, 1 / 4, 1 / 2),
         ("online", "5", 1 / 4, 1 / 2, 3 / 8),
@@ -93,6 +100,20 @@ def test_the_sources_exponents(name, smoothness, penalty, risk, epsilon):
     assert (found.penalty, found.risk, found.epsilon) == pytest.approx((penalty, risk, epsilon))
     assert found.power(found.penalty) == pytest.approx(10 ** (-6 * penalty))
     assert not found.assumed
+
+
+def test_a_decay_of_the_eigenvalues_has_exponents_of_its_own():
+    """1 / (2 r + 1 / p), as without noise, up to where the noise is more: 2 / (2 r + 2)."""
+    features, found = CellFeatures(domain=domain(2)), []
+    for decay in (Fraction(3, 2), Fraction(4)):
+        stability = Stability(decay=decay)
+        given = {"features": features, "smoothness": Fraction(1, 2), "stability": stability}
+        found.append(theory(StableRecipe(name="least-squares", **given), 10**6))
+    assert [(each.penalty, each.risk) for each in found] == [
+        pytest.approx((3 / 5, 3 / 5)),
+        pytest.approx((2 / 3, 2 / 3)),
+    ]
+    assert [each.epsilon for each in found] == pytest.approx([1 / 10, 0], abs=1e-12)
 
 
 def test_a_smoothness_that_nobody_states_is_assumed():

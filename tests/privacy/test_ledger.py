@@ -1,13 +1,10 @@
 from dataclasses import replace
 from fractions import Fraction
 
-import pytest
-from support.ledger_jobs import draws, terms
+from support.ledger_jobs import terms
 
-from dpqr.errors import BudgetRefused
 from dpqr.privacy.budget import Cost
-from dpqr.privacy.currency import currency
-from dpqr.privacy.ledger import Account, Reservation
+from dpqr.privacy.ledger import Account
 
 
 def test_left_is_what_is_not_spent_and_a_release_gets_at_most_the_cap():
@@ -24,20 +21,3 @@ def test_the_largest_request_is_worded_as_options():
     opened = terms(epsilon="2", delta="1e-6", accountant="zcdp")
     assert Account(terms=opened).request == "--eps 2 --delta 1e-6 --accountant zcdp"
     assert Account(terms=opened, spent=opened.limit).request is None
-
-
-@pytest.mark.parametrize(("accountant", "cost"), [("basic", "1/2"), ("zcdp", "1/32")])
-def test_a_reservation_guards_in_the_ledgers_currency(accountant, cost):
-    paid = Reservation(
-        dataset="survey",
-        number=2,
-        receipt="",
-        currency=currency(accountant),
-        cost=Cost(Fraction(cost)),
-        events=draws("1/2"),
-    )
-    ((event, _),) = draws("1/2")
-    guard = paid.guard()
-    assert guard.charge(event) == 0
-    with pytest.raises(BudgetRefused):
-        guard.charge(event)

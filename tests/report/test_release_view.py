@@ -6,7 +6,7 @@ from support.plain_screen import printed
 
 from dpqr.privacy.budget import Cost
 from dpqr.privacy.currency import EPSILON
-from dpqr.privacy.ledger import Reservation
+from dpqr.privacy.reservation import Reservation
 from dpqr.report.release_view import release_view
 
 SCREEN = """\

@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from dpqr.privacy.budget import Price
-from dpqr.report.wording import amount, bytes_words, counted, optional, plain, price_words
+from dpqr.report.wording import amount, bytes_words, counted, figures_words, optional, plain, price_words
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,9 @@ def test_counted_nouns():
         "2 queries",
         "1,200 blocks",
     ]
+
+
+def test_figures_are_counted_and_named():
+    assert figures_words([]) == ""
+    assert figures_words(["mean(pay) by sex", "a\x1bb"]) == "2: mean(pay) by sex, a\\x1bb"
+    assert figures_words(["m"] * 9) == f"9: {', '.join('m' * 8)}, ..."

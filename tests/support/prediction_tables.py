@@ -9,9 +9,11 @@ from dpqr.data.domain import Domain
 from dpqr.data.histogram import SparseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.descent import GradientDescent
+from dpqr.prediction.exact_kernel import ExactKernel
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball, Square
 from dpqr.prediction.online import OnlineLearner, Steps
+from dpqr.prediction.perturbed import PerturbedLearner
 from dpqr.prediction.stable import LeastSquares, LipschitzLearner
 
 
@@ -50,6 +52,7 @@ def domain(*sizes):
 UNITS = {each: PrivacyUnit(neighbours=each) for each in Neighbours}
 VECTORS = 12
 VALUES = np.array([-1.0, 1.0, 0.0, 0.3])
+KERNEL_VALUES = np.array([-1.0, 1.0, 0.4])
 LOSSES = {
     "logistic": Logistic(),
     "hinge": Hinge(),
@@ -106,6 +109,80 @@ def measured_shares(drawn, name, relation, pairs):
         stable = learner(name, vectors, penalty, UNITS[relation], declared)
         one, two = (stable.fit(counts(rows)) for rows in pair(drawn, name, relation, size))
         yield np.linalg.norm(one - two) / float(stable.bound)
+
+
+def measured_pull_shares(drawn, name, relation, pairs):
+    """How much of gradient / strength, and of the solver's tolerance at both ends, the minimiser of an objective moves
+    by under one pull, which is small or large."""
+    for _ in range(pairs):
+        vectors = drawn.normal(size=(VECTORS, 2))
+        vectors /= np.maximum(1, np.linalg.norm(vectors, axis=1, keepdims=True))
+        strength, pull = (
+            Fraction(int(10 ** drawn.uniform(1, 4)), 100),
+            drawn.normal(size=2) * 10 ** drawn.uniform(-1, 3),
+        )
+        given = pulled(name, vectors, strength, relation)
+        tables = pair(drawn, name, relation, int(drawn.integers(2, 9)))
+        one, two = (given.fit(counts(rows), pull) for rows in tables)
+        yield np.linalg.norm(one - two) / float(given.gradient / strength + 2 * given.tolerance)
+
+
+def pulled(name, vectors, strength, relation):
+    given = {"examples": examples(vectors, VALUES), "strength": strength, "unit": UNITS[relation]}
+    return PerturbedLearner(loss=LOSSES[name], **given)
+
+
+def built_pull_share(name, relation):
+    """A pull so strong along one axis that every loss has its full slope; along the other one rows pull up or down."""
+    up, strength = 0.99**0.5, Fraction(1)
+    given = pulled(name, [[-0.1, up], [-0.1, -up]], strength, relation)
+    tables = [(0, 1)], [] if relation is Neighbours.ADD_REMOVE else [(1, 1)]
+    one, two = (given.fit(counts(table), np.array([-1000.0, 0.0])) for table in tables)
+    return np.linalg.norm(one - two) / float(given.gradient / strength + 2 * given.tolerance)
+
+
+SHORT = 0.01
+"""Rows of this length, many of them, hold f near (1, 0) and hardly weigh on any direction where lambda is as small."""
+
+
+def built_share(name, relation):
+    """Logistic: most rows pull f far along the first axis; the others are badly wrong there, with the full slope, and
+    pull along the second axis, up and then down. Least squares, add-remove: a record comes against f, (R + 1) / (lambda
+    m0); replace: one at 60 degrees to f goes, and one on the other side of it comes, D(1) / (lambda m)
+    with D(1) = 3 sqrt(3) / 2."""
+    if name == "logistic":
+        vectors, many, penalty = [[1.0, 0.0], [-0.3, 0.91**0.5], [-0.3, -(0.91**0.5)]], 10**7, Fraction(1, 10**6)
+        goes, comes = ((), ((1, 1),)) if relation is Neighbours.ADD_REMOVE else (((1, 1),), ((2, 1),))
+    else:
+        vectors = [[SHORT, 0.0], [-1.0, 0.0], [0.5, 0.75**0.5], [0.5, -(0.75**0.5)]]
+        many, penalty = 10**6, Fraction(1, 100)
+        goes, comes = ((), ((1, 1),)) if relation is Neighbours.ADD_REMOVE else (((2, 0),), ((3, 0),))
+    stable = learner(name, vectors, penalty, UNITS[relation], many)
+    fits = [stable.fit(counts([(0, 1), *rows], often=[many - 1, *[1] * len(rows)])) for rows in (goes, comes)]
+    return np.linalg.norm(fits[0] - fits[1]) / float(stable.bound)
+
+
+def unit_vectors(drawn, number=8, width=3):
+    vectors = drawn.normal(size=(number, width))
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def exact_kernel(vectors, loss, kernel, records, penalty="1/50"):
+    scale = Scale(unit=UNITS[Neighbours.REPLACE], records=records)
+    given = examples(vectors, KERNEL_VALUES)
+    return ExactKernel(examples=given, kernel=kernel, loss=loss, penalty=Fraction(penalty), scale=scale)
+
+
+def measured_kernel_shares(drawn, loss, kernel, pairs):
+    """How much of its bound a value of a kernel's function moves by."""
+    for _ in range(pairs):
+        number, penalty = int(drawn.integers(1, 9)), Fraction(int(10 ** drawn.uniform(0, 4)), 1000)
+        values = exact_kernel(unit_vectors(drawn), loss, kernel, number, penalty).at(np.arange(8)[:, None])
+        rows = [(int(drawn.integers(8)), int(drawn.integers(2))) for _ in range(number)]
+        rows = rows if drawn.random() < 0.5 else [(0, 1)] * number
+        other = [*rows[:-1], (int(drawn.integers(8)), int(drawn.integers(2)))]
+        moved = values.fit(counts(rows)) - values.fit(counts(other))
+        yield np.abs(moved).max() / float(values.learner.bound)
 
 
 EMPTY = None

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dpqr.app.evaluating.evaluate import evaluate
+from dpqr.app.evaluating.requests import EvaluateRequest
 from dpqr.app.releasing.public_request import stated_request
-from dpqr.app.requests import EvaluateRequest
 from dpqr.construction.answered import AnsweredBlock
 from dpqr.data.arrays import FloatArray
 from dpqr.errors import UsageFault

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dpqr.app.evaluating.requests import EvaluateRequest
 from dpqr.app.planning.documents import write_new
 from dpqr.app.planning.planning import read_documents
 from dpqr.app.releasing.rehearse import rehearsed_table
-from dpqr.app.requests import EvaluateRequest
 from dpqr.data.arrays import FloatArray
 from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dpqr.app.evaluating.evaluate import exact_answers, rehearsed_answers, require_public
+from dpqr.app.evaluating.requests import SweepRequest
 from dpqr.app.planning.planning import read_documents
 from dpqr.app.releasing.release import Progress, release
-from dpqr.app.requests import PlanRequest, ReleaseRequest, SweepRequest
+from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.construction.release import Release
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.evaluation import Accuracy, Truth, compare

@@ -8,6 +8,7 @@ from functools import partial
 
 from dpqr.app.paying.budget import configured_ledger
 from dpqr.app.requests import LedgerRequest
+from dpqr.data.period import PeriodRows
 from dpqr.data.unit import PrivacyUnit
 from dpqr.io.journal.fingerprints import release_note
 from dpqr.io.outputs.plan_document import plan_hash
@@ -25,7 +26,7 @@ from dpqr.strategies.plan import Plan
 class Bill:
     """What a run will be charged, before it begins. pricing: the accountant that proves it; guard: a fresh filter that
     admits it; note: what the ledger remembers of it; plan: the SHA-256 of its document, empty where it has none;
-    policy: how the table is read; reason: why, who asks, and who approved."""
+    policy: how the table is read; reason: why, who asks, and who approved; period: whose rows alone are read."""
 
     events: Composition
     unit: PrivacyUnit
@@ -35,6 +36,7 @@ class Bill:
     plan: str = ""
     policy: Policy = DEFAULT
     reason: Reason = UNSTATED
+    period: PeriodRows | None = None
 
 
 def release_bill(plan: Plan, policy: Policy = DEFAULT) -> Bill:
@@ -49,6 +51,7 @@ def release_bill(plan: Plan, policy: Policy = DEFAULT) -> Bill:
         note=release_note(),
         plan=plan_hash(plan),
         policy=policy,
+        period=plan.problem.period,
     )
 
 
@@ -68,4 +71,5 @@ def require_affordable(asked: LedgerRequest | None, bill: Bill, *, locked: bool 
         pricing=bill.pricing,
         plan=bill.plan if locked else "",
         reason=bill.reason,
+        period=bill.period,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpqr.data.period import Period
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
 from dpqr.io.ledger.chain import Anchor, Mark
@@ -14,12 +15,15 @@ from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.ledger.documents import account_document, entry_document, entry_line, verdict_document
 from dpqr.io.ledger.location import anchor_path, is_unanchored
 from dpqr.io.ledger.move import move as moved
+from dpqr.io.ledger.record import Record
 from dpqr.io.ledger.stores import ledger_store
+from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import SMALLEST_DELTA, Cost, PrivacyBudget, decimal
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Account, DataKind, Entry, Terms
 from dpqr.privacy.pair_currency import PAIR
+from dpqr.privacy.periods import PeriodBudgets
 from dpqr.privacy.policy import PolicyChange
 
 if TYPE_CHECKING:  # brings numpy, which looking at a ledger does not need
@@ -50,7 +54,7 @@ def configured_ledger(ledger: str | None, anchor: str | None) -> ChainedLedger:
 
 def open_budget(ledger: ChainedLedger, request: BudgetRequest) -> PricedAccount:
     """Give a dataset its budget, once and for life."""
-    return priced(ledger.open(terms(request)), ())
+    return priced(ledger.open(terms(request)))
 
 
 def terms(request: BudgetRequest) -> Terms:
@@ -68,6 +72,7 @@ def terms(request: BudgetRequest) -> Terms:
         unit=unit.whom,
         kind=DataKind(request.kind),
         policy=request.policy,
+        periods=_periods(request, budget, charged, unit),
         reason=request.reason,
     )
 
@@ -85,7 +90,12 @@ def budgets(ledger: ChainedLedger, dataset: str | None, delta: str | None) -> tu
     """One dataset, or all. delta: where the history is priced; None: at the delta of each budget."""
     at, record = shown_delta(delta), ledger.walk()
     accounts = record.accounts if dataset is None else (record.state.account(dataset),)
-    return tuple(priced(account, record.events(account.terms.dataset), at) for account in accounts)
+    return tuple(_priced(account, record, at) for account in accounts)
+
+
+def _priced(account: Account, record: Record, at: Fraction | None) -> PricedAccount:
+    name = account.terms.dataset
+    return priced(account, record.events(name), at, record.histories(name))
 
 
 def shown_delta(delta: str | None) -> Fraction | None:
@@ -96,16 +106,32 @@ def shown_delta(delta: str | None) -> Fraction | None:
     return at
 
 
-def priced(account: Account, events: Composition, delta: Fraction | None = None) -> PricedAccount:
-    """The account with the price of its history, those events, under every accountant."""
+def priced(
+    account: Account,
+    events: Composition = (),
+    delta: Fraction | None = None,
+    histories: tuple[Composition, ...] | None = None,
+) -> PricedAccount:
+    """The account with the price of its history, those events, under every accountant.
+
+    Args:
+        histories: what one unit may have met, each by itself; the largest price counts. None: all events.
+    """
     from dpqr.privacy.accountants.known import available  # brings numpy, which no other use of a ledger needs
 
     at = account.terms.budget.delta if delta is None else delta
-    prices = {name: accountant.epsilon(events, at) for name, accountant in available().items()}
+    prices = {name: _largest(accountant, histories or (events,), at) for name, accountant in available().items()}
     prices[account.terms.accountant] = account.terms.currency.epsilon(
         account.spent, at
     )  # run by run, as it was charged
     return PricedAccount(account=account, events=events, delta=at, prices=prices)
+
+
+def _largest(accountant: Accountant, histories: tuple[Composition, ...], at: Fraction) -> Fraction | None:
+    """None where any of them has no price."""
+    prices = [accountant.epsilon(events, at) for events in histories]
+    known = [price for price in prices if price is not None]
+    return max(known) if len(known) == len(prices) else None
 
 
 def history(ledger: ChainedLedger, dataset: str | None) -> tuple[Entry, ...]:
@@ -140,6 +166,30 @@ def move(ledger: ChainedLedger, to: str) -> Mark:
 def grant(ledger: ChainedLedger, role: str) -> None:
     """Let a role of the database append what jobs append."""
     ledger.store.grant(role)
+
+
+def _periods(
+    request: BudgetRequest, budget: PrivacyBudget, charged: Currency, unit: PrivacyUnit
+) -> PeriodBudgets | None:
+    """How the budget is divided. UsageFault: more for a period than for life, or rows that are replaced."""
+    asked = request.periods
+    if asked is None:
+        return None
+    if unit.neighbours is Neighbours.REPLACE:
+        raise UsageFault(
+            "--period: a replaced row may leave one period and enter another, and how many rows a period has is "
+            "private; use --neighbours add-remove"
+        )
+    epsilon = PrivacyBudget.parse(asked.epsilon).epsilon
+    if epsilon > budget.epsilon:
+        raise UsageFault(f"--per-period {asked.epsilon}: is above the budget for life; give at most --eps")
+    return PeriodBudgets(
+        column=asked.column,
+        every=asked.every,
+        share=charged.limit(PrivacyBudget(epsilon, budget.delta)),
+        first=None if asked.first is None else Period.parse(asked.first, asked.every, option="--first"),
+        parallel=unit.column is None,
+    )
 
 
 def _cap(request: BudgetRequest, budget: PrivacyBudget, charged: Currency) -> Cost | None:

@@ -26,7 +26,8 @@ from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import KeyedNoise, NoiseSource
 from dpqr.privacy.accountants.filters import EveryFilter
 from dpqr.privacy.events import Composition
-from dpqr.privacy.ledger import Ledger, Reservation
+from dpqr.privacy.ledger import RELEASED, Ledger
+from dpqr.privacy.reservation import Reservation
 
 ENDING = ".transcript"
 _ROWS_OF_PERSONS = b"dpqr: rows of persons"
@@ -101,7 +102,7 @@ class PaidRun:
         if not self.paid:
             return
         whole = self.kept is not None and self.kept.lost
-        self._settle(self.paid.events if whole else self.guard.events, "released")
+        self._settle(self.paid.events if whole else self.guard.events, RELEASED)
         self._forget()
 
     def failed(self, error: BaseException) -> None:
@@ -201,16 +202,23 @@ def transcript_path(directory: Path) -> Path:
 
 def is_published(directory: Path) -> bool:
     """Whether the release in `directory` is the one whose transcript lies beside it: only the settlement is missing."""
+    try:
+        published = read_record(directory)
+        return waiting_receipt(directory) == str(published["ledger"]["seal"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
+def waiting_receipt(directory: Path) -> str | None:
+    """The receipt of the reservation whose transcript lies beside `directory`; None where none does."""
     transcript = transcript_path(directory)
     try:
         if not transcript.is_file():  # a pipe would let the job wait for ever
-            return False
+            return None
         with transcript.open(encoding="utf-8") as opened:
-            run = json.loads(opened.readline(_FIRST_LINE))
-        published = read_record(directory)
-        return bool(run["receipt"] == published["ledger"]["seal"])
+            return str(json.loads(opened.readline(_FIRST_LINE))["receipt"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return False
+        return None
 
 
 def _begun(asked: LedgerRequest, ledger: Ledger, bill: Bill) -> PaidRun:
@@ -223,6 +231,7 @@ def _begun(asked: LedgerRequest, ledger: Ledger, bill: Bill) -> PaidRun:
         policy=bill.policy,
         pricing=bill.pricing,
         reason=bill.reason,
+        period=bill.period,
     )
     return PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
 

@@ -36,6 +36,7 @@ def check_documents(queries: Given, domain: Given | None, *, strict: bool = Fals
     return {
         "queries": document.workload.rows,
         "blocks": len(document.workload.blocks),
+        "figures": [figure.name for figure in document.workload.figures],
         "cells": document.domain.size,
         "columns": [
             {"name": attribute.name, "cells": attribute.size, **_levels(attribute), "rules": _rules(attribute)}

@@ -8,7 +8,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from dpqr.app.planning.counters import as_counter, counter_notes, with_turn
 from dpqr.app.planning.notes import fact_notes, warnings
+from dpqr.app.planning.periods import period_note, period_rows
 from dpqr.app.planning.roles import (
     asked_roles,
     chosen_schedule,
@@ -77,6 +79,7 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
 def plan_with_documents(request: PlanRequest, document: QueriesDocument | None = None) -> tuple[Plan, QueriesDocument]:
     """The same, and what the queries file says."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
+    request = as_counter(request)
     refuse_idle_options(request)
     _roles(settled(request)[0])
     declared = _declared(request)
@@ -90,6 +93,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     require_stated_rules(document.domain, unit)
     refuse_published_unit(document.domain, unit)
     unit = replace(unit, drops=may_leave_out(document.domain))
+    period = period_rows(request, document.domain)
     problem = Problem(
         domain=document.domain,
         workload=document.workload,
@@ -100,13 +104,17 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
         alpha=alpha,
         beta=beta,
         seed=request.seed,
+        period=period,
     )
+    problem = with_turn(problem, request)
+    budget = problem.turn.counter.node if problem.turn else budget
     require_agreement(problem)
     plan = _by_trust(foreign, lambda: least_noise(problem, budget, _with_more(schedule, request, unit), wishes))
     if rivalled and (rival := _rival(plan, replace(request, schedule="marginals"), unit)):
         plan, request, reasons = rival, replace(request, schedule="marginals"), (MARGINALS,)
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
-    notes = (*notes, *unit_notes(unit, document.columns))
+    notes = (*counter_notes(problem.turn), *notes, *unit_notes(unit, document.columns))
+    notes = (*notes, *([period_note(problem.period, unit)] if problem.period else []))
     memory = _by_trust(foreign, lambda: _memory(plan, request))
     bars = request.error_bars != "none"
     plan = replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory), error_bars=bars)

@@ -74,8 +74,9 @@ def _states_rounds(request: PlanRequest) -> bool:
 
 def chosen_wishes(request: PlanRequest) -> Wishes:
     """What may be used: the named strategy of a role, or every built-in one."""
+    prices = {"concentrated": True} if (request.accountant, request.check) == ("pld", "gaussian") else {}
     return Wishes(
-        accountants=_offered(ACCOUNTANTS, request.accountant, request),
+        accountants=_offered(ACCOUNTANTS, request.accountant, request, **prices),
         distinguishers=_offered(DISTINGUISHERS, request.distinguisher, request),
         checks=_offered(CHECKS, request.check, request),
         update=_update(request),
@@ -151,9 +152,9 @@ def _named(request: PlanRequest) -> Iterator[tuple[Registry, str]]:
     return ((registry, name) for registry, name in named if name is not None)
 
 
-def _offered(registry: Registry, name: str | None, request: PlanRequest) -> tuple[Any, ...]:
+def _offered(registry: Registry, name: str | None, request: PlanRequest, **options: Any) -> tuple[Any, ...]:
     names = registry.offered if name is None else (name,)
-    return tuple(_made(registry, one, request) for one in names)
+    return tuple(_made(registry, one, request, **options) for one in names)
 
 
 def _update(request: PlanRequest) -> Any:

@@ -34,10 +34,14 @@ from dpqr.privacy.budget import PrivacyBudget, decimal
 from dpqr.strategies.known import ACCOUNTANTS as OFFERED
 
 STABLE = get_args(StableName)
+LEARNING = 5
+"""Records a part, on average, below which a plan warns."""
+
 OWN_OPTIONS = {
     "--lambda": ("penalty", REGULARISED),
     "--smoothness": ("smoothness", (*REGULARISED, "online")),
     "--radius": ("radius", (*REGULARISED, "online")),
+    "--decay": ("decay", ("least-squares",)),
     "--tune": ("tune", REGULARISED),
     "--theta": ("theta", ("online",)),
     "--t0": ("t0", ("online",)),
@@ -68,7 +72,7 @@ def settled_prediction(wanted: PlannerInput) -> PredictionPlan:
     return replace(plan, notes=(*plan.notes, *_notes(wanted.problem.domain, plan)))
 
 
-def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> PlannerInput:
+def wanted_prediction(request: PredictionPlanRequest) -> PlannerInput:
     """What a plan is made for. Raises: UsageFault, DocumentError, InfeasiblePlan."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     if request.domain is None:
@@ -84,7 +88,7 @@ def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> Pla
         target=target,
         unit=unit,
         records=_records(request, unit) or (None if slots is None else domain.attributes[slots].axis.size),
-        points=_asked_points(request, points),
+        points=_asked_points(request),
         seed=request.seed,
     )
     return PlannerInput(
@@ -97,6 +101,12 @@ def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> Pla
 
 
 def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
+    known = plan.problem.records
+    if plan.parts and known is not None and known < LEARNING * plan.parts:
+        yield (
+            f"warning: {plan.parts:,} parts of {known:,} records have {known / plan.parts:.2g} each on average, from "
+            f"which they learn next to nothing; state --parts {max(1, known // LEARNING):,} or fewer, or raise --eps"
+        )
     if isinstance(plan.recipe, Aggregate) and plan.recipe.base.trusted:
         name = plan.recipe.base.name
         yield (
@@ -111,10 +121,10 @@ def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
     yield from unit_notes(plan.problem.unit, domain.names)
 
 
-def _asked_points(request: PredictionPlanRequest, points: int | None) -> int | None:
+def _asked_points(request: PredictionPlanRequest) -> int | None:
     if request.form == "function":
         return None
-    asked = points if points is not None else request.predictions
+    asked = request.predictions
     if asked is None:
         raise UsageFault("--points FILE says what to predict (with --dry-run, --predictions COUNT does)")
     if asked < 1:
@@ -158,7 +168,11 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: i
         releases=request.releases or 1,
         slots=slots,
         method=_method(request.method),
-        stability=Stability(radius=_positive(request.radius, "--radius"), parts=request.parts),
+        stability=Stability(
+            radius=_positive(request.radius, "--radius"),
+            parts=request.parts,
+            decay=_positive(request.decay, "--decay"),
+        ),
     )
 
 

@@ -11,16 +11,17 @@ from dpqr.app.paying.bill import Bill, require_affordable
 from dpqr.app.paying.paid_run import PaidRun, paid_run
 from dpqr.app.predicting.draws import drawn
 from dpqr.app.predicting.planning import settled_prediction, wanted_prediction
+from dpqr.app.releasing.locked_plan import require_unchanged
+from dpqr.app.releasing.public_request import prediction_inputs
 from dpqr.app.releasing.reading import Reading, charging, count_column, reading
 from dpqr.app.releasing.rehearse import rehearsed_examples, rehearsed_rows
-from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
+from dpqr.app.requests import ModelRequest, PredictionRequest
 from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
 from dpqr.io.documents.domain import domain_text, read_domain
-from dpqr.io.ledger.entry_codec import canonical
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
-from dpqr.io.outputs.plan_document import sealed
+from dpqr.io.outputs.plan_document import SEAL, sealed
 from dpqr.io.outputs.prediction_document import model_document, prediction_document, prediction_plan_document
 from dpqr.io.outputs.prediction_files import (
     predictions_table,
@@ -61,12 +62,19 @@ def planned_prediction(request: PredictionRequest) -> tuple[PredictionPlan, Outl
 
     The private table is not opened. Raises: DpqrError where the ledger or the output path would refuse the run.
     """
-    wanted, _ = wanted_run(request)
-    plan, held = as_read(settled_prediction(wanted), request)
+    plan, held, wanted = checked_prediction(request)
     if request.place is not None:
         _reserved(request.place, plan.problem.points is None)
-    require_affordable(request.payer, prediction_bill(plan, held.policy, request.reason))
-    return plan, outlook(plan, wanted)
+    bill = prediction_bill(plan, held.policy, request.reason)
+    require_affordable(request.payer, bill, locked=request.locked is not None)
+    return plan, outlook(plan, wanted.planner)
+
+
+def checked_prediction(request: PredictionRequest) -> tuple[PredictionPlan, Reading, Wanted]:
+    """The plan of a request, which is the locked one where it names one, and how the table is read."""
+    wanted = wanted_run(request)
+    plan, held = as_read(settled_prediction(wanted.planner), wanted.request)
+    return plan, held, wanted
 
 
 def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSource | None = None) -> PredictionRelease:
@@ -88,9 +96,9 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     if payer and payer.resume:
         raise UsageFault("--resume: a prediction run keeps no transcript; what a killed one reserved stays spent")
-    wanted, codes = wanted_run(request)
-    plan, held = as_read(settled_prediction(wanted), request)
-    files, domain = _reserved(request.place, codes is None), domain_text(_named(request.plan))
+    plan, held, wanted = checked_prediction(request)
+    codes = wanted.codes
+    files, domain = _reserved(request.place, codes is None), domain_text(request.plan.domain or "")
     if isinstance(plan.recipe, Aggregate):
         plan.recipe.base.rehearse()
     bill, source = prediction_bill(plan, held.policy, request.reason), noise or SystemNoise()
@@ -102,7 +110,8 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
             table = opened_table(plan, held, run, progress, source)
         finished = drawn(plan, table.counts, codes, run.guard, source, prices(plan))
         rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
-        released = replace(finished, paid=run.paid, reason=request.reason, rehearsed=rehearsed)
+        reason = run.paid.reason if run.paid else request.reason
+        released = replace(finished, paid=run.paid, reason=reason, rehearsed=rehearsed)
         _write(released, files, domain)
         run.released()
     return released
@@ -161,18 +170,36 @@ def write_session(released: PredictionRelease, points: Tidy, files: tuple[Single
         _write_with_record(released, files, Tidy(table.rows, {**points.columns, **table.columns}))
 
 
-def wanted_run(request: PredictionRequest) -> tuple[PlannerInput, AnyArray | None]:
-    """What the plan is made for, and the points' codes; None where there are none to read."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """request: with all that it does not state itself. codes: of the points, None where there are none to read."""
+
+    request: PredictionRequest
+    planner: PlannerInput
+    codes: AnyArray | None
+
+
+def wanted_run(request: PredictionRequest) -> Wanted:
+    """What the plan is made for, and the points."""
     codes = _points(request)
-    counts, accountant = count_column(request.table, request.payer), charging(request.plan, request.payer)
-    asked = replace(request.plan, counts=counts, accountant=accountant)
-    return wanted_prediction(asked, None if codes is None else len(codes)), codes
+    asked = replace(request.plan, counts=count_column(request.table, request.payer))
+    if request.locked is None:
+        asked = replace(asked, accountant=charging(asked, request.payer))
+    if codes is not None:
+        asked = replace(asked, predictions=len(codes))
+    return Wanted(request=replace(request, plan=asked), planner=wanted_prediction(asked), codes=codes)
 
 
 def as_read(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, Reading]:
-    """The plan with the bits that the exit code reveals beside it, and how the table is read."""
+    """The plan with what it was made from, and with the bits that the exit code reveals beside it; and how the table is
+    read. DocumentError: it is not the locked one."""
     held = reading(request.table, request.limits, plan.problem.domain, request.payer)
-    return replace(plan, notes=(*request.notes, *plan.notes, *held.bits)), held
+    inputs = prediction_inputs(request, held)
+    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
+    if request.locked:
+        require_unchanged(request.locked, prediction_plan_document(plan))
+        plan = replace(plan, inputs=replace(inputs, locked=request.locked))
+    return plan, held
 
 
 def _points(request: PredictionRequest) -> AnyArray | None:
@@ -212,15 +239,15 @@ def _reserved(out: str | None, function: bool) -> tuple[SingleFile, ...]:
     return reserve_file(out), reserve_file(record_path(out))
 
 
-def prediction_bill(plan: PredictionPlan, policy: Policy, reason: Reason, what: str = "predict") -> Bill:
-    """The bill of a run. what: it is, in the ledger's note."""
-    digest = hashlib.sha256(canonical(prediction_plan_document(plan)).encode()).hexdigest()
+def prediction_bill(plan: PredictionPlan, policy: Policy, reason: Reason) -> Bill:
+    """The bill of a run."""
     return Bill(
         events=plan.events,
         unit=plan.problem.unit,
         pricing=Pricing(accountant=plan.accountant.name, delta=plan.budget.delta),
         guard=lambda: plan.accountant.guard(plan.budget, plan.events),
-        note=f"{what}, plan {digest}",
+        note="predict",
+        plan=str(prediction_plan_document(plan)[SEAL]),
         policy=policy,
         reason=reason,
     )
@@ -243,11 +270,6 @@ def opened_table(
         slots=plan.ordered,
         progress=progress.read,
     )
-
-
-def _named(request: PredictionPlanRequest) -> str | dict[str, Any]:
-    assert request.domain is not None  # there would be no plan
-    return request.domain
 
 
 def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: str) -> None:

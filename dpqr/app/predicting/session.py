@@ -93,10 +93,10 @@ def planned_predictions(request: OpenPredictions) -> OpeningPlan:
     Raises: UsageFault, DocumentError, InfeasiblePlan; BudgetRefused where the ledger would not pay for it.
     """
     run = request.run
-    wanted, _ = wanted_run(run)
-    wanted = within_a_session(wanted)
-    plan, read = as_read(settled_prediction(wanted), run)
-    bill = prediction_bill(plan, read.policy, run.reason, NOTE)
+    asked = wanted_run(run)
+    wanted = within_a_session(asked.planner)
+    plan, read = as_read(settled_prediction(wanted), asked.request)
+    bill = replace(prediction_bill(plan, read.policy, run.reason), note=NOTE, plan="")
     require_affordable(run.payer, bill)
     return OpeningPlan(plan=plan, outlook=outlook(plan, wanted), read=read, bill=bill)
 
@@ -208,5 +208,6 @@ def _document(request: OpenPredictions, made: OpeningPlan, domain: str, draws: i
         "plan": kept,
         "domain": domain,
         "notes": list(plan.notes),
+        "request": made.plan.inputs.request if made.plan.inputs else None,
         "draws": draws,
     }

@@ -30,6 +30,7 @@ from dpqr.prediction.tuning import FACTORS
 from dpqr.privacy.accountant import FilterAccountant
 from dpqr.privacy.gate import measure_together
 from dpqr.report.wording import counted
+from dpqr.strategies.inputs import PublicInputs
 
 KIND = "prediction"
 OWN = ("ask", "prediction", "score")
@@ -56,8 +57,9 @@ class StatedPredictions(Stated):
         kept = self.document["plan"]
         domain = parse_json(self.document["domain"].encode(), "domain")
         request = PredictionPlanRequest(**{**kept, "domain": domain, "trust": tuple(kept["trust"])})
-        plan = settled_prediction(within_a_session(wanted_prediction(request, None)))
-        return replace(plan, notes=tuple(self.document["notes"]))
+        plan = settled_prediction(within_a_session(wanted_prediction(request)))
+        inputs = PublicInputs(request=self.document["request"]) if "request" in self.document else None
+        return replace(plan, notes=tuple(self.document["notes"]), inputs=inputs)
 
     @cached_property
     def plan(self) -> PredictionPlan:

@@ -1,32 +1,37 @@
-"""Approvals: somebody else than who asks lets a budget pay for one release by a locked plan."""
+"""Approvals: somebody else than who asks lets a budget pay for one run by a locked plan."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from dpqr.app.paying.budget import configured_ledger
-from dpqr.app.releasing.locked_plan import following
+from dpqr.app.predicting.predict import checked_prediction
+from dpqr.app.releasing.locked_plan import following, following_prediction, plans_predictions
 from dpqr.app.releasing.release import checked_plan
-from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
-from dpqr.io.outputs.plan_document import plan_hash
+from dpqr.app.requests import LedgerRequest, PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
+from dpqr.io.outputs.plan_document import SEAL, plan_document
+from dpqr.io.outputs.prediction_document import prediction_plan_document
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.source import TableSource
+from dpqr.prediction.plan import PredictionPlan
 from dpqr.privacy.reason import Reason
 from dpqr.strategies.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approved:
-    """One release that was approved: by which plan, and its hash; for whose budget; why, and by whom."""
+    """One release, or one run of predictions, that was approved: by which plan, and its hash; for whose budget; why,
+    and by whom."""
 
     dataset: str
-    plan: Plan
+    plan: Plan | PredictionPlan
     sha256: str
     reason: Reason
 
 
 def approve(payer: LedgerRequest, path: str, reason: Reason) -> Approved:
-    """Approve one release by the plan in the file `path`.
+    """Approve one run by the plan in the file `path`.
 
     The plan is made again from the documents that it holds, under the policy of today, so that nobody approves what
     would be refused, or figures that do not follow from the documents. reason: why, and who approves.
@@ -37,8 +42,20 @@ def approve(payer: LedgerRequest, path: str, reason: Reason) -> Approved:
     Privacy:
         Public: no table is named, and none is opened.
     """
-    asked = ReleaseRequest(source=TableSource(paths=(STDIN,)), plan=PlanRequest(), payer=payer)
-    plan, _ = checked_plan(following(asked, path, opened=False))
-    digest = plan_hash(plan)
+    plan, document = _planned(payer, path)
+    digest = str(document[SEAL])
     configured_ledger(payer.ledger, payer.anchor).approve(payer.dataset, digest, reason)
     return Approved(dataset=payer.dataset, plan=plan, sha256=digest, reason=reason)
+
+
+def _planned(payer: LedgerRequest, path: str) -> tuple[Plan | PredictionPlan, dict[str, Any]]:
+    """The plan, made again, and its document."""
+    nothing = TableSource(paths=(STDIN,))
+    if plans_predictions(path):
+        empty = PredictionPlanRequest(target="", epsilon="", domain=None)
+        asked = PredictionRequest(table=nothing, plan=empty, payer=payer)
+        predicting, _, _ = checked_prediction(following_prediction(asked, path, opened=False))
+        return predicting, prediction_plan_document(predicting)
+    release = ReleaseRequest(source=nothing, plan=PlanRequest(), payer=payer)
+    plan, _ = checked_plan(following(release, path, opened=False))
+    return plan, plan_document(plan)

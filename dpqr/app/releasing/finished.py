@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpqr.app.paying.paid_run import transcript_path
+from dpqr.app.planning.counters import with_first
 from dpqr.app.planning.planning import plan_release
 from dpqr.app.releasing.reading import count_column
 from dpqr.app.requests import ReleaseRequest
@@ -17,7 +18,7 @@ from dpqr.io.outputs.plan_document import plan_document
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.io.outputs.release_files import file_names
 
-ASKED = ("unit", "n", "most", "persons", "budget", "domain", "workload", "seed", "accountant")
+ASKED = ("unit", "n", "most", "persons", "period", "counter", "budget", "domain", "workload", "seed", "accountant")
 ROLES = ("schedule", "distinguisher", "check", "update")
 """Parts of a plan that say what was asked for, and strategies by name; the rest follows, and the version of dpqr."""
 
@@ -43,7 +44,7 @@ def already_released(request: ReleaseRequest) -> bool:
     if not _answers(_finished(given), request):
         raise AlreadyThere(
             f"--out {given}: holds a release of another request, or a rehearsal (compared are queries, domain, "
-            "guarantee, strategies, files and dataset); choose another directory, or --if-exists replace"
+            "guarantee, strategies, files, base of views and dataset); choose another directory, or --if-exists replace"
         )
     return True
 
@@ -66,8 +67,18 @@ def _answers(found: ReleaseFiles, request: ReleaseRequest) -> bool:
     payer, record = request.payer, found.record
     if bool(record.get("rehearsal")) != request.rehearse:
         return False
-    files = file_names(request.output.format, request.output.synthetic, rehearsal=request.rehearse)
+    output, views = request.output, record.get("views")
+    files = file_names(
+        output.format,
+        output.synthetic,
+        rehearsal=request.rehearse,
+        views=output.views is not None,
+        cumulative=request.plan.cumulative is not None,
+    )
+    if output.views is not None and views and views["base"] != output.views:
+        return False
     dataset = payer.dataset if payer and not request.rehearse else None
+    request = with_first(request)
     plan = plan_release(replace(request.plan, counts=count_column(request.source, payer)))
     return (
         set(files) <= set(record["files"])

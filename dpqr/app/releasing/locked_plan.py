@@ -1,21 +1,23 @@
-"""Locked plans: a plan that was written to a file to be reviewed, and the release that follows it or is refused.
+"""Locked plans: a plan that was written to a file to be reviewed, and the run that follows it or is refused.
 
-The file is the plan's document (`plan_document`), with what was forecast beside it, under one SHA-256. A release that
-follows it is planned again from the documents and options that it holds, with this version of dpqr and under the
-budget's policy of today. Whatever is public and would differ refuses the run before a table is opened.
+The file is the document of a release's plan (`plan_document`), with what was forecast beside it, or of a plan of
+predictions (`prediction_plan_document`), under one SHA-256. A run that follows it is planned again from the documents
+and options that it holds, with this version of dpqr and under the budget's policy of today. Whatever is public and
+would differ refuses the run before a table is opened.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from itertools import zip_longest
 from math import isclose
 from pathlib import Path
 from typing import Any
 
-from dpqr.app.releasing.public_request import stated_request
-from dpqr.app.requests import PlanRequest, ReleaseRequest
+from dpqr.app.releasing.public_request import stated_prediction, stated_request
+from dpqr.app.requests import PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.documents.decoding import spoken
 from dpqr.io.documents.positions import member
@@ -23,11 +25,14 @@ from dpqr.io.documents.sources import states_domain
 from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
 from dpqr.io.outputs.plan_document import PLAN_FORMAT, SEAL, plan_document, sealed
+from dpqr.io.outputs.prediction_document import PLAN_FORMAT as PREDICTION_PLAN
+from dpqr.io.outputs.prediction_document import prediction_plan_document
 from dpqr.io.outputs.record import document_text, read_record
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
-from dpqr.strategies.inputs import LockedPlan
+from dpqr.prediction.plan import PredictionPlan
+from dpqr.strategies.inputs import LockedPlan, PublicInputs
 from dpqr.strategies.plan import Plan
 
 SPOKEN = ("notes", SEAL)
@@ -35,6 +40,8 @@ SPOKEN = ("notes", SEAL)
 READ = ("delimiter", "encoding", "count_column")
 POLICY = ("cells", "columns")
 """Limits that a locked plan states where a ledger pays; the others are the policy's."""
+WRITTEN_BY = {PLAN_FORMAT: "`dpqr plan --out FILE`", PREDICTION_PLAN: "`dpqr predict --lock FILE`"}
+USE = {PLAN_FORMAT: "released", PREDICTION_PLAN: "predicted by"}
 _ABSENT = object()
 
 
@@ -51,9 +58,16 @@ def save_plan(plan: Plan, target: SingleFile, parts: Mapping[str, Any] | None = 
 
     Files of coefficients that the queries name are written beside it, under the names that the document gives them.
     """
-    document = sealed(plan_document(plan) | dict(parts or {}))
-    files = plan.inputs.files if plan.inputs else {}
-    for name, content in files.items():
+    return _saved(sealed(plan_document(plan) | dict(parts or {})), plan.inputs, target)
+
+
+def save_prediction_plan(plan: PredictionPlan, target: SingleFile) -> str:
+    """The same of predictions."""
+    return _saved(prediction_plan_document(plan), plan.inputs, target)
+
+
+def _saved(document: dict[str, Any], inputs: PublicInputs | None, target: SingleFile) -> str:
+    for name, content in (inputs.files if inputs else {}).items():
         place = target.path.with_name(name)
         if not place.exists():
             place.write_bytes(content)
@@ -65,28 +79,33 @@ def _write(place: Path, text: str) -> None:
     place.write_text(text, encoding="utf-8", newline="\n")
 
 
-def read_plan(path: str) -> LockedPlan:
-    """A plan that was written to a file.
+def read_plan(path: str, form: str = PLAN_FORMAT) -> LockedPlan:
+    """A plan that was written to a file. form: of its document.
 
-    Raises: UsageFault where it cannot be read; DocumentError where it is no plan, or not as it was written.
+    Raises: UsageFault where it cannot be read; DocumentError where it is no such plan, or not as it was written.
     """
-    place = Path(path)
+    place, again = Path(path), WRITTEN_BY[form]
     try:
         document = read_record(place.parent, place.name)
-        whole = isinstance(document, dict) and document.get("dpqr") == PLAN_FORMAT and document.get("request")
+        whole = isinstance(document, dict) and document.get("dpqr") == form and document.get("request")
     except OSError as error:
-        raise UsageFault(
-            f"--plan {path}: cannot be read ({error.strerror}); `dpqr plan --out FILE` writes it"
-        ) from None
+        raise UsageFault(f"--plan {path}: cannot be read ({error.strerror}); {again} writes it") from None
     except ValueError:
         whole = False
     if not whole:
-        raise DocumentError(f"{path}: is no plan that can be released; write one with `dpqr plan --out FILE`")
+        raise DocumentError(f"{path}: is no plan that can be {USE[form]}; write one with {again}")
     if document.get(SEAL) != sealed(document)[SEAL]:
         raise DocumentError(
             f"{path}: was edited or is damaged: its sha256 is not that of its content; restore it, or plan anew"
         )
     return LockedPlan(name=path, document=document)
+
+
+def plans_predictions(path: str) -> bool:
+    """Whether a file is a plan of predictions, as far as its first key tells."""
+    with suppress(OSError, ValueError, AttributeError):
+        return bool(read_record(Path(path).parent, Path(path).name).get("dpqr") == PREDICTION_PLAN)
+    return False
 
 
 def following(request: ReleaseRequest, path: str, *, opened: bool = True) -> ReleaseRequest:
@@ -100,17 +119,36 @@ def following(request: ReleaseRequest, path: str, *, opened: bool = True) -> Rel
     given = _stated(request.plan, PlanRequest())
     if "queries" in given and "domain" not in given and states_domain(given["queries"]):
         given["domain"] = None
-    read = {} if request.payer else _stated(base.source, TableSource(paths=(STDIN,)), READ)
-    read |= {} if opened else {"public": base.source.public}
-    limits = _stated(base.limits, Limits(), POLICY if request.payer else None)
-    return replace(
-        request,
-        plan=replace(base.plan, **given),
-        source=replace(request.source, **read | _stated(request.source, TableSource(paths=(STDIN,)), READ)),
-        limits=replace(Limits(), **limits | _stated(request.limits, Limits())),
-        notes=base.notes,
-        locked=locked,
-    )
+    source = _source(request.source, base.source, paid=request.payer is not None, opened=opened)
+    limits = _limits(request.limits, base.limits, paid=request.payer is not None)
+    plan = replace(base.plan, **given)
+    return replace(request, plan=plan, source=source, limits=limits, notes=base.notes, locked=locked)
+
+
+def following_prediction(request: PredictionRequest, path: str, *, opened: bool = True) -> PredictionRequest:
+    """The same of predictions. Where points are read, their number is compared with the plan's."""
+    locked = read_plan(path, PREDICTION_PLAN)
+    base = stated_prediction(locked.document["request"], request.table)
+    given = _stated(request.plan, PredictionPlanRequest(target="", epsilon="", domain=None))
+    table = _source(request.table, base.table, paid=request.payer is not None, opened=opened)
+    limits = _limits(request.limits, base.limits, paid=request.payer is not None)
+    plan, points = replace(base.plan, **given), request.points
+    if points is not None and points.paths:
+        written = _stated(base.table, TableSource(paths=(STDIN,)), READ[:2])
+        points = replace(points, **written | _stated(points, TableSource(paths=(STDIN,)), READ[:2]))
+    return replace(request, plan=plan, table=table, points=points, limits=limits, notes=base.notes, locked=locked)
+
+
+def _source(given: TableSource, base: TableSource, *, paid: bool, opened: bool) -> TableSource:
+    usual = TableSource(paths=(STDIN,))
+    read = {} if paid else _stated(base, usual, READ)
+    read |= {} if opened else {"public": base.public}
+    return replace(given, **read | _stated(given, usual, READ))
+
+
+def _limits(given: Limits, base: Limits, *, paid: bool) -> Limits:
+    limits = _stated(base, Limits(), POLICY if paid else None)
+    return replace(Limits(), **limits | _stated(given, Limits()))
 
 
 def _stated(given: Any, usual: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
@@ -119,16 +157,25 @@ def _stated(given: Any, usual: Any, names: Sequence[str] | None = None) -> dict[
     return {name: getattr(given, name) for name in known if getattr(given, name) != getattr(usual, name)}
 
 
-def require_unchanged(locked: LockedPlan, plan: Plan) -> None:
-    """DocumentError unless a locked plan is what would be planned now."""
-    now = plan_document(plan)
+def require_unchanged(locked: LockedPlan, now: Mapping[str, Any]) -> None:
+    """DocumentError unless a locked plan is what would be planned now: `now` is its document."""
     parts = ["version", "request", *now]
     for name in parts:
         if name in SPOKEN:
             continue
         found = next(differences(locked.document.get(name), now[name], f"$.{name}"), None)
         if found:
-            raise _changed(locked, *found)
+            raise _changed(locked, WRITTEN_BY[now["dpqr"]], *found)
+
+
+def require_noted(locked: LockedPlan, notes: Sequence[str]) -> None:
+    """DocumentError unless a locked plan says what the ledger says of its periods, and of what it corrects."""
+    for note in notes:
+        if note not in locked.document["notes"]:
+            raise DocumentError(
+                f"{locked.name}: does not say this, which holds now: {note}\n"
+                "write a new plan with `dpqr plan --dataset NAME --out FILE` and have it reviewed"
+            )
 
 
 def differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, str, str]]:
@@ -149,9 +196,9 @@ def _words(value: Any) -> str:
     return "nothing" if value is _ABSENT else spoken(value)
 
 
-def _changed(locked: LockedPlan, path: str, old: str, new: str) -> DocumentError:
+def _changed(locked: LockedPlan, again: str, path: str, old: str, new: str) -> DocumentError:
     tuned = f"; {TUNED_ELSEWHERE}" if path == "$.draws" else ""
     return DocumentError(
         f"{locked.name}: {path} is {old} in the plan, and would be {new} now; nothing was opened{tuned}\n"
-        "restore what was planned, or write a new plan with `dpqr plan --out FILE` and have it reviewed"
+        f"restore what was planned, or write a new plan with {again} and have it reviewed"
     )

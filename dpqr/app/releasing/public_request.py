@@ -5,33 +5,41 @@
     reading     how the table is read: delimiter, encoding and limits, after the budget's policy
     notes       what the plan says of the request itself
 
-The table, the payer and the output are no part of it: they decide no draw and no price.
+The table, the payer and the output are no part of it: they decide no draw and no price. Of predictions the points are
+none either; how many they are is an option.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from dpqr.app.releasing.reading import Reading
-from dpqr.app.requests import PlanRequest, ReleaseRequest
+from dpqr.app.requests import PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
 from dpqr.errors import DocumentError
+from dpqr.io.documents.domain import public_domain
 from dpqr.io.documents.queries import QueriesDocument
 from dpqr.io.documents.sources import parsed, public_documents
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.strategies.inputs import PublicInputs
 
-FORMAT = "request/1"
-OPTIONS = tuple(each.name for each in fields(PlanRequest) if each.name not in ("queries", "domain"))
-FIGURES = ("epsilon", "delta", "alpha", "beta", "count_dropped", "error_bars", "certify")
+Planned = TypeVar("Planned", PlanRequest, PredictionPlanRequest)
+DOCUMENTS = ("queries", "domain")
+FIGURES = (
+    *("epsilon", "delta", "alpha", "beta", "count_dropped", "error_bars", "certify"),
+    *("penalty", "radius", "smoothness", "tune", "tau", "theta", "bandwidth", "target_error"),
+)
 """Options whose value is decimal text, or one of WORDS."""
 WORDS = ("free", "none")
+LATER = ("period", "cumulative", "first")
+"""Options that requests of earlier versions do not state, and no request that does without them."""
 LIMITS = tuple(each.name for each in fields(Limits))
 
 
@@ -41,18 +49,29 @@ def public_inputs(request: ReleaseRequest, held: Reading, document: QueriesDocum
     Raises: UsageFault, DocumentError where a file of coefficients has vanished, or a value is none of JSON.
     """
     found = public_documents(document.sources)
-    options = {name: _option(name, getattr(request.plan, name)) for name in OPTIONS}
+    documents = {"dpqr": "request/1", "queries": found.queries, "domain": found.domain}
+    return PublicInputs(request=documents | _options(request.plan, held, request.notes), files=found.files)
+
+
+def prediction_inputs(request: PredictionRequest, held: Reading) -> PublicInputs:
+    """The same of predictions."""
+    documents = {"dpqr": "prediction-request/1", "domain": public_domain(request.plan.domain or "")}
+    return PublicInputs(request=documents | _options(request.plan, held, request.notes))
+
+
+def _options(plan: PlanRequest | PredictionPlanRequest, held: Reading, notes: tuple[str, ...]) -> dict[str, Any]:
     limits = {name: getattr(held.limits, name) for name in LIMITS}
-    stated = {
-        "dpqr": FORMAT,
-        "queries": found.queries,
-        "domain": found.domain,
-        "options": options,
-        "reading": {"delimiter": held.source.delimiter, "encoding": held.source.encoding, "limits": limits}
-        | ({} if held.source.public is None else {"table": held.source.public}),
-        "notes": list(request.notes),
+    public = {} if held.source.public is None else {"table": held.source.public}
+    options = {name: _option(name, getattr(plan, name)) for name in _names(type(plan))}
+    return {
+        "options": {name: value for name, value in options.items() if name not in LATER or value is not None},
+        "reading": {"delimiter": held.source.delimiter, "encoding": held.source.encoding, "limits": limits} | public,
+        "notes": list(notes),
     }
-    return PublicInputs(request=stated, files=found.files)
+
+
+def _names(plan: type[PlanRequest | PredictionPlanRequest]) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(plan) if each.name not in DOCUMENTS)
 
 
 def _option(name: str, value: object) -> Any:
@@ -72,13 +91,20 @@ class _Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     table: str | None = None
 
 
-class _Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    dpqr: Literal["request/1"]
-    queries: dict[str, Any]
+class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     domain: dict[str, Any]
     options: dict[str, Any]
     reading: _Reading
     notes: tuple[str, ...]
+
+
+class _Request(_Stated, frozen=True, forbid_unknown_fields=True):
+    dpqr: Literal["request/1"]
+    queries: dict[str, Any]
+
+
+class _Prediction(_Stated, frozen=True, forbid_unknown_fields=True):
+    dpqr: Literal["prediction-request/1"]
 
 
 def stated_request(document: Any, table: TableSource, folder: Path) -> ReleaseRequest:
@@ -91,20 +117,42 @@ def stated_request(document: Any, table: TableSource, folder: Path) -> ReleaseRe
 
     Raises: DocumentError where this version of dpqr does not know such a request.
     """
-    try:
+    with _known():
         found = msgspec.convert(document, _Request)
-        unknown = set(found.options) - set(OPTIONS)
-        if unknown:
-            raise msgspec.ValidationError(f"Unknown option `{min(unknown)}`")
-        documents = {"queries": _placed(parsed(found.queries), folder), "domain": parsed(found.domain)}
-        plan = msgspec.convert(found.options | documents, PlanRequest)
+        plan = _plan(PlanRequest, found, queries=_placed(parsed(found.queries), folder))
+    return ReleaseRequest(
+        source=_source(found, table, plan.counts), plan=plan, limits=found.reading.limits, notes=found.notes
+    )
+
+
+def stated_prediction(document: Any, table: TableSource) -> PredictionRequest:
+    """The prediction run that a public request stands for, without its points; as `stated_request`."""
+    with _known():
+        found = msgspec.convert(document, _Prediction)
+        plan = _plan(PredictionPlanRequest, found)
+    return PredictionRequest(
+        table=_source(found, table, plan.counts), plan=plan, limits=found.reading.limits, notes=found.notes
+    )
+
+
+@contextmanager
+def _known() -> Iterator[None]:
+    try:
+        yield
     except msgspec.ValidationError as error:
         raise DocumentError(f"is no request that this version of dpqr can read ({error})") from None
+
+
+def _plan(form: type[Planned], found: _Stated, **documents: Any) -> Planned:
+    unknown = set(found.options) - set(_names(form))
+    if unknown:
+        raise msgspec.ValidationError(f"Unknown option `{min(unknown)}`")
+    return msgspec.convert(found.options | {"domain": parsed(found.domain)} | documents, form)
+
+
+def _source(found: _Stated, table: TableSource, counts: str | None) -> TableSource:
     read = found.reading
-    source = replace(
-        table, delimiter=read.delimiter, encoding=read.encoding, count_column=plan.counts, public=read.table
-    )
-    return ReleaseRequest(source=source, plan=plan, limits=read.limits, notes=found.notes)
+    return replace(table, delimiter=read.delimiter, encoding=read.encoding, count_column=counts, public=read.table)
 
 
 def _placed(queries: Mapping[str, Any], folder: Path) -> dict[str, Any]:

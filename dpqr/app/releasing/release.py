@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import Protocol
 
 from dpqr.app.paying.bill import Bill, release_bill, require_affordable
-from dpqr.app.paying.paid_run import PaidRun, is_published, paid_run
+from dpqr.app.paying.paid_run import PaidRun, is_published, paid_run, waiting_receipt
+from dpqr.app.paying.periods import paid_notes
+from dpqr.app.planning.counters import with_first
+from dpqr.app.planning.periods import require_files
 from dpqr.app.planning.planning import plan_with_documents
-from dpqr.app.releasing.locked_plan import require_unchanged
+from dpqr.app.releasing.earlier_counts import earlier_counts
+from dpqr.app.releasing.locked_plan import require_noted, require_unchanged
 from dpqr.app.releasing.machine import require_resources, resources
 from dpqr.app.releasing.public_request import public_inputs
 from dpqr.app.releasing.reading import Reading, charging, count_column, reading
@@ -28,7 +32,8 @@ from dpqr.construction.resources import Resources
 from dpqr.data.histogram import Counts
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
-from dpqr.io.outputs.plan_document import plan_hash
+from dpqr.io.outputs.cumulative_table import cumulative_table
+from dpqr.io.outputs.plan_document import plan_document, plan_hash
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
 from dpqr.io.outputs.views_table import require_views
@@ -37,7 +42,7 @@ from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.accountants.filters import EveryFilter
 from dpqr.privacy.accountants.known import available
-from dpqr.privacy.ledger import Reservation
+from dpqr.privacy.reservation import Reservation
 from dpqr.privacy.sealed import Private
 from dpqr.report.receipt import receipt
 from dpqr.strategies.plan import Plan
@@ -62,6 +67,7 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
     plan, held = checked_plan(request)
     _reserved(request.output, request.payer)
     _require_output(plan, request.output)
+    earlier_counts(request, plan)
     bill = replace(release_bill(plan, held.policy), reason=request.reason)
     require_affordable(request.payer, bill, locked=request.locked is not None)
     return plan, resources(plan, request.output)
@@ -74,19 +80,32 @@ def planned(request: ReleaseRequest) -> Plan:
 
 def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     """The plan of a request, which is the locked one where it names one, and how the table is read."""
+    request = with_first(request)
     asked = replace(request.plan, counts=count_column(request.source, request.payer))
     if request.locked is None:
         asked = replace(asked, accountant=charging(asked, request.payer))
     plan, document = plan_with_documents(asked)
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)
-    held = reading(request.source, request.limits, plan.problem.domain, request.payer)
+    require_files(request.source, plan.problem.period)
+    source = replace(request.source, period=plan.problem.period)
+    held = reading(source, request.limits, plan.problem.domain, request.payer)
     inputs = public_inputs(replace(request, plan=asked), held, document)
-    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
+    paying = _paid_notes(request, plan)
+    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits, *paying), inputs=inputs)
     if request.locked:
-        require_unchanged(request.locked, plan)
+        require_unchanged(request.locked, plan_document(plan))
+        require_noted(request.locked, paying)
         plan = replace(plan, inputs=replace(inputs, locked=request.locked))
     return plan, held
+
+
+def _paid_notes(request: ReleaseRequest, plan: Plan) -> tuple[str, ...]:
+    """What the budget's periods are charged; a run that is continued says what it said when it began."""
+    directory, payer = request.output.directory, request.payer
+    resumed = payer is not None and payer.resume and directory is not None
+    before = waiting_receipt(Path(os.path.abspath(directory or ""))) if resumed else None
+    return tuple(paid_notes(payer, plan.problem.period, before))
 
 
 def release(
@@ -121,7 +140,7 @@ def release(
     plan, held = checked_plan(request)
     rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
     planned(plan)
-    target, prices = _reserved(output, payer), whole_prices(plan)
+    target, prices, earlier = _reserved(output, payer), whole_prices(plan), earlier_counts(request, plan)
     _require_output(plan, output)
     bill = replace(release_bill(plan, held.policy), reason=request.reason)
     _check_input(request, plan, held, bill)
@@ -129,7 +148,7 @@ def release(
         source = noise or SystemNoise()
         table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
         drawn = construct(plan, _draws(run, table, source), table.dropped, run.guard, progress, prices, run.paid)
-        finished = _named(drawn, request, run, rehearsed)
+        finished = replace(_named(drawn, request, run, rehearsed), earlier=earlier)
         if target:
             _write(finished, target, output)
         run.released()
@@ -159,7 +178,16 @@ def save(finished: Release, output: OutputRequest) -> None:
 
 def _write(finished: Release, target: ReleaseDirectory, output: OutputRequest) -> None:
     form, synthetic, bins, base = output.format, output.synthetic, output.bins, output.views
-    write_release(finished, target, answers=form, synthetic=synthetic, bins=bins, base=base, receipt=receipt(finished))
+    write_release(
+        finished,
+        target,
+        answers=form,
+        synthetic=synthetic,
+        bins=bins,
+        base=base,
+        cumulative=cumulative_table(finished),
+        receipt=receipt(finished),
+    )
 
 
 def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:

@@ -13,7 +13,7 @@ from dpqr.app.sessions.release import closed_release
 from dpqr.app.sessions.session import Turn, begun, closing, stated, turn
 from dpqr.app.sessions.state import KIND, questions_of, stated_session
 from dpqr.app.sessions.turn import first_online, log_answers, restored
-from dpqr.construction.online import BETA, Answer, Terms
+from dpqr.construction.online_terms import BETA, Answer, Terms
 from dpqr.construction.release import Release
 from dpqr.errors import AlreadyThere
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
@@ -105,7 +105,7 @@ def ask(request: AskRequest, progress: Progress) -> tuple[Answered, ...]:
     """
     with turn(request.name, request.payer) as held:
         session = stated_session(held)
-        asked, document = questions_of(request.queries, session)
+        asked, document = questions_of(request.queries, session.paper)
         online = restored(held, session)
         with held.spoilt_by_errors():
             online.open_data(request.source, SystemNoise(), progress)
@@ -116,7 +116,7 @@ def ask(request: AskRequest, progress: Progress) -> tuple[Answered, ...]:
 def status(name: str, payer: LedgerRequest) -> Status:
     """How a session stands; no table is opened."""
     with turn(name, payer) as held:
-        return _status(name, held, stated_session(held).terms)
+        return _status(name, held, stated_session(held).paper.terms)
 
 
 def close(name: str, payer: LedgerRequest, output: OutputRequest) -> Release | None:
@@ -176,7 +176,7 @@ def _status(name: str, held: Turn, terms: Terms) -> Status:
     return Status(
         name=name,
         dataset=held.paid.dataset,
-        guarantee=stated_session(held).guarantee,
+        guarantee=stated_session(held).paper.guarantee,
         questions=len(answered),
         free=sum(line["free"] for line in answered),
         surprises=online.surprises,

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import numpy as np
 
+from dpqr.app.planning.planning import read_documents
+from dpqr.app.releasing.public_request import public_inputs
+from dpqr.app.releasing.reading import Reading
 from dpqr.app.releasing.release import whole_prices
+from dpqr.app.requests import ReleaseRequest
 from dpqr.app.sessions.session import Turn
-from dpqr.app.sessions.state import AskedRow, StatedSession, questions_of
-from dpqr.app.sessions.turn import restored
+from dpqr.app.sessions.state import AskedRow, QuestionPlan, StatedSession, asks_of
+from dpqr.app.sessions.turn import KeptSurprise, restored
 from dpqr.construction.block_answers import BlockAnswers
 from dpqr.construction.intervals import COMPARED
 from dpqr.construction.noisy import Noisy
+from dpqr.construction.online_replay import Asked, Questions, Start
 from dpqr.construction.release import Release
+from dpqr.hypotheses.weighted_rows import WeightedRows
 from dpqr.io.outputs.plan_document import plan_hash
 from dpqr.io.sessions.rows_file import read_rows
+from dpqr.io.tables.file import STDIN
+from dpqr.io.tables.source import TableSource
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.strategies.updates.row_weights import RowWeights
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import Measurement, Workload
 
 TRUST = (
     "the questions came one at a time: an interval of a free answer holds with its epoch's probability, 0.95, for all "
@@ -60,52 +70,83 @@ class Interactive:
 
 def closed_release(held: Turn, session: StatedSession) -> Release | None:
     """All answers of a session; None where there is none."""
-    answered = list(_answered(held, session))
+    state, log = restored(held, session), held.folder.log()
+    made = release_of(session.paper, log, read_rows(held.folder), state.history)
+    if made is None:
+        return None
+    return replace(
+        made,
+        events=held.run.guard.events,
+        paid=held.paid,
+        reason=held.paid.reason,
+        date=datetime.now(UTC).date().isoformat(),
+        questions=_questions(session, log, state.kept_surprises),
+    )
+
+
+def release_of(
+    paper: QuestionPlan, log: Sequence[Any], rows: WeightedRows, history: Sequence[Measurement]
+) -> Release | None:
+    """The release of the answers in a log. rows: what the questions started from; history: the noisy answers."""
+    answered = list(_answered(paper, log))
     if not answered:
         return None
-    state = restored(held, session)
-    rows = read_rows(held.folder)
     rule = RowWeights(start_rows=rows)
-    hypothesis = rule.update(session.plan.problem, rows, state.history) if state.history else rows
-    plan = _plan(session, rule, tuple(each.block for each, _ in answered))
+    plan = _plan(paper, rule, tuple(each.block for each, _ in answered))
     spent, costs = whole_prices(plan)
     release = Release(
         plan=plan,
-        answers=tuple(_block_answers(each, line, state.session) for each, line in answered),
-        hypothesis=hypothesis,
-        transcript=_transcript(state.history),
+        answers=tuple(_block_answers(each, line, paper) for each, line in answered),
+        hypothesis=rule.update(paper.plan.problem, rows, history) if history else rows,
+        transcript=_transcript(history),
         certificate=None,
         spent=spent,
         trust=(*TRUST, *plan.notes, *rule.trust),
         private=True,
-        events=held.run.guard.events,
         costs=costs,
-        paid=held.paid,
-        reason=held.paid.reason,
-        date=datetime.now(UTC).date().isoformat(),
     )
     return replace(release, planned=plan_hash(plan))
 
 
-def _answered(held: Turn, session: StatedSession) -> Any:
-    """Every query of the log with its answer; the last one, where it was asked several times."""
-    log = held.folder.log()
-    documents = {line["ask"]: line["queries"] for line in log if "queries" in line}
-    rows: dict[int, dict[tuple[int, int], AskedRow]] = {}
-    names: dict[str, int] = {}
-    for line in (line for line in log if "estimate" in line and line["ask"] in documents):
-        number = line["ask"]
-        if number not in rows:
-            asked, _ = questions_of({"queries": documents[number]}, session)
-            rows[number] = {(each.place, each.row): each for each in asked}
-        each = rows[number][line["block"], line["row"]]
+def _answered(paper: QuestionPlan, log: Sequence[Any]) -> Iterator[tuple[AskedRow, Any]]:
+    """Every query of the log with its answer; of those that were asked several times, each time."""
+    asks, names = asks_of(log, paper), Counter[str]()
+    for line in (line for line in log if "estimate" in line and line["ask"] in asks.documents):
+        each = asks.row(line["ask"], line["block"], line["row"])
         title = " ".join(filter(None, [each.name, each.detail]))
-        names[title] = names.get(title, 0) + 1
+        names[title] += 1
         unique = title if names[title] == 1 else f"{title} ({names[title]})"
         yield replace(each, block=replace(each.block, name=unique)), line
 
 
-def _block_answers(asked: AskedRow, line: dict[str, Any], session: StatedSession) -> BlockAnswers:
+def _questions(session: StatedSession, log: Sequence[Any], surprises: Sequence[KeptSurprise]) -> Questions | None:
+    """What `verify` makes the answers again from; None where an older version of dpqr was asked."""
+    asks = [line for line in log if "queries" in line]
+    if not all("start" in line for line in asks):
+        return None
+    paper, lines = session.paper, defaultdict[int, list[Any]](list)
+    for line in log:
+        if "estimate" in line:
+            lines[line["ask"]].append((line["block"], line["row"], line["free"]))
+    document = read_documents(paper.request.queries, paper.request.domain, strict=True)
+    asked = ReleaseRequest(source=TableSource(paths=(STDIN,)), plan=paper.request)
+    inputs = public_inputs(asked, Reading(source=asked.source, limits=session.limits), document)
+    places = {line["ask"]: place for place, line in enumerate(asks)}
+    return Questions(
+        request=inputs.request,
+        rest={paper.rest.currency: str(paper.rest.figure)},
+        paid=paper.surprises,
+        expected=paper.questions,
+        opening=tuple(draw.value for draw in session.held.past[: session.document["draws"]]),
+        asks=tuple(
+            Asked(queries=tuple(line["queries"]), start=Start(**line["start"]), answers=tuple(lines[line["ask"]]))
+            for line in asks
+        ),
+        surprises=tuple((places[each.ask], each.row.place, each.row.row, each.surprise.side) for each in surprises),
+    )
+
+
+def _block_answers(asked: AskedRow, line: dict[str, Any], paper: QuestionPlan) -> BlockAnswers:
     one = (1,)
     estimate, none = np.full(one, line["estimate"]), np.full(one, np.nan)
     low, high = line["low"], line["high"]
@@ -114,7 +155,7 @@ def _block_answers(asked: AskedRow, line: dict[str, Any], session: StatedSession
         bound = max(high - line["estimate"], line["estimate"] - low) if known else math.nan
         free = BlockAnswers(block=asked.block, estimate=estimate, error=none, noisy=Noisy.absent(1))
         return replace(free, bound=bound, bounded_by=COMPARED)
-    law = session.terms.check.law((asked.block,), session.terms.unit, session.terms.answer)
+    law = paper.terms.check.law((asked.block,), paper.terms.unit, paper.terms.answer)
     scale = float(asked.block.scale)
     noisy = Noisy(
         values=estimate,
@@ -124,17 +165,17 @@ def _block_answers(asked: AskedRow, line: dict[str, Any], session: StatedSession
     return BlockAnswers(block=asked.block, estimate=estimate, error=none, noisy=noisy)
 
 
-def _plan(session: StatedSession, rule: RowWeights, blocks: Any) -> Plan:
+def _plan(paper: QuestionPlan, rule: RowWeights, blocks: Any) -> Plan:
     """The session as a plan: what was measured first, and the sum that all questions may cost."""
-    first, document = session.plan, session.document
-    events = (*first.events, (session.rest.event, 1))
-    questions = Phase(noun="questions", count=1, price=session.rest, events=events)
+    first = paper.plan
+    events = (*first.events, (paper.rest.event, 1))
+    questions = Phase(noun="questions", count=1, price=paper.rest, events=events)
     whole = replace(
         first,
         problem=replace(first.problem, workload=Workload(tuple(blocks))),
-        budget=session.budget,
-        roles=replace(first.roles, update=rule, check=session.terms.check),
-        schedule=Interactive(surprises=document["surprises"], questions=document["questions"]),
+        budget=paper.budget,
+        roles=replace(first.roles, update=rule, check=paper.terms.check),
+        schedule=Interactive(surprises=paper.surprises, questions=paper.questions),
         phases=(questions,),
         forecast=(),
         notes=(),
@@ -144,7 +185,7 @@ def _plan(session: StatedSession, rule: RowWeights, blocks: Any) -> Plan:
     return replace(whole, epsilon=epsilon if epsilon is not None else whole.budget.epsilon)
 
 
-def _transcript(history: Any) -> Transcript:
+def _transcript(history: Sequence[Measurement]) -> Transcript:
     made = Transcript()
     for measured in history:
         made.add(Round(choice=None, measurement=measured, charges=()))

@@ -31,7 +31,8 @@ from dpqr.privacy.accountants.filters import EveryFilter
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import PrivacyEvent
-from dpqr.privacy.ledger import Ledger, Reservation
+from dpqr.privacy.ledger import Ledger
+from dpqr.privacy.reservation import Reservation
 
 FORMAT = "session/1"
 

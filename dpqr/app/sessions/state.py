@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -11,12 +11,12 @@ from typing import Any
 from dpqr.app.planning.planning import plan_release, read_documents
 from dpqr.app.requests import PlanRequest
 from dpqr.app.sessions.session import Stated, Turn, statement
-from dpqr.construction.online import Answer, Terms
+from dpqr.construction.online_terms import Answer, Terms
 from dpqr.construction.sentences import guarantee
 from dpqr.data.domain import Domain
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.io.documents.sources import public_documents
-from dpqr.privacy.budget import Price
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT
 from dpqr.workload.block import QueryBlock
@@ -47,36 +47,25 @@ class AnsweredRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatedSession(Stated):
-    """What the folder of a session of questions states."""
+class QuestionPlan:
+    """A session of questions on paper, as its folder or its record states it. request: of what was measured first.
+    budget: of the whole session. rest: what all questions may cost together."""
 
-    @cached_property
-    def request(self) -> PlanRequest:
-        """Of what was measured first."""
-        stated = self.document["plan"]
-        return PlanRequest(**{**stated, "trust": tuple(stated["trust"])})
+    request: PlanRequest
+    budget: PrivacyBudget
+    rest: Price
+    surprises: int
+    questions: int
 
     @cached_property
     def plan(self) -> Plan:
         """Of what was measured first."""
         return plan_release(self.request)
 
-    @property
-    def rest(self) -> Price:
-        """What all questions may cost together."""
-        ((currency, figure),) = self.document["rest"].items()
-        return Price(**{currency: Fraction(figure)})
-
     @cached_property
     def terms(self) -> Terms:
         """Of its questions."""
-        document = self.document
-        return Terms.within(
-            self.rest,
-            self.plan.problem.unit,
-            surprises=document["surprises"],
-            questions=document["questions"],
-        )
+        return Terms.within(self.rest, self.plan.problem.unit, surprises=self.surprises, questions=self.questions)
 
     @property
     def guarantee(self) -> str:
@@ -84,12 +73,29 @@ class StatedSession(Stated):
         return guarantee(replace(self.plan, budget=self.budget))
 
 
+@dataclass(frozen=True, kw_only=True)
+class StatedSession(Stated):
+    """What the folder of a session of questions states."""
+
+    @cached_property
+    def paper(self) -> QuestionPlan:
+        document = self.document
+        ((currency, figure),) = document["rest"].items()
+        return QuestionPlan(
+            request=PlanRequest(**{**document["plan"], "trust": tuple(document["plan"]["trust"])}),
+            budget=self.budget,
+            rest=Price(**{currency: Fraction(figure)}),
+            surprises=document["surprises"],
+            questions=document["questions"],
+        )
+
+
 def stated_session(held: Turn) -> StatedSession:
     """LedgerError: its file is damaged, of another version, or of another kind of session."""
     return StatedSession(held=held, document=statement(held, KIND))
 
 
-def questions_of(queries: str | dict[str, Any], session: StatedSession) -> tuple[tuple[AskedRow, ...], dict[str, Any]]:
+def questions_of(queries: str | dict[str, Any], session: QuestionPlan) -> tuple[tuple[AskedRow, ...], dict[str, Any]]:
     """The queries of a document over the session's domain, and the document's public form.
 
     Raises:
@@ -114,6 +120,27 @@ def questions_of(queries: str | dict[str, Any], session: StatedSession) -> tuple
         if any(factor.matrix.smallest < 0 for factor in each.block.factors):
             raise UsageFault(f"query {each.name!r}: has a negative coefficient; ask for its positive and negative part")
     return rows, {"queries": public.queries["queries"]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asks:
+    """The queries of all asks of a session. documents: by the number of the ask."""
+
+    paper: QuestionPlan
+    documents: Mapping[int, Any]
+    _rows: dict[int, dict[tuple[int, int], AskedRow]] = field(default_factory=dict)
+
+    def row(self, ask: int, block: int, row: int) -> AskedRow:
+        """One query. Raises: LookupError, where there is none of these numbers."""
+        if ask not in self._rows:
+            rows, _ = questions_of({"queries": self.documents[ask]}, self.paper)
+            self._rows[ask] = {(each.place, each.row): each for each in rows}
+        return self._rows[ask][block, row]
+
+
+def asks_of(log: Sequence[Any], paper: QuestionPlan) -> Asks:
+    """Of the lines that a session has kept."""
+    return Asks(paper=paper, documents={line["ask"]: line["queries"] for line in log if "queries" in line})
 
 
 def rows_of_blocks(blocks: Sequence[QueryBlock], domain: Domain) -> tuple[AskedRow, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import numpy as np
 from dpqr.app.releasing.reading import Reading
 from dpqr.app.releasing.release import Progress
 from dpqr.app.sessions.session import PastDraw, Turn
-from dpqr.app.sessions.state import AnsweredRow, AskedRow, StatedSession, questions_of
+from dpqr.app.sessions.state import AnsweredRow, AskedRow, QuestionPlan, StatedSession, asks_of
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
-from dpqr.construction.online import Answer, Online, Terms, table_of_parts
+from dpqr.construction.online import Online, table_of_parts
+from dpqr.construction.online_replay import Start, Surprise
+from dpqr.construction.online_terms import Answer, Terms
 from dpqr.data.histogram import Counts
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.hypothesis import Sampleable
@@ -53,14 +56,24 @@ class Kept:
             self.held.folder.say(line | {"block": self.asked.place, "row": self.asked.row}, durable=True)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptSurprise:
+    """A surprise of the log. ask: its number; row: the query."""
+
+    ask: int
+    row: AskedRow
+    surprise: Surprise
+
+
 @dataclass(slots=True, kw_only=True)
 class RestoredSession:
-    """Where the last process has left the session. epochs, surprises: paid so far. measured: of surprises, by draw."""
+    """Where the last process has left the session. epochs, surprises: paid so far. kept_surprises: those whose
+    noisy answer was not lost."""
 
     held: Turn
     session: StatedSession
     watches: dict[Side, Watch]
-    history: list[Measurement]
+    kept_surprises: tuple[KeptSurprise, ...]
     epochs: int
     surprises: int
     kept: Kept
@@ -69,27 +82,44 @@ class RestoredSession:
     @property
     def checked(self) -> bool:
         """Whether answers are still compared with the table."""
-        return self.surprises < self.session.terms.surprises and (
-            bool(self.watches) or self.epochs < self.session.terms.epochs
+        terms = self.session.paper.terms
+        return self.surprises < terms.surprises and (bool(self.watches) or self.epochs < terms.epochs)
+
+    @property
+    def history(self) -> list[Measurement]:
+        """The noisy answers, in their order."""
+        return [each.surprise.measured for each in self.kept_surprises]
+
+    @property
+    def start(self) -> Start:
+        """How this process found it."""
+        online = self.online
+        assert online is not None, "the table is open"
+        return Start(
+            sides=tuple(online.watches),
+            epochs=online.epochs,
+            surprises=online.surprises,
+            measured=len(online.history),
         )
 
     def open_data(self, source: TableSource | None, noise: NoiseSource, progress: Progress) -> None:
         """Load the table, which must be the one that the session was opened with, and open what thresholds lack."""
-        counts = loaded(self.held, self.session.plan, self.session.reading(source), noise, progress)
+        paper = self.session.paper
+        counts = loaded(self.held, paper.plan, self.session.reading(source), noise, progress)
         rows = read_rows(self.held.folder)
         rule = RowWeights(start_rows=rows)
-        problem = self.session.plan.problem
+        problem, history = paper.plan.problem, self.history
         self.online = Online(
-            terms=self.session.terms,
+            terms=paper.terms,
             problem=problem,
             rule=rule,
-            hypothesis=rule.update(problem, rows, self.history) if self.history else rows,
+            hypothesis=rule.update(problem, rows, history) if history else rows,
             data=counts,
             accountant=self.held.run.guard,
             noise=noise,
             journal=self.held.journal,
             keeper=self.kept,
-            history=self.history,
+            history=history,
             watches=self.watches,
             epochs=self.epochs,
             surprises=self.surprises,
@@ -149,12 +179,13 @@ def restored(held: Turn, session: StatedSession) -> RestoredSession:
     last: dict[Side, int] = {}
     epochs = surprises = 0
     answers: list[PastDraw] = []
+    terms = session.paper.terms
     for draw, number in zip(held.past, held.numbers, strict=True):
         if draw.number < session.document["draws"]:
             continue
         if isinstance(draw.event, AboveThresholdEvent):
             epochs += 1
-            if draw.value in (1, -1) and draw.event == session.terms.epoch(draw.value).event:
+            if draw.value in (1, -1) and draw.event == terms.epoch(draw.value).event:
                 last[draw.value] = number
         else:
             surprises += 1
@@ -164,14 +195,13 @@ def restored(held: Turn, session: StatedSession) -> RestoredSession:
     watches: dict[Side, Watch] = {}
     for side, number, threshold in _kept_thresholds(held):
         if last.get(side) == number:
-            watches[side] = Watch(epoch=session.terms.epoch(side), threshold=threshold, charge_number=number)
-    history = list(_measurements(held, session, answers))
+            watches[side] = Watch(epoch=terms.epoch(side), threshold=threshold, charge_number=number)
     asks = sum("queries" in line for line in held.folder.log())
     return RestoredSession(
         held=held,
         session=session,
         watches=watches,
-        history=history,
+        kept_surprises=tuple(_surprises(held, session.paper, answers)),
         epochs=epochs,
         surprises=surprises,
         kept=Kept(held=held, ask=asks),
@@ -187,40 +217,37 @@ def _kept_thresholds(held: Turn) -> Iterator[tuple[Side, int, int]]:
             yield kept["side"], kept["draw"], kept["threshold"]
 
 
-def surprise_rows(held: Turn, session: StatedSession) -> dict[int, AskedRow]:
-    """The query of every surprise in the log, by the number of its draw."""
+def surprise_rows(held: Turn, paper: QuestionPlan) -> dict[int, tuple[AskedRow, int]]:
+    """The query of every surprise in the log, and the number of its ask, by the number of its draw."""
     log = held.folder.log()
-    documents = {line["ask"]: line["queries"] for line in log if "queries" in line}
-    rows: dict[int, tuple[AskedRow, ...]] = {}
-    found: dict[int, AskedRow] = {}
-    for line in log:
-        if "surprise" in line and line["ask"] in documents:
-            number = line["ask"]
-            if number not in rows:
-                rows[number] = questions_of({"queries": documents[number]}, session)[0]
-            asked = next(
-                (each for each in rows[number] if (each.place, each.row) == (line["block"], line["row"])), None
-            )
-            if asked:
-                found[line["surprise"]] = asked
+    asks, found = asks_of(log, paper), dict[int, tuple[AskedRow, int]]()
+    for line in (line for line in log if "surprise" in line):
+        with suppress(LookupError):
+            found[line["surprise"]] = asks.row(line["ask"], line["block"], line["row"]), line["ask"]
     return found
 
 
-def _measurements(held: Turn, session: StatedSession, answers: Sequence[PastDraw]) -> Iterator[Measurement]:
-    asked = surprise_rows(held, session) if answers else {}
-    terms = session.terms
+def _surprises(held: Turn, paper: QuestionPlan, answers: Sequence[PastDraw]) -> Iterator[KeptSurprise]:
+    asked = surprise_rows(held, paper) if answers else {}
     for draw in answers:
         if draw.value is not None and draw.number in asked:
-            block = table_of_parts(asked[draw.number].block)
-            values = tuple(np.array(each, dtype=np.int64) for each in draw.value[1:])
-            law = terms.check.law((block,), terms.unit, terms.answer)
-            yield Measurement(blocks=(block,), values=values, law=law)
+            (side,), *values = draw.value
+            row, ask = asked[draw.number]
+            yield KeptSurprise(ask=ask, row=row, surprise=surprise(paper.terms, side, row, values))
+
+
+def surprise(terms: Terms, side: Side, row: AskedRow, values: Sequence[Any]) -> Surprise:
+    """A noisy answer as it was drawn."""
+    block = table_of_parts(row.block)
+    law = terms.check.law((block,), terms.unit, terms.answer)
+    measured = Measurement(blocks=(block,), values=tuple(np.array(each, dtype=np.int64) for each in values), law=law)
+    return Surprise(side=side, query=row.block, measured=measured)
 
 
 def log_answers(online: RestoredSession, asked: Sequence[AskedRow], document: dict[str, Any]) -> list[AnsweredRow]:
     """Ask one query after the other; each answer is in the log before the next is asked."""
     folder, number = online.held.folder, online.kept.ask
-    folder.say({"ask": number, **document}, durable=True)
+    folder.say({"ask": number, **document, "start": asdict(online.start)}, durable=True)
     found = []
     for each in asked:
         answer = online.ask(each)

@@ -14,7 +14,7 @@ from dpqr.errors import DpqrError, GoalMissed
 from dpqr.io.outputs.document_parts import versions_part
 from dpqr.io.outputs.plan_document import plan_document, sealed
 from dpqr.io.outputs.read_answers import read_table
-from dpqr.io.outputs.release_files import FIGURES_FILE, SYNTHETIC, VIEWS_FILE
+from dpqr.io.outputs.release_files import CUMULATIVE, FIGURES_FILE, SYNTHETIC, VIEWS_FILE
 from dpqr.io.outputs.sameness import Sameness, same_documents, same_rows
 
 STATED = ("version", "versions", "date", "publisher", "hashes", "sha256", "plan", "transcript")
@@ -37,14 +37,14 @@ def plan(evidence: Evidence) -> str:
 def draws(evidence: Evidence) -> str:
     """The noisy draws are those that the plan makes, in their order, and lead to the choices that were made."""
     kept = evidence.document["transcript"]
-    if evidence.of_session:
+    if evidence.of_session and evidence.questions is None:
         return _draws_of_session(evidence)
     found = _same(evidence, lambda: same_documents(kept, evidence.made[1]["transcript"], "$.transcript"))
     return f"{len(kept)} rounds follow the plan; {found.words('values')}"
 
 
 def _draws_of_session(evidence: Evidence) -> str:
-    """Every answer that was measured is a recorded draw of its own; the model behind the free ones is not repeated."""
+    """Every answer that was measured is a recorded draw of its own. Records of dpqr 0.6 and 0.7 hold no more."""
     draws = [(each.law, found) for each in evidence.record.transcript for found in (each.measured or ())[:1]]
     recorded = Counter(
         (float(found.values[0] * Fraction(found.grid)), float(law.deviation * Fraction(found.grid)))
@@ -93,8 +93,9 @@ def synthetic(evidence: Evidence) -> str:
 
 
 def figures_and_views(evidence: Evidence) -> str:
-    """Figures and views follow from the answers that were made again."""
-    names = [name for name in evidence.record.files if (FIGURES_FILE in name or VIEWS_FILE in name)]
+    """Figures, views and a counter's cumulative answers follow from the answers that were made again."""
+    kinds = (FIGURES_FILE, VIEWS_FILE, f"{CUMULATIVE}.")
+    names = [name for name in evidence.record.files if any(kind in name for kind in kinds)]
     if not names:
         raise NotChecked("the release holds none")
     found = [_same(evidence, partial(same_rows, evidence.path / name, evidence.made[0] / name)) for name in names]

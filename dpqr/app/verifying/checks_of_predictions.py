@@ -1,11 +1,11 @@
-"""Checks of predictions, and of a released function: record, file, ledger, events, prices, and a session's draws."""
+"""Checks of predictions, and of a released function: record, file, plan, ledger, events, prices, a session's draws."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -14,17 +14,29 @@ from typing import Any
 import numpy as np
 
 from dpqr import __version__
+from dpqr.app.predicting.draws import grid
+from dpqr.app.predicting.planning import settled_prediction
+from dpqr.app.predicting.predict import as_read, wanted_run
+from dpqr.app.predicting.turn import within_a_session
+from dpqr.app.releasing.locked_plan import SPOKEN, read_plan
+from dpqr.app.releasing.public_request import stated_prediction
 from dpqr.app.verifying.checks_of_ledger import whole_ledger
 from dpqr.app.verifying.checks_of_record import ROUNDING
 from dpqr.app.verifying.evidence import NotChecked, VerifyRequest, require_written
-from dpqr.errors import DocumentError, GoalMissed
-from dpqr.io.outputs.document_parts import parsed_events, reason_part
+from dpqr.errors import DocumentError, GoalMissed, InfeasiblePlan, UsageFault
+from dpqr.io.outputs.document_parts import parsed_events, rational, reason_part
 from dpqr.io.outputs.plan_document import SEAL, sealed
-from dpqr.io.outputs.prediction_document import MODEL_FORMAT
+from dpqr.io.outputs.prediction_document import MODEL_FORMAT, PLAN_FORMAT, prediction_plan_document
 from dpqr.io.outputs.prediction_files import record_path
 from dpqr.io.outputs.read_answers import read_table
 from dpqr.io.outputs.read_release import prediction_record
+from dpqr.io.outputs.sameness import same_documents
+from dpqr.io.tables.file import STDIN
+from dpqr.io.tables.source import TableSource
+from dpqr.prediction.forms import DIRECT
 from dpqr.prediction.names import CLASSIFIERS
+from dpqr.prediction.plan import PredictionPlan, deviation, usable
+from dpqr.prediction.recipes import StableRecipe
 from dpqr.privacy.accountants.known import PREDICTING, available
 from dpqr.privacy.budget import PrivacyBudget, upward_text
 from dpqr.privacy.events import Composition
@@ -64,6 +76,21 @@ class PredictionEvidence:
         except (ValueError, KeyError, TypeError, AttributeError):
             raise GoalMissed("the record states events that dpqr does not know") from None
 
+    @cached_property
+    def replanned(self) -> PredictionPlan:
+        """Made again from the public request that the record holds. GoalMissed where it gives none."""
+        request = self.document["plan"].get("request")
+        if request is None:
+            raise NotChecked("the record holds no documents to plan it from; dpqr 0.1 to 0.7 kept none")
+        if request["options"]["trust"]:
+            raise NotChecked("a third party's code takes part in it, and a check runs no code that a record names")
+        try:
+            wanted = wanted_run(stated_prediction(request, TableSource(paths=(STDIN,))))
+            planner = within_a_session(wanted.planner) if "draws" in self.document else wanted.planner
+            return as_read(settled_prediction(planner), wanted.request)[0]
+        except (DocumentError, UsageFault, InfeasiblePlan) as fault:
+            raise GoalMissed(f"the request in the record cannot be planned: {fault}") from None
+
     @property
     def planned(self) -> Composition:
         """That the run was paid for."""
@@ -95,6 +122,18 @@ def files(evidence: PredictionEvidence) -> str:
     return "the file has the hash that the record states"
 
 
+def locked_plan(evidence: PredictionEvidence) -> str:
+    """The plan of the record is the one that was reviewed."""
+    given = evidence.request.plan
+    if given is None:
+        raise NotChecked("give the plan that was reviewed, if there is one")
+    kept = read_plan(given, PLAN_FORMAT).document
+    require_written(kept, Path(given))
+    if kept != evidence.document["plan"]:
+        raise GoalMissed(f"{given}: is another plan than the one that the predictions followed")
+    return f"the predictions followed it; its sha256 is {kept[SEAL]}"
+
+
 def ledger(evidence: PredictionEvidence) -> str:
     """The whole ledger is sound, and its entry has paid for these draws."""
     stated, given = evidence.document["ledger"], evidence.request.ledger
@@ -108,6 +147,8 @@ def ledger(evidence: PredictionEvidence) -> str:
     if paid is None or (paid.kind, paid.dataset, paid.hash) != ("reserve", stated["dataset"], stated["seal"]):
         raise GoalMissed(f"entry {stated['entry']} is not the one whose seal the record states: it is another ledger")
     asked_for = {name: evidence.document[name] for name in reason_part(paid.reason)}
+    if paid.plan not in ("", evidence.document["plan"].get(SEAL)):
+        raise GoalMissed(f"entry {paid.number} paid for the plan {paid.plan[:12]}, which is another one")
     if paid.events != evidence.planned or reason_part(paid.reason) != asked_for:
         raise GoalMissed(f"entry {paid.number} paid for another plan, or for another reason")
     settled = next((entry for entry in entries if entry.settles == paid.number), None)
@@ -145,6 +186,42 @@ def prices(evidence: PredictionEvidence) -> str:
     if proved is not None and proved > budget.epsilon:
         raise GoalMissed("the planned events cost more than the guarantee")
     return f"the planned events give the stated epsilon under {', '.join(shared)}"
+
+
+def plan(evidence: PredictionEvidence) -> str:
+    """The documents and options of the record give its plan, and the figures that follow from it. Another version of
+    dpqr may rightly plan otherwise."""
+    try:
+        return _planned_again(evidence)
+    except GoalMissed as mismatch:
+        if evidence.document["version"] == __version__:
+            raise
+        raise NotChecked(
+            f"dpqr {evidence.document['version']} made it, {__version__} does otherwise: {mismatch}"
+        ) from None
+
+
+def _planned_again(evidence: PredictionEvidence) -> str:
+    kept, made = evidence.document["plan"], evidence.replanned
+    compared = {name: part for name, part in prediction_plan_document(made).items() if name not in SPOKEN}
+    found = same_documents({name: kept.get(name) for name in compared}, compared, "$.plan")
+    learned = _learned(evidence.document, made)
+    same_documents({name: evidence.document[name] for name in learned}, learned)
+    return f"the request in the record gives it; {found.words('values')}"
+
+
+def _learned(document: dict[str, Any], made: PredictionPlan) -> dict[str, Any]:
+    """What follows from the plan and from what it bought: the number of records, and which lambda."""
+    counted = document["counted"]
+    records = made.problem.records if counted is None else int(counted)
+    chosen = replace(made, factor=Fraction(document.get("factor", 1)))
+    step = {"draws": document["draws"] | {"step": grid(chosen, records or 1)}} if "draws" in document else {}
+    if not isinstance(made.recipe, StableRecipe) or made.noise in DIRECT or records is None:
+        return step | {"noise_deviation": deviation(chosen, None)}
+    learner = chosen.learner(records)
+    exact = {"lambda": learner.penalty, "sensitivity": learner.bound}
+    stated = {name: None if value is None else rational(value) for name, value in exact.items()}
+    return stated | step | {"records": usable(records), "noise_deviation": deviation(chosen, usable(records))}
 
 
 def draws(evidence: PredictionEvidence) -> str:

@@ -11,12 +11,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import UnsetType
 
 from dpqr.app.verifying.repeat import planned_again, repeated, replayed, write_again
+from dpqr.app.verifying.repeat_session import repeated_session
+from dpqr.construction.cumulative import Earlier
 from dpqr.construction.loop import Outcome
+from dpqr.construction.online_replay import Questions
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import SESSION
 from dpqr.errors import DocumentError, GoalMissed, UsageFault
+from dpqr.io.outputs.cumulative_table import handed_over
 from dpqr.io.outputs.document_parts import parsed_events
 from dpqr.io.outputs.plan_document import sealed
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
@@ -95,12 +100,17 @@ class Evidence:
         return bool(self.document["plan"]["schedule"]["name"] == SESSION)
 
     @property
+    def questions(self) -> Questions | None:
+        """Of a session, what its answers follow from."""
+        return self.record.questions or None
+
+    @property
     def planned_from(self) -> Any:
         """The documents and options that the release was planned from. NotChecked where the record holds none."""
         stated = self.document["plan"]
-        found = stated.get("request")
+        found = self.questions.request if self.questions else stated.get("request")
         if found is None and self.of_session:
-            raise NotChecked("people chose the questions one at a time, so there is no plan to repeat")
+            raise NotChecked("dpqr 0.6 and 0.7 kept no questions of a session, so there is nothing to repeat it from")
         if found is None:
             raise NotChecked("the record holds no documents to plan it from; dpqr 0.1 to 0.3 kept none")
         return found
@@ -110,7 +120,10 @@ class Evidence:
         """The plan, made again from the public request that the record holds.
 
         It notes what the record notes: more than its request gives, for that does not say how files were called.
+        Of a session it is made from what that was opened with.
         """
+        if self.questions:
+            return self.repeated.plan
         try:
             made = planned_again(self.planned_from, self.path)
         except (DocumentError, UsageFault) as fault:
@@ -123,16 +136,35 @@ class Evidence:
     @cached_property
     def repeated(self) -> Release:
         """The release that the recorded draws give. GoalMissed where they give none."""
-        return self._drawn_again(repeated)
+        if self.questions is None:
+            again = self._drawn_again(lambda: repeated(self.record, self.plan))
+            return replace(again, earlier=self._earlier)
+        events, questions = self.events(self.document["events"]), self.questions
+        return self._drawn_again(lambda: repeated_session(self.record, questions, events))
 
     @cached_property
     def outcome(self) -> Outcome:
         """Where the loop ended with the recorded draws. GoalMissed where they are not those of the plan."""
-        return self._drawn_again(replayed)
+        return self._drawn_again(lambda: replayed(self.record, self.plan))
 
-    def _drawn_again(self, repeat: Callable[[ReleaseRecord, Plan], Made]) -> Made:
+    @property
+    def _earlier(self) -> Earlier | None:
+        """Of a counter: what the release before has handed over, as this one states it."""
+        turn, stated = self.plan.problem.turn, self.record.cumulative
+        if turn is None or isinstance(stated, UnsetType):
+            return None
+        after = stated.after
+        if after is None:
+            return Earlier()
         try:
-            return repeat(self.record, self.plan)
+            counts = handed_over(read_release(str(self.path)), turn.counter.tree, turn.number)
+        except DocumentError as fault:
+            raise GoalMissed(str(fault)) from None
+        return Earlier(counts=counts, period=after.period, sha256=after.sha256)
+
+    def _drawn_again(self, repeat: Callable[[], Made]) -> Made:
+        try:
+            return repeat()
         except (ValueError, TypeError, LookupError, ArithmeticError) as fault:  # forged draws may have any form
             raise GoalMissed(f"the recorded draws cannot be repeated ({type(fault).__name__})") from None
 

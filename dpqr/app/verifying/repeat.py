@@ -22,6 +22,7 @@ from dpqr.data.arrays import WordArray
 from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.io.journal.record_journal import RecordJournal
 from dpqr.io.outputs.atomic import reserve
+from dpqr.io.outputs.cumulative_table import cumulative_table
 from dpqr.io.outputs.read_release import FORMS
 from dpqr.io.outputs.record import read_record
 from dpqr.io.outputs.record_form import Paid, ReleaseRecord
@@ -31,8 +32,8 @@ from dpqr.io.tables.source import TableSource
 from dpqr.privacy.accountants.filters import EveryFilter
 from dpqr.privacy.budget import NO_COST
 from dpqr.privacy.currency import currency
-from dpqr.privacy.ledger import Reservation
 from dpqr.privacy.reason import Reason
+from dpqr.privacy.reservation import Reservation
 from dpqr.privacy.sealed import Private
 from dpqr.report.receipt import receipt
 from dpqr.strategies.choice import guarded
@@ -70,10 +71,10 @@ def planned_again(request: Any, folder: Path) -> Plan:
 
 def repeated(record: ReleaseRecord, plan: Plan) -> Release:
     """The release that the recorded draws give. Raises: GoalMissed where they are not those of the plan."""
-    journal, guard = RecordJournal(record), EveryFilter(filters=(guarded(plan),))
-    nothing, draws = _recorded(record, journal, guard)
+    journal, guard = RecordJournal.of(record), EveryFilter(filters=(guarded(plan),))
+    nothing, draws = recorded_draws(journal, guard, private=record.private)
     prices = whole_prices(plan)
-    made = construct(plan, draws, nothing, guard, Unwatched(), prices, _paid(record.ledger, plan))
+    made = construct(plan, draws, nothing, guard, Unwatched(), prices, stated_payer(record.ledger, plan))
     journal.finish()
     rehearsed = rehearsed_rows(plan.problem) if record.rehearsal is True else None
     return replace(made, rehearsed=rehearsed, reason=stated_reason(record), planned=record.plan.sha256 or "")
@@ -81,18 +82,20 @@ def repeated(record: ReleaseRecord, plan: Plan) -> Release:
 
 def replayed(record: ReleaseRecord, plan: Plan) -> Outcome:
     """Where the loop ended with the recorded draws. Raises: as `repeated`."""
-    journal, guard = RecordJournal(record), EveryFilter(filters=(guarded(plan),))
-    nothing, draws = _recorded(record, journal, guard)
+    journal, guard = RecordJournal.of(record), EveryFilter(filters=(guarded(plan),))
+    nothing, draws = recorded_draws(journal, guard, private=record.private)
     count_dropped(draws.of_left_out(nothing), plan)
     outcome = iterative_construction(draws, plan, Unwatched())
     journal.finish()
     return outcome
 
 
-def _recorded(record: ReleaseRecord, journal: RecordJournal, guard: EveryFilter) -> tuple[Private[Counts], Draws]:
-    """No table, and the draws of the record."""
+def recorded_draws(
+    journal: RecordJournal, guard: EveryFilter, *, private: bool = True
+) -> tuple[Private[Counts], Draws]:
+    """No table, and the draws of a record."""
     nothing: Private[Counts] = Private(DenseHistogram(np.zeros((), dtype=np.int64)))
-    return nothing, Draws(data=nothing, accountant=guard, noise=NoNoise(record.private), journal=journal)
+    return nothing, Draws(data=nothing, accountant=guard, noise=NoNoise(private), journal=journal)
 
 
 def stated_reason(record: ReleaseRecord) -> Reason:
@@ -111,12 +114,13 @@ def write_again(made: Release, record: ReleaseRecord, directory: Path) -> Any:
         synthetic=synthetic.form if synthetic else None,
         bins=synthetic.bins if synthetic else "title",
         base=record.views.base if record.views else None,
+        cumulative=cumulative_table(made),
         receipt=receipt(made),
     )
     return read_record(directory)
 
 
-def _paid(stated: str | Paid, plan: Plan) -> Reservation | None:
+def stated_payer(stated: str | Paid, plan: Plan) -> Reservation | None:
     """What the record states of its payer; the ledger alone knows currency and cost."""
     if isinstance(stated, str):
         return None

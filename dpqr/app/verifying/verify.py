@@ -41,8 +41,8 @@ CHECKS: dict[str, Callable[[Evidence], str]] = {
 """Every check by the name that its line bears. It returns what it found, or raises NotChecked or the mismatch."""
 
 PREDICTIONS: dict[str, Callable[[PredictionEvidence], str]] = {
-    name: formed(getattr(checks_of_predictions, name))
-    for name in ("record", "files", "ledger", "events", "prices", "draws")
+    name: formed(getattr(checks_of_predictions, name.replace(" ", "_")))
+    for name in ("record", "files", "locked plan", "ledger", "events", "prices", "plan", "draws")
 }
 """The same of predictions, or of a released function."""
 

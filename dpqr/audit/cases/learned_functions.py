@@ -21,11 +21,12 @@ from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWe
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.examples import Examples
 from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.losses import Logistic
+from dpqr.prediction.losses import Logistic, Pinball, Sided
 from dpqr.prediction.moments import MomentsLearner
 from dpqr.prediction.perturbed import PerturbedLearner
 from dpqr.privacy.events import Composition
 
+LOGISTIC = Logistic()
 CROWD = 40_000
 """Records that make the slope of one of the other class full."""
 
@@ -49,6 +50,7 @@ def function_cases() -> Iterator[Case]:
     for relation, unit in UNITS.items():
         yield objective_case(relation, unit)
         yield gaussian_objective_case(relation, unit)
+        yield gaussian_objective_case(relation, unit, "quantile", Pinball(tau=Fraction(4, 5)))
         yield moments_case(relation, unit)
 
 
@@ -69,18 +71,19 @@ def objective_case(relation: str, unit: PrivacyUnit) -> Case:
     return Case(name=f"predict-objective-{relation}", what=what, pair=pair, trial=trial, work=2)
 
 
-def gaussian_objective_case(relation: str, unit: PrivacyUnit) -> Case:
-    """The same with a normal pull: beside CROWD records of one class the slope of one of the other is full."""
+def gaussian_objective_case(relation: str, unit: PrivacyUnit, kind: str = "logistic", loss: Sided = LOGISTIC) -> Case:
+    """The same with a normal pull: beside CROWD records of one target the slope of one of another is full."""
     examples = Examples(features=CellFeatures(domain=PLACES), axis=1, values=np.array([-1.0, 1.0]))
-    learner = PerturbedLearner(examples=examples, loss=Logistic(), strength=Fraction(16), unit=unit)
+    learner = PerturbedLearner(examples=examples, loss=loss, strength=64 * loss.smoothness, unit=unit)
     closing = Fraction(weights_sensitivity(learner.width)) * 4
     weights = GaussianPerturbedWeights(learner=learner, variance=Fraction(SENSITIVITY**2), closing=closing)
     place = examples.features.of(np.zeros((1, 1), dtype=np.int64))
     trial = Once(batch=Function(weights=weights), view=place, joint=True, delta=DELTA)
     left = CROWD - (relation == Neighbours.REPLACE.value)
     pair = records(SHAPE, {(0, 0): CROWD}), records(SHAPE, {(0, 0): left, (0, 1): 1})
-    what = "a released function by objective perturbation with a normal pull, at the place of the record"
-    return Case(name=f"predict-gaussian-objective-{relation}", what=what, pair=pair, trial=trial, work=2)
+    what = f"a released {kind} function by objective perturbation with a normal pull, at the place of the record"
+    named = "gaussian" if kind == "logistic" else kind
+    return Case(name=f"predict-{named}-objective-{relation}", what=what, pair=pair, trial=trial, work=2)
 
 
 def moments_case(relation: str, unit: PrivacyUnit) -> Case:

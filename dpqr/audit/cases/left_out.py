@@ -36,11 +36,11 @@ ASKED = QueryBlock(name="cell", factors=(Factor(axes=(0,), sizes=(2,), matrix=De
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OfPart:
-    """`inner` on one part of a table whose first axis separates the parts."""
+class OfParts:
+    """`inner` on some parts of a table whose first axis separates the parts."""
 
     inner: Mechanism[Counts, Measurement]
-    part: int
+    parts: tuple[int, ...]
 
     @property
     def event(self) -> PrivacyEvent:
@@ -48,7 +48,7 @@ class OfPart:
 
     def sample(self, value: Counts, noise: NoiseSource) -> Measurement:
         cells = value.marginal((0, 1))
-        return self.inner.sample(DenseHistogram(np.ascontiguousarray(cells[self.part])), noise)
+        return self.inner.sample(DenseHistogram(cells[list(self.parts)].sum(axis=0)), noise)
 
 
 def left_out_cases() -> Iterator[Case]:
@@ -72,8 +72,8 @@ def left_out_case(
     """The count, charged as a release charges it, and then an answer, at the same price each."""
     check: Check = Gaussian() if in_rho else Laplace()
     price = RHO if in_rho else PURE
-    count = OfPart(inner=on_left_out(check.mechanism((DROPPED,), unit, price), unit), part=LEFT_OUT)
-    answer = OfPart(inner=check.mechanism((ASKED,), unit, price), part=KEPT)
+    count = OfParts(inner=on_left_out(check.mechanism((DROPPED,), unit, price), unit), parts=(LEFT_OUT,))
+    answer = OfParts(inner=check.mechanism((ASKED,), unit, price), parts=(KEPT,))
     trial = Draws(mechanisms=(count, answer), delta=DELTA if in_rho else Fraction(0))
     return Case(
         name=f"left-out-{name}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload
 
-SHAPE, COUNTED = (2, 2, 2), (6, 5, 4, 3)
+SHAPE, COUNTED, COMPARED = (2, 2, 2), (6, 5, 4, 3), (4, 4, 4)
 WIDEST = 4
 MOST = 16
 """Draws of one run: single columns three times, three choices, three pairs again; the rest is room."""
@@ -56,6 +56,7 @@ def search_cases() -> Iterator[Case]:
     rho = Roles(distinguisher=Exponential(), check=Gaussian(), update=update, accountant=ZeroConcentrated())
     yield search_case("zcdp-replace", REPLACED, PrivacyBudget(Fraction(3), DELTA), rho)
     yield counted_case(pure)
+    yield dependence_case(rho)
 
 
 def search_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles) -> Case:
@@ -107,3 +108,35 @@ def counted_shown(plan: Plan, outcome: Outcome) -> Shown:
     answers = np.append(found.answer(plan.problem.workload.blocks[0]), found.total)
     padded = (*released, *(ABSENT,) * (MOST - len(released)), *last)
     return context, padded, tuple(np.rint(answers).astype(np.int64).tolist())
+
+
+def dependence_case(roles: Roles) -> Case:
+    """The error of one-way marginals on pairs decides between all pairs once and a search; both come about. Two columns
+    agree in a third of the records, and the record that changes comes to agree."""
+    blocks = tuple(
+        QueryBlock(name=f"{pair}", factors=tuple(Factor.identity(axis, COMPARED[axis]) for axis in pair))
+        for pair in combinations(range(len(COMPARED)), 2)
+    )
+    domain = Domain(tuple(Attribute(name=f"column {axis}", axis=Codes(size)) for axis, size in enumerate(COMPARED)))
+    here: dict[tuple[int, ...], int] = dict.fromkeys(product(*map(range, COMPARED)), 15)
+    here |= {(value, value, other): 26 for value in range(4) for other in range(4)}
+    problem = Problem(domain=domain, workload=Workload(blocks), unit=REPLACED, n=sum(here.values()))
+    budget = PrivacyBudget(Fraction(2), DELTA)
+    other = {**here, (0, 1, 0): 14, (0, 0, 0): 27}
+    return Case(
+        name="release-dependence-zcdp-replace",
+        what=f"a release that a measured error decides, {roles.check.name} (a tenth of the runs)",
+        pair=(records(COMPARED, here), records(COMPARED, other)),
+        trial=PlannedTrial(plan=Marginals().plan(problem, budget, roles), shown=dependence_shown),
+        work=WORK,
+    )
+
+
+def dependence_shown(plan: Plan, outcome: Outcome) -> Shown:
+    """How many rounds there were, the noisy error, what was measured last, and what is answered."""
+    found = [one.errors for one in outcome.transcript.rounds if one.errors is not None]
+    last = outcome.transcript.measurements[-1]
+    context = (len(found), len(outcome.transcript.rounds), len(last.blocks[0].axes))
+    released = (*(one.value for one in found), *numbers(last))[:MOST]
+    answers = np.append(outcome.hypothesis.answer(plan.problem.workload.blocks[0]), outcome.hypothesis.total)
+    return context, (*released, *(ABSENT,) * (MOST - len(released))), tuple(np.rint(answers).astype(np.int64).tolist())

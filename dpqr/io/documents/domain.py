@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,11 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, json
 from msgspec.json import Encoder
 
 from dpqr.data.attribute import FAULTS, Attribute, Axis, Bins, Codes, Fault, Labels, Rule
 from dpqr.data.domain import Domain, possible_faults
+from dpqr.data.period import PeriodColumn
 from dpqr.data.unit import StatedPersons
 from dpqr.io.documents.asked import NOTHING, Asked, Named
 from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
@@ -27,6 +27,7 @@ from dpqr.io.documents.forms import Field, ImpossibleForm, MissingValues, Sizes,
 from dpqr.io.documents.hierarchies import hierarchy
 from dpqr.io.documents.labels import label_axis
 from dpqr.io.documents.parents import labelled, links, with_parents
+from dpqr.io.documents.sources import plain
 from dpqr.io.documents.spelling import missing_texts, spelling
 
 PLACEHOLDER = "FILL-IN"
@@ -61,10 +62,17 @@ def checked_domain(
     return DomainDraft((), broken=(UNREADABLE,)), None
 
 
+def public_domain(source: str | dict[str, Any]) -> Any:
+    """The public form of a domain that was read before, as `public_documents` has it."""
+    if isinstance(source, dict):
+        return plain(with_parents(source, Location("domain")))
+    return plain(with_parents(read_document(Path(source)), written_in(Path(source))))
+
+
 def domain_text(source: str | dict[str, Any]) -> str:
     """The JSON text of a domain that was read before, to be kept beside what was made with it."""
     if isinstance(source, dict):
-        return json.dumps(with_parents(source, Location("domain")), indent=2, ensure_ascii=False)
+        return json.format(Encoder(decimal_format="number").encode(with_parents(source, Location("domain")))).decode()
     value, top = read_document(Path(source)), written_in(Path(source))
     if (whole := with_parents(value, top)) is not value:
         return Encoder(decimal_format="number").encode(whole).decode()
@@ -106,7 +114,8 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = 
         return _with_facts(draft, value, location, faults)
     rule = None if schema.malformed is UNSET else Rule(schema.malformed)
     unit = None if schema.unit is UNSET else StatedPersons(column=schema.unit.column, rows=schema.unit.max_rows)
-    return _with_facts(Domain(draft.attributes, malformed=rule, unit=unit), value, location, faults)
+    period = None if schema.period is UNSET else PeriodColumn(column=schema.period.column, every=schema.period.every)
+    return _with_facts(Domain(draft.attributes, malformed=rule, unit=unit, period=period), value, location, faults)
 
 
 def _draft(value: dict[str, Any], location: Location, faults: Faults, asked: Asked) -> DomainDraft:

@@ -111,9 +111,12 @@ MAX_WEIGHT = 10**9
 
 def selection_weight(entry: Entry, location: Location) -> Fraction:
     """How much selection cares for the entry; 1 where it states no weight."""
-    weight = Fraction(1) if entry.weight is UNSET else number(entry.weight, location.key("weight"))
+    at, stated = location.key("weight"), entry.weight
+    if isinstance(stated, dict):  # a survey weight, which may state this one, too
+        at, stated = at.key("selection"), stated.get("selection", UNSET)
+    weight = Fraction(1) if stated is UNSET else number(stated, at)
     if not 0 < weight <= MAX_WEIGHT:
-        raise location.key("weight").fault(f"must be above 0 and at most {MAX_WEIGHT}")
+        raise at.fault(f"must be above 0 and at most {MAX_WEIGHT}")
     return weight
 
 

@@ -30,7 +30,14 @@ from msgspec import UNSET
 from dpqr.data.arrays import IntArray
 from dpqr.io.documents.decoding import Location, number
 from dpqr.io.documents.entry import DENSE_ENTRIES, Compiled, Frame, called, coarsest_grid
-from dpqr.io.documents.ordered_columns import binning_error, midpoint_notes, numbers, prefix_factor, sum_factor
+from dpqr.io.documents.ordered_columns import (
+    binning_error,
+    decimal_text,
+    midpoint_notes,
+    numbers,
+    prefix_factor,
+    sum_factor,
+)
 from dpqr.io.documents.query_forms import (
     GroupedEntry,
     MeanEntry,
@@ -56,7 +63,7 @@ def compile_mean(entry: MeanEntry, frame: Frame) -> Compiled:
     """Sums of high - x and of x - low, in one block."""
     axis, line = _line(entry.mean, frame.location.key("mean"), frame, power=1)
     rows = np.stack([line.steps - line.places, line.places])
-    labels = (f"{_mark(line.high)} - {line.name}", f"{line.name} - {_mark(line.low)}")
+    labels = (f"{decimal_text(line.high)} - {line.name}", f"{line.name} - {decimal_text(line.low)}")
     width = line.high - line.low
     formula = Quotient(
         numerator=(line.low / width, line.high / width),
@@ -73,7 +80,7 @@ def compile_variance(entry: VarianceEntry, frame: Frame) -> Compiled:
     axis, line = _line(entry.variance, frame.location.key("variance"), frame, power=2)
     above = line.steps - line.places
     rows = np.stack([above**2, 2 * line.places * above, line.places**2])
-    low, high = f"({line.name} - {_mark(line.low)})", f"({_mark(line.high)} - {line.name})"
+    low, high = f"({line.name} - {decimal_text(line.low)})", f"({decimal_text(line.high)} - {line.name})"
     width = line.high - line.low
     formula = Spread(
         count=(1 / width**2,) * 3,
@@ -285,7 +292,3 @@ def _line(name: str, location: Location, frame: Frame, *, power: int) -> tuple[i
         cells=attribute.size,
         error=binning_error(bins) + moved,
     )
-
-
-def _mark(value: Fraction) -> str:
-    return str(value.numerator) if value.denominator == 1 else repr(float(value))

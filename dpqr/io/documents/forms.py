@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from dpqr.data.period import Every
+
 DOMAIN_VERSION = "domain/1"
 
 FieldType = Literal["integer", "number", "string", "boolean", "date", "datetime"]
@@ -74,7 +76,7 @@ class Treatment(Form, frozen=True, kw_only=True):
     bins: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
     width: Number | UnsetType = UNSET
     edges: tuple[Bound, ...] | UnsetType = UNSET
-    every: Literal["day", "week", "month", "quarter", "year"] | UnsetType = UNSET
+    every: Every | UnsetType = UNSET
     closed: Literal["left", "right"] | UnsetType = UNSET
     null: Kept | UnsetType = UNSET
     unparsable: Kept | UnsetType = UNSET
@@ -150,6 +152,13 @@ class UnitForm(Form, frozen=True, kw_only=True):
     max_rows: Annotated[int, Meta(ge=1, le=2**36)] = msgspec.field(name="max_rows")
 
 
+class PeriodForm(Form, frozen=True, kw_only=True):
+    """The date column that says which day, week, month, quarter or year a row is in."""
+
+    column: Name
+    every: Every
+
+
 class TableSchema(Form, frozen=True, kw_only=True):
     """The document."""
 
@@ -157,6 +166,7 @@ class TableSchema(Form, frozen=True, kw_only=True):
     dpqr: Literal["domain/1"] | UnsetType = UNSET
     malformed: Literal["drop", "fail"] | UnsetType = UNSET
     unit: UnitForm | UnsetType = UNSET
+    period: PeriodForm | UnsetType = UNSET
     impossible: Annotated[tuple[ImpossibleForm, ...], Meta(max_length=1000)] = ()
     totals: Annotated[tuple[TotalForm, ...], Meta(max_length=1000)] = ()
     missing_values: MissingValues = ("",)

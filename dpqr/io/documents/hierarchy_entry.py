@@ -11,6 +11,7 @@ from dpqr.data.hierarchy import Level
 from dpqr.io.documents.decoding import Location, nearest, spoken
 from dpqr.io.documents.entry import Compiled, Frame, called
 from dpqr.io.documents.query_forms import HierarchyEntry
+from dpqr.io.documents.restricted import condition, restricted
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
 from dpqr.workload.partition import Merged
@@ -28,12 +29,14 @@ def compile_hierarchy(entry: HierarchyEntry, frame: Frame) -> Compiled:
         )
     others = frame.by(entry.by, (axis,))
     found = dict(_factors(attribute, axis))
-    blocks = []
+    blocks, work = [], 0
     for level in _chosen(entry, tuple(found), frame.location.key("levels")):
         title = level if level == attribute.name else f"{attribute.name}: {level}"
-        name = called(f"hierarchy({title})", entry.by) if entry.name is UNSET else f"{entry.name} {level}"
-        blocks.append(QueryBlock(name=name, factors=(*others, found[level])))
-    return Compiled(blocks=tuple(blocks))
+        own = called(f"hierarchy({title}){condition(entry.where)}", entry.by)
+        counted = restricted((*others, found[level]), entry.where, frame)
+        factors, work = counted.factors, work + counted.work
+        blocks.append(QueryBlock(name=own if entry.name is UNSET else f"{entry.name} {level}", factors=factors))
+    return Compiled(blocks=tuple(blocks), work=work)
 
 
 def _factors(attribute: Attribute, axis: int) -> Iterator[tuple[str, Factor]]:

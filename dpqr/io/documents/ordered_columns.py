@@ -226,9 +226,13 @@ def numbers(axis: int, location: Location, frame: Frame) -> tuple[Attribute, Bin
 
 def midpoint_notes(error: Fraction) -> tuple[str, ...]:
     """What a plan says of an error a record by binning."""
-    shown = str(error.numerator) if error.denominator == 1 else repr(float(error))
-    words = f"counts each record with its bin's midpoint: an error of at most {shown} a record within the bounds"
-    return (words,) if error else ()
+    words = "counts each record with its bin's midpoint: an error of at most"
+    return (f"{words} {decimal_text(error)} a record within the bounds",) if error else ()
+
+
+def decimal_text(value: Fraction) -> str:
+    """A number as notes and labels print it."""
+    return str(value.numerator) if value.denominator == 1 else repr(float(value))
 
 
 def binning_error(bins: Bins) -> Fraction:

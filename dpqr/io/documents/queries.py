@@ -44,6 +44,7 @@ from dpqr.io.documents.query_forms import (
     RatioEntry,
 )
 from dpqr.io.documents.sources import Sources
+from dpqr.io.documents.survey_weights import spread, weighed, weighing
 from dpqr.io.documents.where import compile_where
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.figures import Figure
@@ -106,6 +107,7 @@ def read_queries(
     named = NOTHING if strict else asked(listed(form, "queries"))
     stated = (form, folder, location, faults, named)
     whole, declared = _stated_domain(*stated) if domain is None else checked_domain(domain, faults, named)
+    form = _weighted(form, Frame(domain=whole, location=location, folder=folder), faults)
     compiled = _compiled_all(listed(form, "queries"), whole, folder, location, faults)
     faults.finish()
     unused = domain is not None and "domain" in form
@@ -123,6 +125,16 @@ def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, f
         if isinstance(value, dict):
             return value
     return {"domain": None}
+
+
+def _weighted(form: dict[str, Any], frame: Frame, faults: Faults) -> dict[str, Any]:
+    """The document with its survey weight in each entry; without it where it has faults, which are kept once."""
+    if "weight" not in form:
+        return form
+    with faults.kept():
+        weighing(form["weight"], frame, frame.location.key("weight"))
+        return spread(form)
+    return {key: value for key, value in form.items() if key != "weight"}
 
 
 def _stated_domain(
@@ -194,6 +206,7 @@ def _checked(kind: str, entry: Entry, frame: Frame) -> Compiled:
         part = entry
     with faults.kept():
         compiled = _COMPILERS[kind](part, frame)
+        compiled = weighed(compiled, entry, frame)
     faults.pass_on()
     return _titled(compiled, entry, weight)
 

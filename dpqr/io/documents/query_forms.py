@@ -19,11 +19,29 @@ Predicate = Annotated[str, Meta(min_length=1)]
 Some = Annotated[tuple[str, ...], Meta(min_length=1, max_length=2000)]
 
 
+class SurveyWeight(Form, frozen=True, kw_only=True):
+    """Each record counts with its value in this column, cut to 0 and `maximum`. selection: how much selection cares."""
+
+    column: str
+    maximum: Number
+    selection: Number | UnsetType = UNSET
+
+
+_SURVEY = {
+    "type": "object",
+    "properties": {"column": {"type": "string"}, "maximum": {"type": "number"}, "selection": {"type": "number"}},
+    "required": ["column", "maximum"],
+    "additionalProperties": False,
+}
+Weight = Annotated[Any, Meta(extra_json_schema={"anyOf": [{"type": "number"}, _SURVEY]})]
+"""Of an entry: how much selection cares for it, or the survey weight of the records that it counts."""
+
+
 class Entry(Form, frozen=True, kw_only=True):
-    """What every entry may have. weight: how much selection cares for it (1 by default)."""
+    """What every entry may have. weight: how much selection cares for it (1 by default), or a survey weight."""
 
     name: Name | UnsetType = UNSET
-    weight: Number | UnsetType = UNSET
+    weight: Weight | UnsetType = UNSET
 
 
 class MarginalEntry(Entry, frozen=True, kw_only=True):
@@ -154,12 +172,11 @@ class TopEntry(GroupedEntry, frozen=True, kw_only=True):
     k: Annotated[int, Meta(ge=1, le=1000)] = 5
 
 
-class HierarchyEntry(Entry, frozen=True, kw_only=True):
+class HierarchyEntry(GroupedEntry, frozen=True, kw_only=True):
     """How many records there are in every node of a column's hierarchy. levels: of these alone."""
 
     hierarchy: str
     levels: Some | UnsetType = UNSET
-    by: Columns = ()
 
 
 class CoefficientsEntry(Entry, frozen=True, kw_only=True):
@@ -191,14 +208,16 @@ FIGURES = ("mean", "median", "quantiles", "variance", "ratio", "proportion", "to
 """Kinds that are computed from the answers to linear queries."""
 
 
-RESTRICTED = frozenset({"marginal", "prefix", "sum", *FIGURES})
+RESTRICTED = frozenset({"marginal", "prefix", "sum", "hierarchy", *FIGURES})
 """Kinds of which `where` is a part; beside any other it is an entry of its own."""
 
 
 class QueriesForm(Form, frozen=True, kw_only=True):
-    """The document. domain: the domain itself, or the name of its file, relative to this one."""
+    """The document. domain: the domain itself, or the name of its file, relative to this one. weight: survey weight of
+    the records, for every entry that states none."""
 
     queries: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1, max_length=MAX_BLOCKS)]
+    weight: SurveyWeight | UnsetType = UNSET
     dpqr: Literal["queries/1"] | UnsetType = UNSET
     domain: dict[str, Any] | Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
     schema: str | UnsetType = msgspec.field(default=UNSET, name="$schema")

@@ -85,6 +85,7 @@ def plan_form(plan: Plan) -> dict[str, Any]:
             "drops": unit.drops,
         },
         "records": {"n": problem.n, "most": problem.most, "persons": problem.persons},
+        **({"period": [problem.period.column, problem.period.name]} if problem.period else {}),
         "accuracy": {
             "alpha": _exact(problem.alpha),
             "beta": _exact(problem.beta),

@@ -18,7 +18,8 @@ from dpqr.io.journal.fingerprints import blocks_digest
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.event_codec import encode_events
 from dpqr.privacy.events import PrivacyEvent
-from dpqr.privacy.ledger import Ledger, Reservation, Run
+from dpqr.privacy.ledger import Ledger
+from dpqr.privacy.reservation import Reservation, Run
 
 FORMAT = "transcript/1"
 HEADER, TABLE = 0, 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NoReturn, final
+
+from msgspec import UNSET
 
 from dpqr.construction.journal import Blocks, Past, Plain
 from dpqr.errors import GoalMissed
@@ -20,12 +22,19 @@ class RecordJournal:
     Raises: GoalMissed where the run asks for another draw than the record holds.
     """
 
-    def __init__(self, record: ReleaseRecord) -> None:
-        self._dropped: Plain | None = [[record.dropped.estimate]] if record.dropped else None
+    def __init__(
+        self, rounds: Sequence[Plain | None], after: Sequence[Plain | None] = (), dropped: Plain | None = None
+    ) -> None:
+        self._dropped = dropped
+        self._number, self._rounds, self._left = 0, len(rounds), iter([*rounds, *after])
+
+    @classmethod
+    def of(cls, record: ReleaseRecord) -> RecordJournal:
+        """The draws of a release."""
         rounds = [value for finished in record.transcript for value in _values(finished)]
         after: list[Plain | None] = [[list(drawn.values)] for drawn in record.errors.draws] if record.errors else []
         lost = sum(event.count or 0 for event in record.events) - len(rounds) - len(after)
-        self._number, self._rounds, self._left = 0, len(rounds), iter([*rounds, *after, *[None] * lost])
+        return cls(rounds, [*after, *[None] * lost], [[record.dropped.estimate]] if record.dropped else None)
 
     def past(self, event: PrivacyEvent, blocks: Blocks) -> Past:
         if blocks == (DROPPED,):
@@ -64,7 +73,11 @@ def _rows(value: Plain) -> list[int]:
 
 
 def _values(finished: Round) -> Iterator[Plain | None]:
-    """The draws of a round: a choice where two were paid, and a measurement; None where a crash has lost it."""
+    """The draws of a round: a choice where two were paid, and a measurement; None where a crash has lost it. Or the
+    one sum of errors; nothing where nothing was paid."""
+    if finished.error_sum is not UNSET or not finished.charges:
+        yield from () if finished.error_sum is UNSET else (finished.error_sum,)
+        return
     if len(finished.charges) > 1:
         yield finished.choice
     yield None if finished.measured is None else [list(block.values) for block in finished.measured]

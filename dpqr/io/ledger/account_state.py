@@ -12,8 +12,10 @@ from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import NO_COST, PURE, Cost
 from dpqr.privacy.currency import Currency
 from dpqr.privacy.events import Composition, PrivacyEvent
-from dpqr.privacy.ledger import Account, Entry, Reservation, Run, Terms
+from dpqr.privacy.ledger import Account, Entry, Terms
+from dpqr.privacy.periods import WHOLE
 from dpqr.privacy.reason import Reason
+from dpqr.privacy.reservation import Reservation, Run
 
 Approval = tuple[str, str]
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -128,13 +130,14 @@ class OpenRun:
 
 @dataclass(slots=True)
 class AccountState:
-    """A dataset's budget: what is spent, and the runs that are paid and not settled, by their reservation's number.
+    """A dataset's budget, and the runs that are paid and not settled, by their reservation's number.
 
+    spent: by period; under WHOLE that of all periods, and of a dataset that has none.
     approvals: those that no reservation has used up: the hash of a plan, and who approved it.
     """
 
     terms: Terms
-    spent: Cost = NO_COST
+    spent: dict[str, Cost] = field(default_factory=dict)
     reservations: int = 0
     runs: dict[int, OpenRun] = field(default_factory=dict)
     approvals: list[Approval] = field(default_factory=list)
@@ -151,12 +154,22 @@ class AccountState:
             raise unapproved(self.terms.dataset, plan, reason)
         return found
 
+    def charged(self, spent: dict[str, Cost], paid: Entry, cost: Cost) -> dict[str, Cost]:
+        """What is spent with `cost` added for the run of a reservation; where there are periods, each that it reads
+        pays it."""
+        names = self.terms.periods.paying(paid.period) if self.terms.periods else (WHOLE,)
+        return spent | {name: spent.get(name, NO_COST) + cost for name in names}
+
     @property
     def account(self) -> Account:
+        waiting: dict[str, Cost] = {}
+        for run in self.runs.values():
+            waiting = self.charged(waiting, run.paid, run.paid.cost)
         return Account(
             terms=self.terms,
-            spent=self.spent,
-            pending=sum((run.paid.cost for run in self.runs.values()), NO_COST),
+            spent=self.terms.total(self.spent),
+            pending=self.terms.total(waiting),
             reservations=self.reservations,
             unsettled=len(self.runs),
+            periods=dict(self.spent) if self.terms.periods else {},
         )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dpqr.data.period import PeriodRows
 from dpqr.data.unit import PrivacyUnit
 from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.io.ledger.refusals import require_policy, require_unit
+from dpqr.io.ledger.refusals import require_period, require_policy, require_unit
 from dpqr.privacy.budget import Pricing
 from dpqr.privacy.events import Composition
 from dpqr.privacy.pair_currency import PAIR
+from dpqr.privacy.periods import WHOLE
 from dpqr.privacy.policy import Policy
 
 
@@ -23,15 +25,18 @@ class Asked:
     unit: PrivacyUnit
     policy: Policy
     pricing: Pricing
+    period: PeriodRows | None = None
 
     def content(self, state: LedgerState) -> dict[str, Any]:
         """The content of its entry. BudgetRefused: the budget is for another unit, or read under another policy."""
         terms = state.account(self.dataset).terms
         require_unit(terms, self.unit)
         require_policy(terms, self.policy)
+        require_period(terms, self.period)
         return {
             "dataset": self.dataset,
             "cost": terms.currency.price(self.events, self.pricing),
             "events": self.events,
             "pricing": self.pricing if terms.currency is PAIR else None,
+            "period": WHOLE if self.period is None else self.period.name,
         }

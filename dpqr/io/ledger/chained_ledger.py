@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from dpqr.data.period import PeriodRows
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.ledger.asked import Asked
@@ -28,9 +29,10 @@ from dpqr.io.ledger.session import NoLedger, Session, Store
 from dpqr.io.ledger.transaction import LastState, Transaction, resumed
 from dpqr.privacy.budget import PURE, Pricing
 from dpqr.privacy.events import Composition, PrivacyEvent
-from dpqr.privacy.ledger import DEFAULT, Account, Entry, Reservation, Run, Terms
+from dpqr.privacy.ledger import DEFAULT, Account, Entry, Terms
 from dpqr.privacy.policy import Policy, PolicyChange
 from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.privacy.reservation import Reservation, Run
 
 WAIT = 30.0
 """Seconds that a job waits for other jobs."""
@@ -98,10 +100,11 @@ class ChainedLedger:
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
         reason: Reason = UNSTATED,
+        period: PeriodRows | None = None,
     ) -> Reservation:
         """See `Ledger.reserve`."""
         require_text(note, what="a note")
-        asked = Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing)
+        asked = Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing, period=period)
         with self.transaction() as transaction:
             content = asked.content(transaction.state)
             reason = replace(reason, approved_by=transaction.state.approver(dataset, plan, reason))
@@ -119,9 +122,10 @@ class ChainedLedger:
         pricing: Pricing = PURE,
         plan: str = "",
         reason: Reason = UNSTATED,
+        period: PeriodRows | None = None,
     ) -> Account:
         """See `Ledger.require_fit`."""
-        asked = Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing)
+        asked = Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing, period=period)
         state = self.walk().state
         if plan:
             state.approver(dataset, plan, reason)

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpqr.io.ledger.entry_codec import canonical, encode_entry, policy_document
+from dpqr.io.ledger.entry_codec import canonical, encode_entry, periods_document, policy_document
 from dpqr.io.ledger.entry_codec import entry_document as plain_entry
 from dpqr.io.ledger.event_codec import LONGEST, encode_events
 from dpqr.io.ledger.record import Record
-from dpqr.privacy.budget import Cost, downward_text, upward_text
+from dpqr.privacy.budget import NO_COST, Cost, downward_text, upward_text
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.pair_currency import PAIR
+from dpqr.privacy.periods import WHOLE
 
 Prices = Mapping[str, Fraction | None]
 Figure = dict[str, str | None]
@@ -41,11 +42,24 @@ def account_document(account: Account, events: Composition, prices: Prices, delt
         "left": figures(account.left, _down),
         "largest": {**figures(account.largest, _down), "options": account.request},
         "reservations": account.reservations,
+        **_periods(account, figures),
         "prices": {
             "delta": _up(delta),
             "epsilon": {name: None if price is None else _up(price) for name, price in prices.items()},
         },
         "events": encode_events(events),
+    }
+
+
+def _periods(account: Account, figures: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+    """The periods' budgets, and what each has spent; nothing of a dataset that has none."""
+    periods = account.terms.periods
+    if periods is None:
+        return {}
+    spent = {name: figures(cost, _up) for name, cost in account.periods.items() if name != WHOLE}
+    whole = figures(account.periods.get(WHOLE, NO_COST), _up)
+    return {
+        "periods": {**periods_document(periods), "share": figures(periods.share, _down), "spent": spent, "all": whole}
     }
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from dpqr.data.period import EVERY, Period
 from dpqr.data.unit import Neighbours
 from dpqr.errors import DpqrError, LedgerError
 from dpqr.io.ledger.event_codec import cost_document, decode_cost, decode_events, encode_events, exact_text, parse_exact
 from dpqr.privacy.budget import Pricing, PrivacyBudget
 from dpqr.privacy.ledger import DataKind, Entry, Terms
+from dpqr.privacy.periods import WHOLE, PeriodBudgets
 from dpqr.privacy.policy import Policy
 from dpqr.privacy.reason import Reason
 
@@ -113,7 +115,8 @@ def _content(entry: Entry) -> dict[str, Any]:
         return {**content, "settles": entry.settles}
     priced = {} if entry.pricing is None else _pricing_document(entry.pricing)
     planned = {"plan": entry.plan} if entry.plan else {}
-    return {**content, **priced, **planned, **_reason_document(entry.reason)}
+    period = {"period": entry.period} if entry.period else {}
+    return {**content, **priced, **planned, **period, **_reason_document(entry.reason)}
 
 
 def _reason_document(reason: Reason) -> dict[str, str]:
@@ -153,6 +156,7 @@ def terms_document(terms: Terms | None) -> dict[str, Any]:
         "unit": terms.unit,
         "kind": terms.kind.value,
         **({"policy": policy_document(terms.policy)} if terms.policy_stated else {}),
+        **({} if terms.periods is None else {"periods": periods_document(terms.periods)}),
         **_reason_document(terms.reason),
     }
 
@@ -192,6 +196,33 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
         note=_text(document["note"]),
         reason=_read_reason(document),
         plan=_text(document.get("plan", "")),
+        period=_text(document.get("period", WHOLE)),
+    )
+
+
+def periods_document(periods: PeriodBudgets) -> dict[str, Any]:
+    """first: null where any period has a budget."""
+    return {
+        "column": periods.column,
+        "every": periods.every,
+        "share": cost_document(periods.share),
+        "first": periods.first and periods.first.name,
+        "parallel": periods.parallel,
+    }
+
+
+def _read_periods(document: dict[str, Any] | None) -> PeriodBudgets | None:
+    if document is None:
+        return None
+    every, first = document["every"], document["first"]
+    if every not in EVERY or not isinstance(document["parallel"], bool):
+        raise ValueError("no periods")
+    return PeriodBudgets(
+        column=_text(document["column"]),
+        every=every,
+        share=decode_cost(document["share"]),
+        first=None if first is None else Period.parse(first, every),
+        parallel=document["parallel"],
     )
 
 
@@ -209,6 +240,7 @@ def read_terms(dataset: str, document: dict[str, Any]) -> Terms:
         kind=DataKind(document["kind"]),
         policy=decode_policy(document["policy"]) if stated else Policy(),
         policy_stated=stated,
+        periods=_read_periods(document.get("periods")),
         reason=_read_reason(document),
     )
 

@@ -7,113 +7,29 @@ same lines refuse a request and find a forged entry.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import groupby
-from typing import Any
 
+from dpqr.data.period import named_periods
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.io.ledger.account_state import AccountState, OpenRun, is_digest
 from dpqr.io.ledger.chain import BEGINNING, ChainSegment, digest
-from dpqr.io.ledger.entry_codec import canonical, decode_entry, entry_document, read_entry, read_terms, terms_document
-from dpqr.io.ledger.event_codec import decode_events, decode_sum, encode_events, sum_document
-from dpqr.io.ledger.refusals import folded, has_moved, over_cap, over_limit
-from dpqr.privacy.currency import Currency
-from dpqr.privacy.events import Composition
+from dpqr.io.ledger.entry_codec import decode_entry
+from dpqr.io.ledger.refusals import before_first, folded, has_moved, over_cap, over_limit, over_share
+from dpqr.io.ledger.state_codec import Checkpoint, encode_state
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.pair_currency import PAIR
+from dpqr.privacy.periods import WHOLE, PeriodBudgets
 from dpqr.privacy.policy import require_stricter
 from dpqr.privacy.reason import Reason
 
-FORMAT = "dpqr state/1"
-_FAULTS = (ArithmeticError, ValueError, KeyError, TypeError, AttributeError, RecursionError, DpqrError)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
-    """What a checkpoint stores: number of entries, whether an anchor is kept, every dataset's account by name."""
-
-    length: int
-    anchored: bool
-    accounts: Mapping[str, AccountState]
-
-
-def encode_state(state: Checkpoint) -> str:
-    """The one text of a state. Sums are written in base 16, which no limit on digits ends."""
-    datasets = [_account_document(held) for held in state.accounts.values()]
-    return canonical({"dpqr": FORMAT, "entries": state.length, "anchored": state.anchored, "datasets": datasets})
-
-
-def decode_state(text: str) -> Checkpoint:
-    """The inverse. LedgerError for any text that `encode_state` of this version does not write."""
-    try:
-        document = json.loads(text)
-        accounts = [_account_state(part) for part in document["datasets"]]
-        state = Checkpoint(
-            length=document["entries"],
-            anchored=document["anchored"],
-            accounts={held.terms.dataset: held for held in accounts},
-        )
-        if encode_state(state) != text:
-            raise ValueError("not the text of a state")
-    except _FAULTS:
-        raise LedgerError(
-            "the ledger was edited or is damaged: its state cannot be read; restore it from a backup"
-        ) from None
-    return state
-
-
-def _account_document(held: AccountState) -> dict[str, Any]:
-    return {
-        "dataset": held.terms.dataset,
-        "terms": terms_document(held.terms),
-        "spent": sum_document(held.spent),
-        "reservations": held.reservations,
-        "runs": [_run_document(run) for run in held.runs.values()],
-        **({"approvals": [list(each) for each in held.approvals]} if held.approvals else {}),
-    }
-
-
-def _account_state(document: dict[str, Any]) -> AccountState:
-    terms = read_terms(document["dataset"], document["terms"])
-    runs = [_run(part, terms.currency) for part in document["runs"]]
-    return AccountState(
-        terms=terms,
-        spent=decode_sum(document["spent"]),
-        reservations=document["reservations"],
-        runs={run.paid.number: run for run in runs},
-        approvals=[(plan, by) for plan, by in document.get("approvals", [])],
-    )
-
-
-def _run_document(run: OpenRun) -> dict[str, Any]:
-    return {
-        "paid": entry_document(run.paid),
-        "seal": run.paid.hash,
-        "drawn": encode_events(_drawn(run)),
-        "last": encode_events(() if run.last is None else ((run.last, 1),)),
-        "recorded": run.recorded,
-        "transcript": run.transcript,
-    }
-
-
-def _run(document: dict[str, Any], currency: Currency) -> OpenRun:
-    run = OpenRun.of(read_entry(document["paid"], document["seal"]), currency)
-    for event, count in decode_events(document["drawn"]):
-        for _ in range(count):
-            run.charge(event)
-    last = decode_events(document["last"])
-    run.last = last[0][0] if last else None
-    run.recorded, run.transcript = document["recorded"], document["transcript"]
-    return run
-
-
-def _drawn(run: OpenRun) -> Composition:
-    """The draws that were begun. In a currency of whole runs their order matters to the run's own filter."""
-    if run.paid.pricing is None:
-        return run.events
-    return tuple((event, len(list(same))) for event, same in groupby(run.draws))
+def _require_period(periods: PeriodBudgets, name: str) -> None:
+    """BudgetRefused for a period before the first; UsageFault for a name of another kind of period."""
+    if name == WHOLE:
+        return
+    period = named_periods(name, periods.every)[0]
+    if periods.first is not None and period.index(periods.first) < 0:
+        raise before_first(periods.first, period)
 
 
 @dataclass(slots=True)
@@ -236,12 +152,17 @@ class LedgerState:
         if self.moved:
             raise has_moved(self.moved)
         held = self._account_state(entry.dataset)
-        terms, spent = held.terms, held.spent + entry.cost
+        terms, spent = held.terms, held.charged(held.spent, entry, entry.cost)
         if (entry.pricing is not None) != (terms.currency is PAIR):
             raise LedgerError("a reservation that does not say how it is priced, or says it in vain")
         if terms.cap is not None and not entry.cost <= terms.cap:
             raise over_cap(held.account, entry.cost)
-        if not spent <= terms.limit:
+        if terms.periods:
+            _require_period(terms.periods, entry.period)
+            for name in terms.periods.paying(entry.period):
+                if not terms.periods.of(name, spent) <= terms.periods.share:
+                    raise over_share(held.account, name, entry.cost)
+        if not terms.total(spent) <= terms.limit:
             raise over_limit(held.account, entry.cost)
 
     def _reserve(self, entry: Entry) -> None:
@@ -249,7 +170,7 @@ class LedgerState:
         held = self._account_state(entry.dataset)
         if held.terms.policy.approval:
             held.approvals.remove(held.approval(entry.plan, entry.reason))
-        held.spent = held.spent + entry.cost
+        held.spent = held.charged(held.spent, entry, entry.cost)
         held.reservations += 1
         held.runs[entry.number] = OpenRun.of(entry, held.terms.currency)
 
@@ -277,7 +198,7 @@ class LedgerState:
             )
         held = self._account_state(entry.dataset)
         del held.runs[paid.number]
-        held.spent = held.spent - paid.cost + entry.cost
+        held.spent = held.charged(held.spent, paid, entry.cost - paid.cost)
 
     def _account_state(self, dataset: str) -> AccountState:
         if dataset not in self.accounts:

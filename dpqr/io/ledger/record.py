@@ -6,6 +6,7 @@ A proof shows what a sound chain cannot: that every entry is whole, and that no 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dpqr.errors import DpqrError, LedgerError
@@ -18,6 +19,7 @@ from dpqr.privacy.budget import PURE
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.pair_currency import is_installed
+from dpqr.privacy.periods import WHOLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +51,35 @@ class Record:
         Of a run that counted its left-out records: what stands for it beside others (`beside_other_runs`).
         """
         self.state.account(dataset)
-        charged: dict[int, Composition] = {}
+        return _sum(events for _, events in self._charged(dataset))
+
+    def histories(self, dataset: str) -> tuple[Composition, ...]:
+        """What one unit may have met, each by itself: all that was charged; where it is a row in one of several
+        periods, for each period what read its rows."""
+        periods, charged = self.state.account(dataset).terms.periods, self._charged(dataset)
+        if periods is None or not periods.parallel:
+            return (_sum(events for _, events in charged),)
+        read = [(periods.paying(name), events) for name, events in charged]
+        names = {name for paying, _ in read for name in paying} or {WHOLE}
+        return tuple(_sum(events for paying, events in read if {WHOLE, name} & {*paying}) for name in sorted(names))
+
+    def _charged(self, dataset: str) -> tuple[tuple[str, Composition], ...]:
+        """The events of every run, with its period."""
+        charged: dict[int, tuple[str, Composition]] = {}
         for entry in self.entries:
-            if entry.dataset == dataset and entry.kind in ("reserve", "settle"):
-                charged[entry.number if entry.settles is None else entry.settles] = entry.events
-        total: Counter[PrivacyEvent] = Counter()
-        for events in charged.values():
-            for event, count in beside_other_runs(events):
-                total[event] += count
-        return tuple(total.items())
+            if entry.dataset == dataset and entry.kind == "reserve":
+                charged[entry.number] = entry.period, entry.events
+            elif entry.dataset == dataset and entry.settles is not None:
+                charged[entry.settles] = charged[entry.settles][0], entry.events
+        return tuple(charged.values())
+
+
+def _sum(runs: Iterable[Composition]) -> Composition:
+    total: Counter[PrivacyEvent] = Counter()
+    for events in runs:
+        for event, count in beside_other_runs(events):
+            total[event] += count
+    return tuple(total.items())
 
 
 def walked(session: Session, anchor: Anchor | None) -> Record:

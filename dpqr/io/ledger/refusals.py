@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dpqr.data.period import Period, PeriodRows
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.privacy.budget import Cost, downward_text, upward_text
@@ -36,6 +37,39 @@ def over_cap(account: Account, asked: Cost) -> BudgetRefused:
     )
 
 
+def over_share(account: Account, period: str, asked: Cost) -> BudgetRefused:
+    """The request does not fit what is left of a period's budget."""
+    terms, figures = account.terms, account.terms.currency.figures
+    if terms.periods is None:
+        raise ValueError("a dataset without periods")
+    share, spent = terms.periods.share, terms.periods.of(period, account.periods)
+    whose = f"of {period}" if period else "of every period, for a release without --period reads the rows of all"
+    figured = f"spent {figures(spent, upward_text)} of {figures(share, downward_text)}"
+    request = terms.currency.request(account.largest_of(period), terms.budget.delta)
+    fits = f"the largest request that fits is {request}" if request else "nothing more fits there"
+    return BudgetRefused(f"{_asked(account, asked)}, from the budget {whose}: {figured}\n{fits}")
+
+
+def before_first(first: Period, period: Period) -> BudgetRefused:
+    """The periods with a budget begin later."""
+    return BudgetRefused(
+        f"--period {period.name}: the first period with a budget is {first.name}, by the terms of the dataset\n"
+        f"release {first.name} or a later one"
+    )
+
+
+def require_period(terms: Terms, period: PeriodRows | None) -> None:
+    """BudgetRefused unless the request divides the table into periods as the budget does."""
+    held = terms.periods
+    if held is None or period is None or (period.column, period.period.every) == (held.column, held.every):
+        return
+    raise BudgetRefused(
+        f"dataset {terms.dataset!r}: asked for a {period.period.every} by column {period.column!r}, but its budget is "
+        f"for each {held.every} by column {held.column!r}; a row may be in one period of each, and would pay twice\n"
+        'release by that: "period" in the domain file states both'
+    )
+
+
 def require_unit(terms: Terms, unit: PrivacyUnit) -> None:
     """BudgetRefused unless the request protects whom the budget protects: costs of other units do not add up."""
     if unit.neighbours is not terms.neighbours:
@@ -64,8 +98,8 @@ def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
     approve = f"`dpqr budget approve {dataset} plan.json --by NAME`"
     if not plan:
         return BudgetRefused(
-            f"dataset {dataset!r}: its budget pays for approved plans of releases only\n"
-            f"release with --plan, after somebody else has approved the plan with {approve}"
+            f"dataset {dataset!r}: its budget pays for approved plans only, and a session follows none\n"
+            f"release or predict with --plan, after somebody else has approved the plan with {approve}"
         )
     if not reason.by.strip():
         return BudgetRefused(
@@ -75,8 +109,9 @@ def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
     whose = f" by {reason.approved_by!r}" if reason.approved_by else ""
     return BudgetRefused(
         f"dataset {dataset!r}: the plan {plan[:12]} has no unused approval{whose}; it takes one by somebody else "
-        f"than {reason.by!r} for each release\n"
-        f"where it is not written yet: `dpqr plan --out plan.json`; then {approve}, and release with --plan plan.json"
+        f"than {reason.by!r} for each run\n"
+        "where it is not written yet: `dpqr plan --out plan.json`, of predictions `dpqr predict --lock plan.json`; "
+        f"then {approve}, and release or predict with --plan plan.json"
     )
 
 

@@ -22,9 +22,10 @@ from typing import Any
 from dpqr.errors import LedgerError
 from dpqr.io.ledger.chain import Anchor, Link, Mark, digest, seal
 from dpqr.io.ledger.entry_codec import encode_entry
-from dpqr.io.ledger.ledger_state import LedgerState, decode_state
+from dpqr.io.ledger.ledger_state import LedgerState
 from dpqr.io.ledger.record import walked
 from dpqr.io.ledger.session import Session
+from dpqr.io.ledger.state_codec import decode_state
 from dpqr.privacy.ledger import Entry
 
 STRIDE = 128

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 DETAIL = "detail"
 _ANSWERS = re.compile(r"(rehearsal-)?answers\.(csv|parquet|json)")
+_CUMULATIVE = re.compile(r"(rehearsal-)?cumulative\.(csv|parquet|json)")
 _SYNTHETIC = re.compile(r"(rehearsal-)?synthetic\.parquet")
 
 
@@ -56,14 +57,25 @@ def read_answers_frame(files: ReleaseFiles) -> pd.DataFrame:
 
     Raises: DocumentError where the answers cannot be read.
     """
+    return _read_frame(_listed(files, _ANSWERS, "answers"))
+
+
+def read_cumulative_frame(files: ReleaseFiles) -> pd.DataFrame:
+    """The cumulative answers of a counter, in the same way. Raises: DocumentError."""
+    return _read_frame(_listed(files, _CUMULATIVE, "cumulative answers"))
+
+
+def _read_frame(path: Path) -> pd.DataFrame:
+    """All columns behind `basis` are figures, too."""
     import pandas as pd
 
-    path = _listed(files, _ANSWERS, "answers")
     try:
         table = completed(_table(os.fspath(path)))
+        names = table.column_names
+        figures = {*FIGURES, *names[names.index(BASIS) + 1 :]}
         columns: dict[str, Any] = {
-            name: table[name].cast(pa.float64()).to_numpy() if name in FIGURES else _texts(name, table[name])
-            for name in table.column_names
+            name: table[name].cast(pa.float64()).to_numpy() if name in figures else _texts(name, table[name])
+            for name in names
         }
         return pd.DataFrame(columns)
     except (OSError, ValueError, pa.ArrowException):

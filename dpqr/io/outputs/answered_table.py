@@ -21,17 +21,27 @@ from dpqr.io.outputs.table_files import TableFormat, write_table
 from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy, beside
 
 
-def answered_table(blocks: Sequence[AnsweredBlock]) -> Tidy:
-    """The answers of some blocks, one row an answer, with the columns of a release's file of answers."""
-    rows, names = sum(block.rows for block in blocks), [block.name for block in blocks]
-    columns: dict[str, Column] = {"query": Texts(np.repeat(np.arange(len(blocks)), [b.rows for b in blocks]), names)}
-    cells = dict.fromkeys(column.name for block in blocks for column in block.columns if column.name != DETAIL)
-    for name in (*cells, DETAIL):
-        columns[name if name == DETAIL else beside(OWN_COLUMNS, name)] = _texts(name, blocks, rows)
+def answered_table(blocks: Sequence[AnsweredBlock], own: Sequence[str] = OWN_COLUMNS) -> Tidy:
+    """The answers of some blocks, one row an answer, with the columns of a release's file of answers.
+
+    own: as `named_cells`."""
+    columns, rows = named_cells(blocks, own), sum(block.rows for block in blocks)
     for name, held in zip(FIGURES, HELD, strict=True):
         columns[name] = np.concatenate([getattr(block, held) for block in blocks]) + 0.0
     columns[BASIS] = Texts(np.concatenate([block.basis for block in blocks]), BASES)
     return Tidy(rows, columns)
+
+
+def named_cells(blocks: Sequence[AnsweredBlock], own: Sequence[str]) -> dict[str, Column]:
+    """What each answer of some blocks is about: the query's name, a column for each attribute, the detail.
+
+    own: the columns of the table that no attribute may be called like."""
+    rows, names = sum(block.rows for block in blocks), [block.name for block in blocks]
+    columns: dict[str, Column] = {"query": Texts(np.repeat(np.arange(len(blocks)), [b.rows for b in blocks]), names)}
+    cells = dict.fromkeys(column.name for block in blocks for column in block.columns if column.name != DETAIL)
+    for name in (*cells, DETAIL):
+        columns[name if name == DETAIL else beside(own, name)] = _texts(name, blocks, rows)
+    return columns
 
 
 def _texts(name: str, blocks: Sequence[AnsweredBlock], rows: int) -> Texts:
@@ -48,31 +58,46 @@ def _texts(name: str, blocks: Sequence[AnsweredBlock], rows: int) -> Texts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswersFile:
-    """Free places for answers, and for figures beside them, in one form."""
+class TablePlace:
+    """A free place for one table, and its form."""
 
-    answers: SingleFile
-    figures: SingleFile
+    file: SingleFile
     form: TableFormat
+
+    def write(self, table: Tidy) -> None:
+        """Raises: UsageFault."""
+        self.file.write(partial(write_table, table, form=self.form))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersFile:
+    """Free places for answers, and for figures beside them."""
+
+    answers: TablePlace
+    figures: TablePlace
 
     def write(self, blocks: Sequence[AnsweredBlock], figures: Tidy) -> None:
         """Write what there is of both. Raises: UsageFault."""
         for place, table in ((self.answers, answered_table(blocks) if blocks else None), (self.figures, figures)):
             if table is not None and table.rows:
-                place.write(partial(write_table, table, form=self.form))
+                place.write(table)
 
 
-def answers_file(given: str) -> AnswersFile:
-    """Places by the name of the first one: NAME.csv and NAME.figures.csv. UsageFault for an ending that names no form;
-    as `reserve_file`."""
-    path = Path(given)
-    ending = path.suffix.removeprefix(".").lower()
+def table_place(given: str) -> TablePlace:
+    """A place whose ending says its form. UsageFault for an ending that names none; as `reserve_file`."""
+    ending = Path(given).suffix.removeprefix(".").lower()
     forms: tuple[TableFormat, ...] = get_args(TableFormat)
     form = next((each for each in forms if each == ending), None)
     if form is None:
         raise UsageFault(f"--out {given}: the ending says the form: .csv, .parquet or .json")
+    return TablePlace(file=reserve_file(given), form=form)
+
+
+def answers_file(given: str) -> AnswersFile:
+    """Places by the name of the first one: NAME.csv and NAME.figures.csv. Raises: as `table_place`."""
+    path = Path(given)
     figures = str(path.with_name(f"{path.stem}.figures{path.suffix}"))
-    return AnswersFile(answers=reserve_file(given), figures=reserve_file(figures), form=form)
+    return AnswersFile(answers=table_place(given), figures=table_place(figures))
 
 
 def figures_of(records: Sequence[Mapping[str, Any]]) -> Tidy:

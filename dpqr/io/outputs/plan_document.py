@@ -7,6 +7,7 @@ from typing import Any
 
 from dpqr import __version__
 from dpqr.construction.sentences import guarantee
+from dpqr.data.period import PeriodRows
 from dpqr.data.unit import PrivacyUnit
 from dpqr.io.journal.fingerprints import plan_digest
 from dpqr.io.ledger.entry_codec import canonical
@@ -19,6 +20,7 @@ from dpqr.io.outputs.document_parts import (
     rational,
     workload_part,
 )
+from dpqr.privacy.counter import CounterTurn
 from dpqr.strategies.plan import Plan, StopTest
 
 PLAN_FORMAT = "plan/1"
@@ -58,7 +60,9 @@ def _plan_parts(plan: Plan) -> dict[str, Any]:
         "n": plan.problem.n,
         "most": plan.problem.most,
         "persons": plan.problem.persons,
+        **_period(plan.problem.period),
         "budget": budget_part(plan.budget),
+        **counter_part(plan.problem.turn),
         **_strategies(plan),
         "domain": domain_part(plan.problem.domain),
         "workload": workload_part(plan.problem.workload, plan.problem.domain),
@@ -86,6 +90,30 @@ def _unit(unit: PrivacyUnit) -> dict[str, Any]:
         "counts": unit.counted,
         "words": unit.words,
     }
+
+
+def counter_part(turn: CounterTurn | None) -> dict[str, Any]:
+    """The counter whose node is released, and which of its releases this is; left out where it is none."""
+    if turn is None:
+        return {}
+    counter = turn.counter
+    return {
+        "counter": {
+            "periods": counter.tree.periods,
+            "base": counter.tree.base,
+            "first": turn.first.name,
+            "number": turn.number,
+            "life": budget_part(counter.life),
+        }
+    }
+
+
+def _period(rows: PeriodRows | None) -> dict[str, Any]:
+    """Whose rows are read, of a counter from `since` on; left out where all are, as in plans of earlier versions."""
+    if rows is None:
+        return {}
+    since = {} if rows.since is None else {"since": rows.since.name}
+    return {"period": {"name": rows.period.name, **since, "every": rows.period.every, "column": rows.column}}
 
 
 def _strategies(plan: Plan) -> dict[str, Any]:

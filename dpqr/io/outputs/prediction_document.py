@@ -18,7 +18,9 @@ from dpqr.io.outputs.document_parts import (
     rational,
     reason_part,
 )
+from dpqr.io.outputs.plan_document import sealed
 from dpqr.prediction.ensemble import Aggregate
+from dpqr.prediction.excess_risk import ExcessRisk
 from dpqr.prediction.kernels import Kernel
 from dpqr.prediction.outlook import Outlook
 from dpqr.prediction.plan import PredictionPlan, Recipe, deviation
@@ -36,7 +38,13 @@ def prediction_guarantee(plan: PredictionPlan) -> str:
 
 
 def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
-    """The run on paper. Plain JSON values."""
+    """The run on paper. Plain JSON values. request, sha256, and what follows a locked plan: as `plan_document`."""
+    if plan.inputs and plan.inputs.locked:
+        return dict(plan.inputs.locked.document)
+    return sealed(_plan_parts(plan))
+
+
+def _plan_parts(plan: PredictionPlan) -> dict[str, Any]:
     problem = plan.problem
     return {
         "dpqr": PLAN_FORMAT,
@@ -52,12 +60,13 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
         "form": {"kind": kind(plan.form), "draws": plan.form.count, "noise": plan.noise},
         "accountant": plan.accountant.name,
         "counting": price_part(plan.counting),
-        "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning), "factor": str(plan.factor)},
+        "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning)},
         "price": price_part(plan.price),
         "events": events_part(plan.events),
         "proved_epsilon": rational(plan.epsilon),
         "noise_deviation": deviation(plan, problem.records),
         "notes": list(plan.notes),
+        "request": plan.inputs.request if plan.inputs else None,
     }
 
 
@@ -76,7 +85,7 @@ def outlook_part(outlook: Outlook) -> dict[str, Any]:
             "risk": rates.power(rates.risk),
             "least_epsilon": rates.power(rates.epsilon),
         },
-        "excess_risk": None if excess is None else {"radius": str(excess.radius), "at_most": excess.total},
+        "excess_risk": None if excess is None else _excess(excess),
         "sample_size": None
         if sample is None
         else {"error": sample.error, "dimension": sample.dimension, "least": sample.least, "part": sample.each},
@@ -99,6 +108,7 @@ def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str,
         "records": release.records,
         "counted": release.counted,
         "lambda": _exact(release.penalty),
+        **({} if release.plan.tuning is None else {"factor": str(release.plan.factor)}),
         "sensitivity": _exact(release.bound),
         "noise_deviation": deviation(release.plan, release.records),
         **({} if release.charged is None else {"draws": _draws(release)}),
@@ -134,6 +144,12 @@ def release_words(release: PredictionRelease) -> str:
     return prediction_guarantee(release.plan)
 
 
+def _excess(found: ExcessRisk) -> dict[str, Any]:
+    stated = {"radius": str(found.radius), "at_most": found.total}
+    beyond = {"smoothness": None if found.smoothness is None else str(found.smoothness), "sign": found.sign}
+    return stated | beyond | {"least_epsilon": found.least_epsilon}
+
+
 def _learner(recipe: Recipe) -> dict[str, Any]:
     if isinstance(recipe, Aggregate):
         stated_vote = {} if recipe.vote is None else {"vote": recipe.vote}
@@ -152,6 +168,7 @@ def _learner(recipe: Recipe) -> dict[str, Any]:
     stated |= {} if recipe.own is None else {"origin": recipe.own.origin, "classifies": recipe.classifies}
     stated |= {} if recipe.method is None else {"method": recipe.method}
     stated |= {} if recipe.stability.radius is None else {"radius": str(recipe.stability.radius)}
+    stated |= {} if recipe.stability.decay is None else {"decay": str(recipe.stability.decay)}
     return stated | {"kernel": _kernel(recipe.kernel)} | (steps if recipe.ordered else {})
 
 

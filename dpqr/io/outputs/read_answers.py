@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv as text_csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -55,32 +55,44 @@ def read_answers(files: ReleaseFiles, query: str) -> AnsweredBlock:
 
     Raises: UsageFault where there is no such block, with the nearest names; DocumentError where the files are damaged.
     """
+    return next(read_blocks(files, (block_entry(files, query),)))
+
+
+def block_entry(files: ReleaseFiles, query: str) -> BlockEntry:
+    """The block called `query`. Raises: as `read_answers`."""
     entries = block_entries(files)
     entry = next((each for each in entries if each.name == query), None)
     if entry is None:
         raise UsageFault(f"{files.path}: has no query {query!r}; {_nearest(query, [each.name for each in entries])}")
-    return next(_blocks(files, entries, (entry,)))
+    return entry
 
 
 def all_answers(files: ReleaseFiles) -> Iterator[AnsweredBlock]:
     """The answers of every block, in workload order; the file is read once. Raises: DocumentError."""
-    entries = block_entries(files)
-    return _blocks(files, entries, entries)
+    return read_blocks(files, block_entries(files))
 
 
-def _blocks(
-    files: ReleaseFiles, entries: tuple[BlockEntry, ...], wanted: tuple[BlockEntry, ...]
+def read_blocks(
+    files: ReleaseFiles,
+    wanted: Sequence[BlockEntry],
+    stem: str = "answers",
+    own: Sequence[str] = OWN_COLUMNS,
+    shown: Callable[[pa.Table], pa.Table] = lambda table: table,
 ) -> Iterator[AnsweredBlock]:
-    name = next((f"answers.{form}" for form in FORMS if f"answers.{form}" in files.record["files"]), None)
+    """The answers of some blocks in the file `stem`, whose own columns are `own`. shown: the columns of answers there.
+
+    Raises: DocumentError where there is no such file, or it is damaged.
+    """
+    name = next((f"{stem}.{form}" for form in FORMS if f"{stem}.{form}" in files.record["files"]), None)
     if name is None:
-        raise DocumentError(f"{files.path / RECORD}: lists no answers; give a directory that dpqr release has made")
+        raise DocumentError(f"{files.path / RECORD}: lists no {stem}; give a directory that dpqr release has made")
     path = files.path / name
     try:
-        table = read_table(path)
-        if table.num_rows != sum(each.rows for each in entries):
+        table = shown(read_table(path))
+        if table.num_rows != sum(each.rows for each in block_entries(files)):
             raise ValueError("another number of answers than the record states")
         for entry in wanted:
-            yield _block(table.slice(entry.start, entry.rows), entry, files)
+            yield _block(table.slice(entry.start, entry.rows), entry, files, own)
     except (OSError, ValueError, KeyError, TypeError, text_csv.Error, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as answers; release again, or restore it") from None
 
@@ -138,8 +150,8 @@ def completed(table: pa.Table) -> pa.Table:
     return pa.table(columns | {BASIS: pa.array(words, pa.string())})
 
 
-def _block(table: pa.Table, entry: BlockEntry, files: ReleaseFiles) -> AnsweredBlock:
-    known = {beside(OWN_COLUMNS, each["name"]): each for each in files.record["plan"]["domain"]["columns"]}
+def _block(table: pa.Table, entry: BlockEntry, files: ReleaseFiles, own: Sequence[str]) -> AnsweredBlock:
+    known = {beside(own, each["name"]): each for each in files.record["plan"]["domain"]["columns"]}
     names = [*(name for name in table.column_names if name not in OWN_COLUMNS), DETAIL]
     texts = {name: table[name].cast(pa.string()).combine_chunks() for name in ("query", *names)}
     if set(_bare(texts.pop("query").unique())) != {entry.name}:

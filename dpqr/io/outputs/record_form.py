@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, json
 
+from dpqr.construction.online_replay import Questions
 from dpqr.errors import DocumentError
 from dpqr.io.documents.schemas import DIALECT
 from dpqr.io.outputs.plan_form import Count, Digest, Event, Figure, Law, Part, Plan, Rational
@@ -33,7 +34,8 @@ class Measured(Part, frozen=True, kw_only=True):
 class Round(Part, frozen=True, kw_only=True):
     """A step of the loop. choice: index among its candidates, null where there was no choice. charges: numbers of the
     events that paid. law, measured: null where a crash has lost the draw. certified: where the stop test was met, the
-    records by which no answer of the workload was off then."""
+    records by which no answer of the workload was off then. error_sum: where no answers were measured but the L1 errors
+    of marginals, their noisy sum, in units of 1 / 64 of what one record moves one of them."""
 
     choice: Count | None
     charges: tuple[Count, ...]
@@ -41,6 +43,7 @@ class Round(Part, frozen=True, kw_only=True):
     law: Law | None
     measured: tuple[Measured, ...] | None
     certified: float | UnsetType = UNSET
+    error_sum: int | UnsetType = UNSET
 
 
 class Spent(Part, frozen=True, kw_only=True):
@@ -161,6 +164,19 @@ class Views(Part, frozen=True, kw_only=True):
     bias: tuple[str, ...]
 
 
+class After(Part, frozen=True, kw_only=True):
+    """An earlier release of the same counter. period: up to and including which it counts. sha256: of its record."""
+
+    period: str
+    sha256: Digest
+
+
+class Cumulative(Part, frozen=True, kw_only=True):
+    """Of a counter: the release whose cumulative answers these are added to; null: none."""
+
+    after: After | None
+
+
 class ReleaseRecord(Part, frozen=True, kw_only=True):
     """release.json. versions: of what made it. date: in UTC. hashes: of the files beside it. sha256: of the canonical
     JSON (keys sorted, no blanks, ASCII) of all the rest."""
@@ -199,6 +215,8 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
     errors: Errors | UnsetType | None = UNSET
     bounds: Bounds | UnsetType | None = UNSET
     views: Views | UnsetType = UNSET
+    cumulative: Cumulative | UnsetType = UNSET
+    questions: Questions | UnsetType = UNSET
 
 
 def release_schema() -> dict[str, Any]:

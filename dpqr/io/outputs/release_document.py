@@ -7,6 +7,7 @@ same document. Rationals are exact text ("1/10"), with a float beside them that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -35,7 +36,7 @@ from dpqr.io.outputs.document_parts import (
 )
 from dpqr.io.outputs.plan_document import plan_document, sealed
 from dpqr.mechanisms.block_errors import FINENESS, error_unit
-from dpqr.privacy.ledger import Reservation
+from dpqr.privacy.reservation import Reservation
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.partition import Merged
@@ -83,8 +84,10 @@ def release_document(
             "trust": list(release.trust),
             "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
             **_files(files or {}, synthetic, views),
+            **_cumulative(release),
             "plan": plan_document(plan),
             "transcript": [_round(finished) for finished in release.transcript.rounds],
+            **({} if release.questions is None else {"questions": asdict(release.questions)}),
         }
     )
 
@@ -92,6 +95,15 @@ def release_document(
 def _files(hashes: Mapping[str, str], synthetic: dict[str, Any] | None, views: dict[str, Any] | None) -> dict[str, Any]:
     stated = {"synthetic": synthetic} if views is None else {"synthetic": synthetic, "views": views}
     return {**stated, "files": list(hashes), "hashes": dict(hashes)}
+
+
+def _cumulative(release: Release) -> dict[str, Any]:
+    """Of a counter: the release whose cumulative answers these are added to, null for none; else nothing."""
+    if release.plan.problem.turn is None:
+        return {}
+    earlier = release.earlier
+    after = {"period": earlier.period, "sha256": earlier.sha256} if earlier and earlier.period else None
+    return {"cumulative": {"after": after}}
 
 
 def _origin(release: Release) -> dict[str, Any]:
@@ -211,13 +223,15 @@ def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
 
 def _round(finished: Round) -> dict[str, Any]:
     """Noisy answers are the released integers: `grid` times a value is an unbiased answer; null: they were lost."""
-    measured = finished.measurement
+    measured, errors = finished.measurement, finished.errors
+    law = measured.law if measured else errors.law if errors else None
     return {
         "choice": finished.choice,
         "charges": list(finished.charges),
         "stopped": finished.stopped,
         **({} if finished.bound is None else {"certified": finished.bound}),
-        "law": None if measured is None else law_part(measured.law),
+        **({} if errors is None else {"error_sum": errors.value}),
+        "law": None if law is None else law_part(law),
         "measured": None if measured is None else _measured(measured),
     }
 

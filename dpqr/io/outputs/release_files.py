@@ -137,15 +137,23 @@ def _index_type(texts: int) -> Any:
 
 
 SYNTHETIC, FIGURES_FILE, VIEWS_FILE = "synthetic.parquet", "figures.", "views."
+CUMULATIVE = "cumulative"
 
 
 def file_names(
-    answers: TableFormat, synthetic: Form | None, *, rehearsal: bool, figures: bool = False, views: bool = False
+    answers: TableFormat,
+    synthetic: Form | None,
+    *,
+    rehearsal: bool,
+    figures: bool = False,
+    views: bool = False,
+    cumulative: bool = False,
 ) -> list[str]:
-    """The files beside the record: answers, synthetic data, figures, views. A rehearsal's are no release's by their
-    names."""
+    """The files beside the record: answers, synthetic data, figures, views, cumulative answers. A rehearsal's are no
+    release's by their names."""
     named = [f"answers.{answers}", *([SYNTHETIC] if synthetic else [])]
-    named += [f"{name}{answers}" for name, held in ((FIGURES_FILE, figures), (VIEWS_FILE, views)) if held]
+    more = ((FIGURES_FILE, figures), (VIEWS_FILE, views), (f"{CUMULATIVE}.", cumulative))
+    named += [f"{name}{answers}" for name, held in more if held]
     return [f"rehearsal-{name}" for name in named] if rehearsal else named
 
 
@@ -157,18 +165,25 @@ def write_release(
     synthetic: Form | None = None,
     bins: BinText = "title",
     base: int | None = None,
+    cumulative: Tidy | None = None,
     receipt: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Write every file of `release` into `target`; they appear together or not at all. Raises: UsageFault.
 
-    base: of views; None: none are made. receipt: in words, for the record.
+    base: of views; None: none are made. cumulative: the answers of a counter. receipt: in words, for the record.
     """
     drawn = synthesise(release, synthetic, bins) if synthetic else None
     views = release_views(release, base) if base else None
     tables = [figures_table(release)] if release.figures else []
     tables += [views_table(views)] if views else []
+    tables += [cumulative] if cumulative else []
     files = file_names(
-        answers, synthetic, rehearsal=release.rehearsal, figures=bool(release.figures), views=views is not None
+        answers,
+        synthetic,
+        rehearsal=release.rehearsal,
+        figures=bool(release.figures),
+        views=views is not None,
+        cumulative=cumulative is not None,
     )
     synthesis = drawn.record if drawn else None
     inputs = release.plan.inputs.files if release.plan.inputs else {}

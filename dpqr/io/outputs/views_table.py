@@ -1,32 +1,38 @@
-"""Views: the answers of marginals in whole numbers that add up, beside the answers as they are."""
+"""Views: the answers of marginals and hierarchies in whole numbers that add up, beside the answers as they are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from dpqr.construction.adding_up import CountTable, added_up
+from dpqr.construction.adding_up import Above, CountTable, Levels, added_up
 from dpqr.construction.answered import DETAIL, AnsweredBlock, answered
 from dpqr.construction.release import Release
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.domain import Domain
+from dpqr.data.hierarchy import Level
 from dpqr.errors import InfeasiblePlan
 from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy, beside
+from dpqr.workload.block import Factor
+from dpqr.workload.matrix import Identity
+from dpqr.workload.partition import groups_of
 from dpqr.workload.workload import Workload
 
 OWN = ("query", "answer", "integer", "rounded", "mark")
 UNSURE = 1 / 3
 """Of a value: an error above this marks a small cell."""
 MARK = "unsure"
-NO_MARGINAL = "views are of marginals, and there are none among the queries; ask for one"
+NO_TABLE = "views are of marginals and hierarchies without weights, and there are none among the queries; ask for one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Views:
-    """blocks: marginals. integer, rounded: of each block's answers, shape (rows,). base: of the rounded ones."""
+    """blocks: marginals, and levels of hierarchies. integer, rounded: of each block's answers, shape (rows,). base: of
+    the rounded ones."""
 
     blocks: tuple[AnsweredBlock, ...]
     integer: tuple[IntArray, ...]
@@ -45,43 +51,100 @@ class Views:
         )
 
 
-def views_of(blocks: Sequence[AnsweredBlock], base: int) -> Views:
-    """Views of all marginals among some blocks. Raises: InfeasiblePlan where there are none, or too many cells overlap.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Nodes:
+    """Which blocks count the nodes of a level: its name by the block's. levels: what lies above each of those asked.
+
+    >>> Nodes().asked
+    {}
+    """
+
+    asked: Mapping[str, str] = field(default_factory=dict)
+    levels: Levels = field(default_factory=dict)
+
+
+def nodes_of(workload: Workload, domain: Domain) -> Nodes:
+    """The levels of columns with parents that blocks ask for, by themselves or crossed with other columns."""
+    asked: dict[str, str] = {}
+    places: dict[str, dict[str, IntArray]] = {}
+    for block in workload.blocks:
+        found = [_level(factor, domain) for factor in block.factors]
+        above = [each for each in found if each is not None]
+        if len(above) == 1 and all(
+            each is not None or isinstance(factor.matrix, Identity)
+            for each, factor in zip(found, block.factors, strict=True)
+        ):
+            column, level = above[0]
+            asked[block.name] = _title(column, level)
+            places.setdefault(column, {})[asked[block.name]] = level.places
+    levels: dict[str, Above] = {}
+    for column, held in places.items():
+        coarsest_first = sorted(held, key=lambda name: int(held[name].max()))
+        for name, finer in pairwise([*coarsest_first, column]):
+            cells = held.get(finer, np.arange(len(held[name])))
+            nodes = np.zeros(int(cells.max()) + 1, dtype=np.int64)
+            nodes[cells] = held[name]
+            levels[finer] = Above(name=name, nodes=nodes)
+    return Nodes(asked=asked, levels=levels)
+
+
+def _level(factor: Factor, domain: Domain) -> tuple[str, Level] | None:
+    """The column and the level whose nodes a factor counts."""
+    groups = None if isinstance(factor.matrix, Identity) else groups_of(factor.matrix)
+    attribute = domain.attributes[factor.axes[0]]
+    if groups is None or len(factor.axes) > 1 or attribute.hierarchy is None:
+        return None
+    found = (level for level in attribute.hierarchy.levels if np.array_equal(level.places, groups))
+    level = next(found, None)
+    return None if level is None else (attribute.name, level)
+
+
+def _title(column: str, level: Level) -> str:
+    return f"{column}: {level.name}"
+
+
+def views_of(blocks: Sequence[AnsweredBlock], nodes: Nodes, base: int) -> Views:
+    """Views of marginals and levels. Raises: InfeasiblePlan where there are none, or too many cells overlap.
 
     Privacy:
         Post-processing of released answers, without a draw.
     """
-    held = tuple(block for block in blocks if _is_marginal(block))
-    if not held:
-        raise InfeasiblePlan(NO_MARGINAL)
-    tables = [_table(block) for block in held]
-    views = {step: tuple(each.reshape(-1) for each in added_up(tables, step)) for step in {1, base}}
-    return Views(blocks=held, integer=views[1], rounded=views[base], base=base)
+    if not blocks:
+        raise InfeasiblePlan(NO_TABLE)
+    tables = [_table(block, nodes) for block in blocks]
+    views = {step: tuple(each.reshape(-1) for each in added_up(tables, step, nodes.levels)) for step in {1, base}}
+    return Views(blocks=tuple(blocks), integer=views[1], rounded=views[base], base=base)
 
 
 def require_views(workload: Workload, domain: Domain) -> None:
     """InfeasiblePlan where a release of this workload has no views. Public: asked before anything is spent."""
-    blocks = [block for block in workload.blocks if block.is_marginal]
+    nodes = nodes_of(workload, domain)
+    blocks = [block for block in workload.blocks if block.is_marginal or block.name in nodes.asked]
     if not blocks:
-        raise InfeasiblePlan(f"--views: {NO_MARGINAL}")
+        raise InfeasiblePlan(f"--views: {NO_TABLE}")
     tables = [
         CountTable(
-            columns=tuple(domain.names[axis] for axis in block.axes),
-            values=np.broadcast_to(0.0, [domain.shape[axis] for axis in block.axes]),
+            columns=tuple(
+                domain.names[factor.axes[0]] if isinstance(factor.matrix, Identity) else nodes.asked[block.name]
+                for factor in block.factors
+            ),
+            values=np.broadcast_to(0.0, [factor.matrix.rows for factor in block.factors]),
         )
         for block in blocks
     ]
-    added_up(tables, 1)
+    added_up(tables, 1, nodes.levels)
 
 
 def release_views(release: Release, base: int) -> Views:
     """The same of a release in memory."""
-    domain = release.plan.problem.domain
-    return views_of([answered(each, domain) for each in release.answers if each.block.is_marginal], base)
+    problem = release.plan.problem
+    nodes = nodes_of(problem.workload, problem.domain)
+    held = [each for each in release.answers if each.block.is_marginal or each.block.name in nodes.asked]
+    return views_of([answered(each, problem.domain) for each in held], nodes, base)
 
 
 def views_table(views: Views) -> Tidy:
-    """One row an answer of a marginal: its cells, the answer, and every view of it.
+    """One row an answer: its cells or node, the answer, and every view of it.
 
     mark: where the error of the answer is above a third of it.
     """
@@ -103,26 +166,22 @@ def view_records(views: Views) -> list[dict[str, Any]]:
     return views_table(views).records()
 
 
-def _is_marginal(block: AnsweredBlock) -> bool:
-    """Whether the answers are one for every combination of the cells of some columns."""
-    named = all(column.name != DETAIL for column in block.columns)
-    return named and block.rows == int(np.prod([len(column.texts) for column in block.columns]))
-
-
-def _table(block: AnsweredBlock) -> CountTable:
-    names = tuple(column.name for column in block.columns)
-    shape = [len(column.texts) for column in block.columns]
-    return CountTable(columns=names, values=block.estimate.reshape(shape))
+def _table(block: AnsweredBlock, nodes: Nodes) -> CountTable:
+    """Dimensions in the order of the answers: the column that changes least often is the first."""
+    held = sorted(block.columns, key=lambda column: int(np.argmax(column.places > 0)), reverse=True)
+    names = tuple(nodes.asked[block.name] if column.name == DETAIL else column.name for column in held)
+    return CountTable(columns=names, values=block.estimate.reshape([len(column.texts) for column in held]))
 
 
 def _cells(blocks: Sequence[AnsweredBlock], name: str) -> Texts:
-    found: list[IntArray] = []
-    titles: tuple[str, ...] = ()
+    """A column of cells, or of nodes, whose texts are other ones in each block."""
+    places: list[IntArray] = []
+    titles: list[str] = []
     for block in blocks:
         own = next((column for column in block.columns if column.name == name), None)
-        titles = own.texts if own else titles
-        found.append(np.full(block.rows, NOTHING) if own is None else own.places)
-    return Texts(np.concatenate(found), titles)
+        places.append(np.full(block.rows, NOTHING) if own is None else own.places + len(titles))
+        titles.extend(own.texts if own else ())
+    return Texts(np.concatenate(places), titles)
 
 
 def _unsure(block: AnsweredBlock) -> Any:

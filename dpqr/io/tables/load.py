@@ -28,6 +28,7 @@ from dpqr.io.tables.intake import LastAxis
 from dpqr.io.tables.last_axis import Parts, Slots
 from dpqr.io.tables.limits import Limits, Percent, discreetly
 from dpqr.io.tables.parquet.table import Accepts, parquet_batches
+from dpqr.io.tables.period_filter import PeriodFilter
 from dpqr.io.tables.row_encoder import Records, RowEncoder
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import require_places, require_single_rows
@@ -52,14 +53,16 @@ class Batches:
     progress: Callable[[int], None] = lambda _: None
 
     def walk(self) -> Iterator[tuple[Records, RowEncoder]]:
-        """Every batch of every file, with what encodes it: the domain's columns, then the count or unit column."""
-        wanted = wanted_columns(self.domain, self.unit, self.source.count_column)
+        """Every batch of every file, with what encodes it: the domain's columns, then the count or unit column. Of a
+        period, the records in it alone."""
+        wanted = wanted_columns(self.domain, self.unit, self.source.count_column, self.source.period)
+        period = None if self.source.period is None else PeriodFilter.of(self.source.period, tuple(wanted))
         cap = None if self.source.count_column is None else RECORDS
         for file in self.source.files():
             rows = RowEncoder.of(self.domain, text=file.kind != "parquet", count_cap=cap)
             with closing(self._of_file(file, wanted)) as batches:
                 for batch in batches:
-                    yield batch, rows
+                    yield batch if period is None else period.records(batch), rows
 
     def _of_file(self, file: TableFile, wanted: dict[str, Accepts]) -> Any:
         if file.kind == "foreign":

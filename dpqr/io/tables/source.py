@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpqr.data.period import PeriodRows
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.engines.known import engine_at
 from dpqr.io.tables.file import STDIN, Frame, Kind, StandardInput, TableFile
@@ -32,6 +33,7 @@ class TableSource:
     delimiter: one character between the cells of a CSV row; None: a tab in .tsv files, a comma elsewhere.
     encoding: of the text of CSV files; None: UTF-8.
     count_column: where the table is a histogram already, the column that says how many records a row stands for.
+    period: whose rows are read; None: all rows are.
     frame: a table in memory, in the place of paths. engine: what counts the table in place of this program, given or
     named by the only path; it has no files. public: what the plan says of the table; None: nothing.
     workers: threads that code and count; they do not change the result.
@@ -41,6 +43,7 @@ class TableSource:
     delimiter: str | None = None
     encoding: str | None = None
     count_column: str | None = None
+    period: PeriodRows | None = None
     frame: Frame | None = field(default=None, repr=False)
     engine: Engine | None = field(default=None, repr=False)
     public: str | None = None

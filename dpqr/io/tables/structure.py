@@ -34,7 +34,7 @@ def check_table(source: TableSource, domain: Domain, limits: Limits, unit: Priva
 
     **Privacy** Whatever this refuses is free of charge: between tables that differ in rows alone it does not differ.
     """
-    wanted = wanted_columns(domain, unit, source.count_column)
+    wanted = wanted_columns(domain, unit, source.count_column, source.period)
     if source.engine is not None:
         check_frame(source.engine, wanted, limits)
     for file in source.files():

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from dpqr.data.domain import Domain
+from dpqr.data.period import PeriodRows
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.io.tables.encoders import encoder
 from dpqr.io.tables.parquet.table import Accepts
+from dpqr.io.tables.period_filter import date_refusal
 from dpqr.io.tables.persons.person import person_refusal
 from dpqr.io.tables.row_encoder import count_refusal
 
@@ -31,9 +33,11 @@ def _refuse_counted(domain: Domain, column: str | None) -> None:
         raise UsageFault(f"the count column {column!r} is a column of the domain too; name another one")
 
 
-def wanted_columns(domain: Domain, unit: PrivacyUnit, count_column: str | None) -> dict[str, Accepts]:
-    """The columns that are read, in order: the domain's, then the count or the unit column; each with the types it
-    may have."""
+def wanted_columns(
+    domain: Domain, unit: PrivacyUnit, count_column: str | None, period: PeriodRows | None = None
+) -> dict[str, Accepts]:
+    """The columns that are read, in order: the domain's, then the count or the unit column, then the one that says
+    which period a row is in, unless it is there already; each with the types it may have."""
     if not domain.attributes:
         raise DocumentError("the domain has no columns; name at least one column of the table")
     for attribute in domain.attributes:
@@ -48,7 +52,19 @@ def wanted_columns(domain: Domain, unit: PrivacyUnit, count_column: str | None) 
         wanted[unit.column] = _accepts(person_refusal)
     if count_column is not None:
         wanted[count_column] = _accepts(count_refusal)
+    if period is not None:
+        if period.column in (unit.column, count_column):
+            raise UsageFault(
+                f"the period's column {period.column!r} is the unit or count column too; name a column of dates"
+            )
+        dates = _accepts(date_refusal)
+        wanted[period.column] = _both(wanted.get(period.column, dates), dates)
     return wanted
+
+
+def _both(one: Accepts, other: Accepts) -> Accepts:
+    """Lets pass what both let pass."""
+    return lambda kind: one(kind) or other(kind)
 
 
 def _accepts(refusal: Accepts) -> Accepts:

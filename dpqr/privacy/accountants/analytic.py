@@ -93,7 +93,7 @@ def _together(events: Composition, delta: Fraction) -> Fraction | None:
 def _of_objective(event: GaussianObjectiveEvent, delta: Fraction) -> Fraction:
     """What the normal pull proves, the determinant's share and the closing noise."""
     rho = Fraction(event.squared_sensitivity) / (2 * event.variance)
-    pull = smallest(rho, delta, event.changes) if rho else Fraction(0)
+    pull = smallest(rho, delta, event.changes, event.opposite) if rho else Fraction(0)
     return pull + event.changes * log_above(event.curvature) + event.closing
 
 
@@ -102,31 +102,33 @@ def _gaussian(portion: Portion) -> bool:
 
 
 @lru_cache(maxsize=64)
-def most_rho(epsilon: Fraction, delta: Fraction, changes: int = 1) -> Fraction:
+def most_rho(epsilon: Fraction, delta: Fraction, changes: int = 1, opposite: Fraction = Fraction(0)) -> Fraction:
     """Return the largest mu^2 / 2, but for a relative 2^-26, whose curve is at most `delta` just below `epsilon`.
 
-    changes: see `united`.
+    changes, opposite: see `united`.
     """
     start = largest_rho(PrivacyBudget(epsilon, delta))
-    return largest(lambda rho: united(rho, epsilon * ROOM, changes) <= delta, start)
+    return largest(lambda rho: united(rho, epsilon * ROOM, changes, opposite) <= delta, start)
 
 
 @lru_cache(maxsize=256)
-def smallest(rho: Fraction, delta: Fraction, changes: int = 1) -> Fraction:
+def smallest(rho: Fraction, delta: Fraction, changes: int = 1, opposite: Fraction = Fraction(0)) -> Fraction:
     """Return an epsilon with united(epsilon) <= delta, above the smallest one by a relative 2^-36 or less.
 
     Beyond FARTHEST it is the epsilon that rho-zCDP proves for the largest of all sets.
     """
-    proved = converted(changes**2 * rho, delta / (2**changes - 1))
-    return lowest(lambda epsilon: united(rho, epsilon, changes) <= delta, proved)
+    proved = converted(changes**2 * rho, delta / (2**changes - (0 if opposite else 1)))
+    return lowest(lambda epsilon: united(rho, epsilon, changes, opposite) <= delta, proved)
 
 
-def united(rho: Fraction, epsilon: Fraction, changes: int) -> Fraction:
-    """Return the sum of the curves of all sets of `changes` records but the empty one, rounded up.
+def united(rho: Fraction, epsilon: Fraction, changes: int, opposite: Fraction = Fraction(0)) -> Fraction:
+    """Return the sum of the curves of all ways in which each of `changes` records has one of two ends, rounded up.
 
-    A set of j records has j times the mu of one, sqrt(2 rho).
+    The mu of one record is sqrt(2 rho) at one end and `opposite` times that at the other, and mus add up. Where that is
+    0, the way without any counts nothing.
     """
-    return sum((comb(changes, size) * curve(size**2 * rho, epsilon) for size in range(1, changes + 1)), Fraction(0))
+    ways = ((comb(changes, full), full + (changes - full) * opposite) for full in range(changes + 1))
+    return sum((number * curve(size**2 * rho, epsilon) for number, size in ways if size), Fraction(0))
 
 
 def curve(rho: Fraction, epsilon: Fraction) -> Fraction:

@@ -156,9 +156,10 @@ def _rounded_gaussian_rho(event: RoundedGaussianEvent) -> Fraction:
 
 @concentrated_rho.register
 def _gaussian_objective_rho(event: GaussianObjectiveEvent) -> Fraction:
-    """Of one record mu^2 / 2 and the curvature (`GaussianPerturbedWeights`), of a path of k neighbours k^2 times that
-    (Bun and Steinke 2016, Proposition 1.9); the closing noise is pure."""
-    one = Fraction(event.squared_sensitivity) / (2 * event.variance) + event.curvature
+    """Of one record mu^2 / 2 at either end and the curvature (`GaussianPerturbedWeights`), of a path of k neighbours
+    k^2 times that (Bun and Steinke 2016, Proposition 1.9); the closing noise is pure."""
+    pull = Fraction(event.squared_sensitivity) / (2 * event.variance)
+    one = pull * (1 + event.opposite**2) + event.curvature
     return event.changes**2 * one + _of_pure(event.closing)
 
 

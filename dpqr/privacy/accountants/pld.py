@@ -1,190 +1,37 @@
-"""Privacy loss distributions: the losses of a fixed schedule added up as random variables, nearly without slack.
-
-The law of the sum is computed by dp-accounting's convolution, with its errors bounded. Floats and their Fourier
-transforms are exact to some 10^-15 of the whole mass only, far above the deltas that matter. So all laws are tilted
-first, Pr[l] -> Pr[l] e^(theta l) / M(theta), which makes losses near epsilon the likely ones, and tilted back
-afterwards: absolute errors of the transform become errors relative to Chernoff's bound of delta.
-"""
+"""Privacy loss distributions: the losses of a fixed schedule added up as random variables, nearly without slack."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.util import find_spec
 from typing import ClassVar
 
-import numpy as np
-
-from dpqr.data.arrays import FloatArray
 from dpqr.privacy.accountant import Portion, PrivacyFilter
+from dpqr.privacy.accountants.adaptive_choices import AdaptiveChoices
 from dpqr.privacy.accountants.advanced import Advanced, advanced_epsilon
-from dpqr.privacy.accountants.dominating_pairs import LossLaw, Pair, PurePair, RangedPair, dominating_pair
+from dpqr.privacy.accountants.dominating_pairs import (
+    GaussianPair,
+    Pair,
+    PurePair,
+    RangedPair,
+    dominating_pair,
+)
 from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
-from dpqr.privacy.accountants.numerics import ROOM, crossing, golden_section, lowest
+from dpqr.privacy.accountants.gaussian_dp import GaussianDP
+from dpqr.privacy.accountants.loss_sums import FINENESS, LossSum, grid_step, summed
+from dpqr.privacy.accountants.numerics import ROOM, crossing, lowest
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
 from dpqr.privacy.parallel import larger, pure_losses
 
-FINENESS = 10
-"""Steps of the grid in the smallest epsilon; 5 would do."""
 FEW, FINER = 1000, 4
 """Of so few draws the law is short enough for a grid so many times finer."""
-COARSEST = 5
-MOST_CELLS = 2**21
-TRUNCATED = 2.0**-40
-"""Mass, of a tilted power, that may be left out of its window, and again off its ends."""
-NEGLIGIBLE = 2.0**-900
-"""Mass of one cell of a tilted law that is left out: by it the library would divide, beyond the range of floats."""
-TRANSFORM = 2.0**-45
-"""Relative error of a Fourier transform in the 2-norm: log2(N) 6.7 2^-53 by Higham 2002, Theorem 24.2, for N < 2^38."""
-RELATIVE = 1 + 2.0**-20
-"""Covers the relative errors of all masses and exponents: below 10^-12 a draw, for at most MOST_DRAWS draws."""
-MOST_DRAWS = 2 * 10**5
-STEEPEST = 2.0**20
-MILDER = 2.0**10
-SEARCH_STEPS = 60
-
-Laws = tuple[tuple[LossLaw, int], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LossSum:
-    """tilted[k] of the tilted sum's mass lies on the loss (lowest + k) step; all of it is e^`scale` of the true mass.
-
-    error: L1 distance, at most, of `tilted` to the exact masses of the tilted sum.
-    """
-
-    step: float
-    lowest: int
-    tilted: FloatArray
-    tilt: float
-    scale: float
-    error: float
-
-    def delta(self, epsilon: Fraction) -> float:
-        """At least sum over losses l > epsilon of Pr[l] (1 - e^(epsilon - l)).
-
-        With x = l - epsilon a tilted mass counts e^(scale - tilt epsilon) times (1 - e^-x) e^(-tilt x), which is
-        largest where e^-x = tilt / (1 + tilt): so the error counts at most as much as that.
-        """
-        below = float(epsilon) * (1 - 2.0**-52)
-        first = max(0, math.ceil(below / self.step) - self.lowest)
-        above = np.maximum((np.arange(first, self.tilted.size) + self.lowest) * self.step - below, 0.0)
-        mass = float((self.tilted[first:] * -np.expm1(-above)) @ np.exp(-self.tilt * above))
-        exponent = self.scale - self.tilt * below
-        whole = mass + self.error * math.exp(_log_peak(self.tilt))
-        return math.inf if exponent > 500 else whole * math.exp(exponent) * RELATIVE
-
-
-def grid_step(epsilons: list[Fraction], exact: Fraction, fineness: int = FINENESS) -> float:
-    """Return a step that divides `exact`, one of the epsilons (but for a float's rounding up), and the smallest epsilon
-    at least `fineness` times.
-
-    Raises:
-        ArithmeticError: the step is coarser than a fifth of the smallest epsilon.
-    """
-    smallest = min(epsilons)
-    parts = math.ceil(exact / smallest * fineness)
-    step = math.nextafter(float(exact / parts), math.inf)
-    if not 0 < COARSEST * Fraction(step) <= smallest:
-        raise ArithmeticError("the grid of losses is coarser than a fifth of the smallest epsilon")
-    return step
-
-
-def summed(pairs: Mapping[Pair, int], step: float, delta: float) -> LossSum | None:
-    """Return the law of the sum of all losses, tilted for use at `delta`; None beyond MOST_DRAWS or MOST_CELLS.
-
-    Args:
-        pairs: dominating pairs, each with its number of draws.
-        step: of the grid of losses.
-        delta: the conversion for which the law is most accurate.
-    """
-    draws = sum(pairs.values())
-    spread = math.sqrt(math.fsum(count * (float(pair.epsilon) / step) ** 2 for pair, count in pairs.items()))
-    longest = max(float(pair.epsilon) / step for pair in pairs)
-    if draws > MOST_DRAWS or 20 * spread + longest > MOST_CELLS:
-        return None
-    laws = tuple((pair.losses(step), count) for pair, count in pairs.items())
-    tilt = _best_tilt(laws, step, delta)
-    return _convolved(laws, step, tilt)
-
-
-def _best_tilt(laws: Laws, step: float, delta: float) -> float:
-    """Return nearly the minimiser of Chernoff's epsilon for the delta of a sum, by golden sections.
-
-    Any tilt gives a valid figure, so floats may choose it. The target is MILDER times the delta: a tilt that is too
-    steep for the epsilon costs more digits than one that is too flat. At 8 / step nearly all of a law lies on its
-    largest loss, and no more is gained; more than STEEPEST for the whole sum would cost digits.
-    """
-    aim = math.log(MILDER * delta)
-    reach = math.fsum(count * (law.logs.size + abs(law.lowest)) for law, count in laws)
-    top = math.log(min(8.0, STEEPEST / reach) / step)
-
-    def epsilon(log_tilt: float) -> float:
-        tilt = math.exp(log_tilt)
-        return (_scale(laws, step, tilt) + _log_peak(tilt) - aim) / tilt
-
-    return math.exp(golden_section(epsilon, top - 30, top, SEARCH_STEPS))
-
-
-def _log_peak(tilt: float) -> float:
-    """ln of the largest (1 - e^-x) e^(-tilt x) over x > 0."""
-    return -tilt * math.log1p(1 / tilt) - math.log1p(tilt)
-
-
-def _scale(laws: Laws, step: float, tilt: float) -> float:
-    """ln of the mean of e^(tilt sum)."""
-    return math.fsum(count * _log_mass(_tilted_logs(law, step, tilt)) for law, count in laws)
-
-
-def _tilted_logs(law: LossLaw, step: float, tilt: float) -> FloatArray:
-    return law.logs + tilt * step * (np.arange(law.logs.size) + law.lowest)
-
-
-def _log_mass(logs: FloatArray) -> float:
-    top = float(logs.max())
-    return top + math.log(float(np.exp(logs - top).sum()))
-
-
-def _convolved(laws: Laws, step: float, tilt: float) -> LossSum:
-    """Each law's own powers by dp-accounting, then their convolution.
-
-    Errors, in L1, of transforms of length N (2-norm theorem, |transform| <= 1, and Cauchy's inequality): at most
-    sqrt(N) (count + 4) TRANSFORM for a power, sqrt(N) 4 TRANSFORM for a convolution, and what was truncated. N is at
-    most twice the longest array. A draw of which a mass m is left out moves the sum's law by m at most.
-    """
-    from dp_accounting.pld import common
-    from scipy.signal import fftconvolve
-
-    total, lowest, scale, longest = np.ones(1), 0, 0.0, 0
-    for law, count in laws:
-        logs = _tilted_logs(law, step, tilt)
-        log_mass = _log_mass(logs)
-        masses = np.exp(logs - log_mass)
-        masses[masses < NEGLIGIBLE] = 0.0
-        start, power = common.self_convolve(masses, count, TRUNCATED)
-        first, trimmed = _trimmed(np.maximum(power, 0.0))
-        longest = max(longest, power.size, logs.size)
-        total = np.maximum(fftconvolve(total, trimmed), 0.0)
-        lowest += law.lowest * count + int(start) + first
-        scale += log_mass * count
-    draws = sum(count for _, count in laws)
-    transforms = math.sqrt(2 * max(total.size, longest)) * (draws + 8 * len(laws)) * TRANSFORM
-    error = transforms + 2 * len(laws) * TRUNCATED + draws * longest * NEGLIGIBLE
-    return LossSum(step=step, lowest=lowest, tilted=total, tilt=tilt, scale=scale, error=error)
-
-
-def _trimmed(masses: FloatArray) -> tuple[int, FloatArray]:
-    """Cut both ends, of at most TRUNCATED mass; returns the number of cells cut below, and the rest."""
-    rising, falling = np.cumsum(masses), np.cumsum(masses[::-1])
-    first = int(np.searchsorted(rising, TRUNCATED / 2, side="right"))
-    last = masses.size - int(np.searchsorted(falling, TRUNCATED / 2, side="right"))
-    return first, masses[first:last]
-
-
+FARTHER = 6.0
+"""Deviations of a normal loss that are kept beyond those whose tail is about delta: what is cut is far below delta."""
 LOG_SLACK = 2.0**-40
 LEVELS = 700.0
 """Where a logarithm counts as infinite."""
@@ -194,19 +41,29 @@ LEVELS = 700.0
 class PrivacyLossDistribution:
     """The curve delta(epsilon) of the planned draws together, from the law of their summed privacy losses (Meiser and
     Mohammadi 2018; Koskela, Jalko and Honkela 2020), each draw standing for its dominating pair; or advanced
-    composition where that is less.
+    composition (beside Gaussian noise: Gaussian differential privacy) where that is less.
 
-    The exponential mechanism counts by its bounded range, Laplace noise on one changed integer by its own curve, every
-    other eps-DP draw as randomised response. A discrete Gaussian has no price here; use zcdp. The order of the draws
-    and their queries may be adaptive, their number and prices may not.
+    Choices of one price beside Gaussian noise, or alone, count by the worst of all adaptive ranges (`AdaptiveChoices`).
+    Elsewhere the exponential mechanism counts by its bounded range, Laplace noise on one changed integer by its own
+    curve, rounded Gaussian noise by its normal law, every other eps-DP draw as randomised response. A discrete Gaussian
+    has no price here; use zcdp. The order of the draws and their queries may be adaptive, their number and prices not.
+
+    concentrated: whether prices are in mu^2, so that they buy Gaussian noise; else they are epsilons.
+
+    Privacy:
+        Choices between Gaussian draws: the round's number fixes whether the next draw is a choice or a measurement, and
+        its price; all that was released fixes the scores or the query. So for every history the next draw is dominated
+        by a pair that is known beforehand, and the product of the pairs dominates the run (Zhu, Dong and Wang 2022,
+        Theorem 10). A measurement has the pair of its mu whatever is measured, for noise is scaled to the sensitivity.
 
     >>> PrivacyLossDistribution().refusal(PrivacyBudget.parse("1")) is None
     False
     """
 
+    concentrated: bool = False
+
     name: ClassVar[str] = "pld"
     homogeneous: ClassVar[bool] = False
-    concentrated: ClassVar[bool] = False
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
         if not installed():
@@ -214,22 +71,22 @@ class PrivacyLossDistribution:
         return needs_delta(self.name, budget)
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """Epsilons in the ratio of the shares, their common multiplier found by bisection."""
+        """Prices in the ratio of the shares: those of a cruder theorem times one multiplier, found by bisection."""
         weigh(self, budget, portions)
-        start = Advanced().cut(budget, portions)[0].pure / portions[0].share
+        start = (GaussianDP() if self.concentrated else Advanced()).cut(budget, portions)
 
         def level(multiplier: Fraction) -> float:
             """ln of delta at the budget's epsilon, against the budget's delta."""
             pairs: Counter[Pair] = Counter()
-            for portion in portions:
-                pairs[_pair(portion, multiplier * portion.share)] += portion.count
+            for portion, price in zip(portions, start, strict=True):
+                pairs[_pair(portion, price.times(multiplier))] += portion.count
             curve = _curve(pairs, budget.delta)
             delta = math.inf if curve is None else curve.delta(budget.epsilon * ROOM)
             return min(LEVELS, math.log(delta) - log_delta)
 
         log_delta = math.log(float(budget.delta)) - LOG_SLACK
-        multiplier = crossing(level, start)
-        return tuple(Price(epsilon=multiplier * portion.share) for portion in portions)
+        multiplier = crossing(level, Fraction(1))
+        return tuple(price.times(multiplier) for price in start)
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
         return larger(events, lambda draws: _smallest(draws, delta))
@@ -245,35 +102,54 @@ def installed() -> bool:
 
 
 def _smallest(events: Composition, delta: Fraction) -> Fraction | None:
-    """Return the smallest epsilon that the curve, or advanced composition, proves for draws from the same records."""
+    """Return the smallest epsilon that the curve, or a cruder theorem, proves for draws from the same records."""
     losses = pure_losses(events)
-    if losses is None or not installed():
-        return None
-    fallback = advanced_epsilon(losses, delta)
+    fallback = GaussianDP().epsilon(events, delta) if losses is None else advanced_epsilon(losses, delta)
     pairs: Counter[Pair] = Counter()
     for event, count in events:
         pair = dominating_pair(event)
-        if pair is not None:
-            pairs[pair] += count
+        if pair is None:
+            return None
+        pairs[pair] += count
+    if fallback is None or not installed():
+        return None
     curve = _curve(pairs, delta) if fallback and delta else None
     return fallback if curve is None else lowest(lambda epsilon: curve.delta(epsilon) <= delta, fallback)
 
 
-def _pair(portion: Portion, epsilon: Fraction) -> Pair:
-    """Return the pair of a portion's event; that of any eps-DP draw if the portion states none."""
-    pair = None if portion.event is None else dominating_pair(portion.event(Price(epsilon=epsilon)))
-    return PurePair(epsilon=epsilon) if pair is None else pair
+def _pair(portion: Portion, price: Price) -> Pair:
+    """Return the pair of a portion's event; that of any draw of this price if the portion states none."""
+    pair = None if portion.event is None else dominating_pair(portion.event(price))
+    if pair is None:
+        return PurePair(epsilon=price.pure) if price.squared_mu is None else GaussianPair(squared_mu=price.squared_mu)
+    return pair
 
 
-def _curve(pairs: Counter[Pair], delta: Fraction) -> LossSum | None:
-    """Return the law of all non-zero losses. The grid fits the smallest bounded range, which must end on it."""
-    paid = {pair: count for pair, count in pairs.items() if count and pair.epsilon}
-    if not paid:
-        return None
-    epsilons = [pair.epsilon for pair in paid]
-    ranged = [pair.epsilon for pair in paid if isinstance(pair, RangedPair)]
-    fits = min(ranged or epsilons)
+def _curve(pairs: Counter[Pair], delta: Fraction) -> LossSum | AdaptiveChoices | None:
+    """Return the curve of all non-zero losses; None where other theorems are as good, or no grid fits."""
+    normal = _normal(pairs, delta)
+    paid = {pair: n for pair, n in pairs.items() if n and pair.epsilon and not isinstance(pair, GaussianPair)}
+    if len(paid) == 1:
+        ((pair, count),) = paid.items()
+        if isinstance(pair, RangedPair) and AdaptiveChoices.feasible(pair.epsilon, count):
+            return AdaptiveChoices(epsilon=pair.epsilon, count=count, normal=normal)
+    return _product(paid, normal, delta) if paid else None
+
+
+def _normal(pairs: Counter[Pair], delta: Fraction) -> GaussianPair | None:
+    """Return one pair for all Gaussian ones: that of the sum of mu^2."""
+    found = [(pair.squared_mu, count) for pair, count in pairs.items() if isinstance(pair, GaussianPair)]
+    whole = sum((squared * count for squared, count in found), Fraction(0))
+    return GaussianPair(squared_mu=whole, reach=math.sqrt(-2 * math.log(delta)) + FARTHER) if whole else None
+
+
+def _product(paid: dict[Pair, int], normal: GaussianPair | None, delta: Fraction) -> LossSum | None:
+    """Return the law of the sum of losses. The grid fits the smallest bounded range, which must end on it."""
+    scales = [pair.epsilon for pair in paid]
+    fits = min([pair.epsilon for pair in paid if isinstance(pair, RangedPair)] or scales)
+    if normal is not None:
+        paid, scales = {**paid, normal: 1}, [*scales, Fraction(normal.mu)]
     finer = None
     if sum(paid.values()) <= FEW:
-        finer = summed(paid, grid_step(epsilons, fits, FINENESS * FINER), float(delta))
-    return finer or summed(paid, grid_step(epsilons, fits, FINENESS), float(delta))
+        finer = summed(paid, grid_step(scales, fits, FINENESS * FINER), float(delta))
+    return finer or summed(paid, grid_step(scales, fits, FINENESS), float(delta))

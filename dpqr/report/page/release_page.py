@@ -18,6 +18,7 @@ from dpqr.report.page.document_sections import (
     synthetic_section,
     verify_section,
 )
+from dpqr.report.page.figures_section import figures_section
 from dpqr.report.page.parts import Facts, Items, Page, Part, Section, Table, Words
 from dpqr.report.page.reported import UNKNOWN, Reported, Spending
 from dpqr.report.wording import DIGITS, Fact, counted
@@ -30,7 +31,7 @@ NOT_PRIVATE = "NOT PRIVATE: the noise came from a repeatable test source"
 
 
 def release_page(found: Reported) -> Page:
-    """The nine chapters."""
+    """The nine chapters, and that of figures where there are some."""
     queries, paid = sum(block.rows for block in found.blocks), _dataset(found)
     return Page(
         title=f"A private release of {counted(queries, 'answer')}" + (f" about {paid}" if paid else ""),
@@ -40,6 +41,7 @@ def release_page(found: Reported) -> Page:
             _promise(found),
             _budget(found),
             _price(found),
+            *((figures_section(found),) if found.figures else ()),
             answers_section(found),
             forecast_section(found),
             synthetic_section(found),

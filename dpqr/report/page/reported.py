@@ -45,6 +45,7 @@ class Reported:
 
     record: release.json; an older one may lack parts. place: its directory, as commands name it. spending: None where
     no ledger was given. preview: None where there are no synthetic rows. hashes: SHA-256 of its files, by name.
+    figures: rows of their table.
     """
 
     record: dict[str, Any]
@@ -53,6 +54,7 @@ class Reported:
     spending: Spending | None = None
     preview: Preview | None = None
     hashes: Mapping[str, str] = field(default_factory=dict)
+    figures: Sequence[dict[str, Any]] = ()
 
     @property
     def plan(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.strategies.designs.gram import AxisQueries, importance
 from dpqr.strategies.designs.hierarchy import hierarchy
-from dpqr.strategies.designs.levels import levels_tree, nested_levels
+from dpqr.strategies.designs.levels import balanced, levels_tree, nested_levels
 from dpqr.strategies.designs.p_identity import TUNING, p_identity
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
@@ -47,7 +47,7 @@ class Design:
     Attributes:
         strategy: the block to measure.
         kinds: one per attribute, of `KINDS`.
-        error: weighted sum of squared errors over all queries at noise of variance 1.
+        error: weighted sum of squared errors over all queries at noise of variance 1; levels are `balanced`.
     """
 
     strategy: QueryBlock
@@ -74,6 +74,7 @@ def designs(name: str, axes: Axes, sizes: tuple[int, ...], blocks: tuple[QueryBl
     [('identity',), ('hierarchy',), ('p-identity',)]
     """
     found: dict[tuple[str, ...], Design] = {}
+    blocks = balanced(blocks)
     merged = any(isinstance(factor.matrix, Merged) for block in blocks for factor in block.factors)
     for kinds in (KINDS[:1], *([KINDS[:2]] if merged else []), KINDS[:3], KINDS):
         design = _descended(name, axes, sizes, blocks, norm, kinds)

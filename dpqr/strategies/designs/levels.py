@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.data.arrays import Axes, FloatArray, IntArray
 from dpqr.fitting.descent import Descent
 from dpqr.strategies.designs.gram import AxisQueries
+from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import IntMatrix
 from dpqr.workload.nested_tree import NestedTree, Nesting
 from dpqr.workload.partition import Merged, groups_of
@@ -27,9 +29,40 @@ class Tuning:
     step: float = 1e-4  # in the logarithm of a weight, between the two values that give a derivative
     scale: float = 1e9  # of the largest weight during the search, in whole numbers
     smallest: float = 1e-6  # summed weight of a level that nobody asks for, where it begins
+    above: Fraction = Fraction(1, 8)  # summed weight of a level above the lowest one, as a part of that one's
 
 
 TUNING = Tuning()
+
+
+def balanced(blocks: Sequence[QueryBlock]) -> tuple[QueryBlock, ...]:
+    """Blocks of levels with weights by which every level above the lowest one counts alike, however few its nodes.
+
+    Were all answers to count alike, most of the budget would go to the lowest level, and a single node at the top would
+    have ten times the error that an equal split leaves it. Levels that do not help each other share the budget as the
+    cube root of what they count (squared L2: the square root): with an eighth, the lowest of k levels gets 2 of k + 1
+    parts of epsilon, and each other level 1, so none has more than (k + 1) / k times the error of an equal split.
+
+    The blocks' own weights multiply this. All answers of the levels count as much together as before.
+    """
+    found = list(blocks)
+    for axis in {factor.axes for block in blocks for factor in block.factors if isinstance(factor.matrix, Merged)}:
+        nodes = {place: _nodes(block, axis) for place, block in enumerate(found)}
+        asked = {place: count for place, count in nodes.items() if count}
+        lowest = max(asked.values())
+        counted = {place: Fraction(1) if count == lowest else TUNING.above for place, count in asked.items()}
+        common = Fraction(sum(found[place].rows for place in asked), 1) / sum(counted.values())
+        for place, part in counted.items():
+            weight = found[place].weight * part * common / found[place].rows
+            found[place] = replace(found[place], weight=weight)
+    return tuple(found)
+
+
+def _nodes(block: QueryBlock, axes: Axes) -> int:
+    """Of the level of a column that a block counts; 0 where it counts none."""
+    own = next((factor.matrix for factor in block.factors if factor.axes == axes), None)
+    groups = None if own is None else groups_of(own)
+    return 0 if groups is None else int(groups.max()) + 1
 
 
 def nested_levels(matrices: Iterable[IntMatrix]) -> tuple[IntArray, ...]:

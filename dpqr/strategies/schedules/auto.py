@@ -93,12 +93,15 @@ class Auto:
 
 
 def _of_levels(workload: Workload) -> bool:
-    """Whether declared levels are asked for, and beside them cells, prefixes and ranges alone; each block joins few
-    enough cells for one strategy."""
+    """Whether declared levels are asked for, and beside them cells, prefixes and ranges alone, of some records or of
+    weighted ones; each block joins few enough cells for one strategy."""
     factors = [factor for block in workload.blocks for factor in block.factors]
     return (
         any(isinstance(factor.matrix, Merged) for factor in factors)
-        and all(len(factor.axes) == 1 and not isinstance(factor.matrix, Dense | Sparse) for factor in factors)
+        and all(
+            len(factor.axes) == 1 and (factor.matrix.rows == 1 or not isinstance(factor.matrix, Dense | Sparse))
+            for factor in factors
+        )
         and all(block.cells <= STRATEGY.group_cells for block in workload.blocks)
     )
 

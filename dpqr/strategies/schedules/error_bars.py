@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
-import numpy as np
-
 from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.block_errors import GroupErrors, noisy_errors
 from dpqr.privacy.budget import Price, PrivacyBudget
@@ -121,8 +119,7 @@ def _event(problem: Problem, price: Price) -> PrivacyEvent:
         InfeasiblePlan: the price buys no noise that can be drawn, or a sum could reach 2^62.
     """
     groups = tuple((block,) for block in problem.workload.blocks)
-    nothing = np.zeros(problem.workload.rows, dtype=np.int64)
-    return noisy_errors(GroupErrors(groups=groups, expected=nothing, unit=problem.unit), price).event
+    return noisy_errors(GroupErrors(groups=groups, expected=None, unit=problem.unit), price).event
 
 
 def _noted(plan: Plan, reason: str) -> Plan:

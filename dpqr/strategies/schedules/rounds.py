@@ -9,11 +9,13 @@ from typing import ClassVar
 
 from dpqr.data.arrays import Axes
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, Candidate
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, round_phases
+from dpqr.strategies.schedules.marginals.candidate_blocks import with_surrogates
+from dpqr.strategies.schedules.marginals.one_table import summed_noise
 from dpqr.strategies.schedules.states import Released
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
@@ -43,8 +45,8 @@ class Rounds:
     """T rounds, each measuring the one block that the hypothesis answers worst.
 
     rounds: T; None lets `default_rounds` set it from public quantities. opening: whether all one-way marginals are
-    measured first. A workload of no more than T blocks is measured whole, if the hypothesis has room for it: there is
-    nothing to select.
+    measured first. Blocks that a marginal of their columns answers with less noise give way to it (`with_surrogates`).
+    No more than T blocks are measured whole, if the hypothesis has room for them: there is nothing to select.
     Nothing here reads n: T depends on epsilon and on the workload.
 
     >>> Rounds(rounds=12).adaptive
@@ -60,10 +62,10 @@ class Rounds:
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """Shares: an opening (if any), then per round a selection and a measurement; see `_portions`."""
-        blocks = problem.workload.blocks
+        blocks = _offered(problem, roles)
         rounds = self.rounds or default_rounds(budget.epsilon)
         whole = rounds >= len(blocks) and roles.update.fits(problem, (), blocks)
-        opening = _whole(problem) if whole else one_way(problem) if self.opening else _total(problem)
+        opening = _whole(problem, blocks) if whole else one_way(problem) if self.opening else _total(problem)
         rounds = 0 if whole else rounds
         prices = roles.accountant.cut(budget, _portions(len(opening), rounds, roles))
         phases = opening_phase(roles, problem.unit, opening, prices[0])
@@ -79,17 +81,17 @@ class Rounds:
             schedule=self,
             phases=phases,
             epsilon=proved(roles.accountant, phases, budget),
-            forecast=tuple(forecast(problem, roles, block, paid) for block in blocks),
+            forecast=_forecasts(problem, roles, blocks, paid),
             notes=(SIGNED,) if roles.update.name == "perceptron" else (),
         )
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
         return plan.asked_columns
 
-    def start(self, plan: Plan) -> Released:
-        return Released()
+    def start(self, plan: Plan) -> Offering:
+        return Offering(blocks=_offered(plan.problem, plan.roles))
 
-    def next(self, plan: Plan, state: Released) -> Step | None:
+    def next(self, plan: Plan, state: Offering) -> Step | None:
         done, opening = len(state.rounds), plan.phase("opening")
         if opening and done < opening.count:
             last = done == opening.count - 1
@@ -98,10 +100,21 @@ class Rounds:
         select, measure = plan.price("selection"), plan.price("measurement")
         if done >= len(plan.opening) + plan.rounds or measure is None:
             return None
-        return Step(candidates=_unmeasured(plan, state), select=select, measure=measure)
+        return Step(candidates=_unmeasured(plan, state, measure), select=select, measure=measure)
 
-    def after(self, state: Released, finished: Round) -> Released:
+    def after(self, state: Offering, finished: Round) -> Offering:
         return state.after(finished)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offering(Released):
+    """With the blocks that may be measured.
+
+    >>> Offering(blocks=()).rounds
+    ()
+    """
+
+    blocks: tuple[QueryBlock, ...]
 
 
 def default_rounds(epsilon: Fraction) -> int:
@@ -130,29 +143,51 @@ def _total(problem: Problem) -> tuple[Candidate, ...]:
     return () if problem.n is not None else ((QueryBlock(name="opening(total)"),),)
 
 
-def _whole(problem: Problem) -> tuple[Candidate, ...]:
+def _offered(problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
+    """What may be measured."""
+    return with_surrogates(problem, roles.check).workload.blocks
+
+
+def _forecasts(
+    problem: Problem, roles: Roles, offered: tuple[QueryBlock, ...], price: Price
+) -> tuple[BlockForecast, ...]:
+    """Noise of every block's answers, in records: from its own measurement, or from the marginal in its place."""
+    names = {block.name for block in offered}
+    tables = {frozenset(block.axes): block for block in offered if block.is_marginal}
+    found = []
+    for block in problem.workload.blocks:
+        if block.name in names:
+            found.append(forecast(problem, roles, block, price))
+        else:
+            table = tables[frozenset(block.axes)]
+            noise = summed_noise(table, block, roles.check.law((table,), problem.unit, price).deviation) / block.rows
+            deviation = noise * max(block.largest_coefficient, 1) * float(block.scale)
+            found.append(BlockForecast(name=block.name, rows=block.rows, deviation=deviation))
+    return tuple(found)
+
+
+def _whole(problem: Problem, blocks: tuple[QueryBlock, ...]) -> tuple[Candidate, ...]:
     """Every block by itself, so that one of large sensitivity does not spoil the others' noise."""
-    blocks = problem.workload.blocks
     total = () if any(block.is_marginal for block in blocks) else _total(problem)
     return (*total, *((block,) for block in blocks))
 
 
-def _unmeasured(plan: Plan, state: Released) -> BlockCandidates:
+def _unmeasured(plan: Plan, state: Offering, price: Price) -> BlockCandidates:
     """A block that was measured, or that the hypothesis has no room for, is left out of later draws.
 
     Public rules, and no draw is repeated. Where nothing is left, what was measured may be chosen again.
     """
     measured = [block for measurement in state.measurements for block in measurement.blocks]
     names = {block.name for block in measured}
-    blocks, fits = plan.problem.workload.blocks, plan.roles.update.fits
+    blocks, fits = state.blocks, plan.roles.update.fits
     left = tuple(one for one in blocks if one.name not in names and fits(plan.problem, measured, (one,)))
     again = tuple(one for one in blocks if one.name in names)
     offered = left or again or blocks
-    return BlockCandidates(blocks=offered, unit=plan.problem.unit, penalties=_penalties(plan, offered))
+    penalties = tuple(_penalty(block, plan, price) for block in offered)
+    return BlockCandidates(blocks=offered, unit=plan.problem.unit, penalties=penalties)
 
 
-def _penalties(plan: Plan, blocks: tuple[QueryBlock, ...]) -> tuple[int, ...]:
+def _penalty(block: QueryBlock, plan: Plan, price: Price) -> int:
     """PENALTY times the deviations of all answers, in the block's grid: a wide block must be worth its noise."""
-    deviations = {known.name: known.deviation for known in plan.forecast}
-    noise = (deviations[one.name] / float(one.scale) * one.rows for one in blocks)
-    return tuple(round(min(TUNING.penalty * total, LARGEST_PENALTY)) for total in noise)
+    noise = plan.roles.check.law((block,), plan.problem.unit, price).deviation * block.rows
+    return round(min(TUNING.penalty * noise, LARGEST_PENALTY))

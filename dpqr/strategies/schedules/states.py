@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from dpqr.strategies.transcript import Round
 from dpqr.workload.workload import Measurement
@@ -39,5 +40,5 @@ class Released:
     def measurements(self) -> tuple[Measurement, ...]:
         return tuple(measured for measured in self.rounds if measured is not None)
 
-    def after(self, finished: Round) -> Released:
-        return Released(rounds=(*self.rounds, finished.measurement))
+    def after(self, finished: Round) -> Self:
+        return replace(self, rounds=(*self.rounds, finished.measurement))

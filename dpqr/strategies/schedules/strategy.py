@@ -13,7 +13,7 @@ from dpqr.data.arrays import Axes
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.strategies.designs.kronecker import Design, designs
+from dpqr.strategies.designs.kronecker import Design, designs, expected_error
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import least_squares_forecast, opening_phase, proved, strategy_name
@@ -107,13 +107,13 @@ class _Choice:
     def of(cls, problem: Problem, roles: Roles, price: Price, axes: Axes, blocks: tuple[QueryBlock, ...]) -> _Choice:
         sizes = tuple(problem.domain.shape[axis] for axis in axes)
         offered = designs(strategy_name(problem, axes), axes, sizes, blocks, _norm(roles))
-        costs = {}
+        costs, errors = {}, {}
+        rows = sum(block.rows for block in blocks)
         for design in offered:
             noise = roles.check.law((design.strategy,), problem.unit, price).deviation
             costs[design.kinds] = design.error * noise**2
-        rows = sum(block.rows for block in blocks)
+            errors[design.kinds] = float(np.sqrt(expected_error(design.strategy, blocks) * noise**2 / rows))
         best = min(offered, key=lambda design: costs[design.kinds])
-        errors = {kinds: float(np.sqrt(cost / rows)) for kinds, cost in costs.items()}
         return cls(axes=axes, design=best, errors=errors)
 
     def sentence(self, problem: Problem, among: int) -> str:

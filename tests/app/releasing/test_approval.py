@@ -71,7 +71,82 @@ def test_an_unlocked_release_and_a_prediction_are_refused(reviewed):
     reviewed.write(domain__json=domain, points__csv="age,income\n30,100\n")
     asked = ("table.csv", "--target", "sex", "--domain", "domain.json", "--eps", "1", "--points", "points.csv")
     ended = reviewed.run("predict", *asked, *PAID, "--by", "Ann")
-    assert (ended.code, "approved plans of releases only" in ended.err) == (4, True), ended.err
+    assert (ended.code, "dpqr predict --lock plan.json" in ended.err) == (4, True), ended.err
+
+
+LEARN = ("--target", "sex", "--domain", "domain.json", "--eps", "1", "--points", "points.csv")
+
+
+@pytest.fixture
+def predicting(reviewed):
+    """The same desk with a plan of predictions: by votes, or by a learner."""
+    domain = json.loads((reviewed.path / "q.json").read_text())["domain"]
+    reviewed.write(domain__json=domain, points__csv="age,income\n30,100\n41,80\n")
+    for name, learner in (("lock.json", ("--learner", "aggregate", "--parts", "3")), ("other.json", ())):
+        ended = reviewed.run("predict", *LEARN, *learner, *PAID, "--lock", name)
+        assert ended.code == 0, ended.err
+    return reviewed
+
+
+def predict(desk, *options, plan="lock.json", points="points.csv"):
+    return desk.run("predict", "table.csv", "--plan", plan, "--points", points, *PAID, "--by", "Ann", *options)
+
+
+def test_predictions_follow_an_approved_plan(predicting):
+    digest = json.loads((predicting.path / "lock.json").read_text())["sha256"]
+    assert predict(predicting).code == 4
+    said = approve(predicting, plan="lock.json").out
+    assert all(each in said for each in (digest, "3 disjoint parts", "one run of predictions of 'survey'")), said
+    assert predict(predicting, plan="other.json").code == 4, "another plan was approved"
+    assert predict(predicting, "--dry-run").code == 0
+    ended = predict(predicting, "--out", "p.csv")
+    assert ended.code == 0, ended.err
+    record = json.loads((predicting.path / "p.csv.record.json").read_text())
+    assert (record["approved_by"], record["plan"]["sha256"]) == ("M. Lee", digest)
+    made, paid = predicting.path / "p.csv", predicting.path / "l.sqlite"
+    checked = dpqr.verify(made, ledger=paid, plan=predicting.path / "lock.json").document()["checks"]
+    assert [check["state"] for check in checked] == ["ok"] * 7 + ["not checked"]
+    assert not dpqr.verify(made, plan=predicting.path / "other.json").passed
+    assert predict(predicting).code == 4, "one approval pays for one run"
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--eps", "2"), "$.request.options.epsilon"),
+        (("--learner", "svm"), "$.request.options.learner"),
+        (("--n", "30"), "$.request.options.n"),
+    ],
+)
+def test_predictions_that_differ_from_their_plan_are_refused(predicting, options, named):
+    ended = predict(predicting, *options)
+    assert (ended.code, named in ended.err, "dpqr predict --lock" in ended.err) == (3, True, True), ended.err
+
+
+def test_other_points_may_be_predicted_but_as_many(predicting):
+    approve(predicting, plan="lock.json")
+    predicting.write(fewer__csv="age,income\n30,100\n", others__csv="age,income\n1,2\n3,4\n")
+    ended = predict(predicting, points="fewer.csv")
+    assert (ended.code, "$.request.options.predictions is 2" in ended.err) == (3, True), ended.err
+    assert predict(predicting, points="others.csv").code == 0
+
+
+def test_plans_of_releases_and_of_predictions_are_told_apart(predicting):
+    ended = release(predicting, plan="lock.json")
+    assert (ended.code, "is no plan that can be released" in ended.err) == (3, True)
+    ended = predict(predicting, plan="plan.json")
+    assert (ended.code, "is no plan that can be predicted by" in ended.err) == (3, True)
+    ended = predict(predicting, "--lock", "again.json")
+    assert (ended.code, "--lock writes a plan" in ended.err) == (2, True)
+    record = json.loads((predicting.path / "lock.json").read_text())
+    predicting.write(forged__json=sealed({**record, "guarantee": "perfect"}), edited__json={**record, "version": "9"})
+    assert approve(predicting, plan="forged.json").code == 3
+    assert "was edited" in approve(predicting, plan="edited.json").err
+
+
+def test_a_session_cannot_follow_a_plan(predicting):
+    ended = predicting.run("predict", "open", "desk", "table.csv", *LEARN[:-2], *PAID, "--by", "Ann")
+    assert (ended.code, "a session follows none" in ended.err) == (4, True), ended.err
 
 
 def test_what_would_be_refused_is_not_approved(reviewed):

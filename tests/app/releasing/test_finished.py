@@ -63,6 +63,7 @@ def test_it_is_replaced_on_request_and_paid_anew(desk):
         ("--schedule", "strategy"),
         ("--format", "json"),
         ("--synthetic", "rows"),
+        ("--views", "5"),
     ],
     ids=lambda each: each[0],
 )
@@ -72,6 +73,12 @@ def test_another_request_is_not_skipped(desk, changed):
 
 def test_another_payer_is_another_request(desk):
     assert_refusal(desk.release("--out", "out", *SKIP), 8, "a release of another request")
+
+
+def test_views_of_another_base_are_another_request(desk):
+    assert desk.release("--out", "viewed", "--views", "5").code == 0
+    assert desk.release("--out", "viewed", "--views", "5", *SKIP).code == 0
+    assert_refusal(desk.release("--out", "viewed", "--views", "10", *SKIP), 8, "a release of another request")
 
 
 @pytest.mark.parametrize("content", [{"notes.txt": "mine"}, {"release.json": "{}"}, {"release.json": "["}])

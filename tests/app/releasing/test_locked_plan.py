@@ -124,14 +124,14 @@ def test_every_part_of_a_plan_is_compared(desk):
     plan = planned(desk)
     request = ReleaseRequest(source=TableSource(paths=("table.csv",)), plan=PlanRequest(queries="q.json", epsilon="1"))
     now, _ = checked_plan(request)
-    require_unchanged(LockedPlan(name="p", document=plan), now)
+    require_unchanged(LockedPlan(name="p", document=plan), plan_document(now))
     for name in plan_document(now):
         changed = LockedPlan(name="p", document={**plan, name: "other"})
         if name in module.SPOKEN:
-            require_unchanged(changed, now)
+            require_unchanged(changed, plan_document(now))
             continue
         with pytest.raises(DocumentError, match=rf"\$\.{name}"):
-            require_unchanged(changed, now)
+            require_unchanged(changed, plan_document(now))
 
 
 def test_differences_name_the_first_place():

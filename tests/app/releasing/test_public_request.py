@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from dpqr.app.releasing.public_request import OPTIONS, public_inputs, stated_request
+from dpqr.app.releasing.public_request import DOCUMENTS, public_inputs, stated_request
 from dpqr.app.releasing.reading import reading
 from dpqr.app.releasing.release import checked_plan
 from dpqr.app.requests import PlanRequest, ReleaseRequest
@@ -126,6 +126,9 @@ OTHER = {
     "cells": 99,
     "error_bars": "0.02",
     "certify": "0.05",
+    "period": "2024-03",
+    "cumulative": 24,
+    "first": "2024-01",
 }
 
 
@@ -138,7 +141,8 @@ def test_every_option_is_part_of_the_request(folder):
         held = reading(request.source, request.limits, read.domain, None)
         return json.dumps(public_inputs(request, held, read).request, sort_keys=True)
 
-    others = [replace(base, plan=replace(base.plan, **{name: OTHER[name]})) for name in OPTIONS]
+    names = [each.name for each in fields(PlanRequest) if each.name not in DOCUMENTS]
+    others = [replace(base, plan=replace(base.plan, **{name: OTHER[name]})) for name in names]
     smaller = ({each.name: getattr(Limits(), each.name) - 1} for each in fields(Limits))
     others += [replace(base, limits=replace(Limits(), **limit)) for limit in smaller]
     others += [replace(base, source=replace(TABLE, **each)) for each in ({"delimiter": ";"}, {"encoding": "cp1252"})]

@@ -59,7 +59,7 @@ def states(place, kind, **given):
 def test_a_sound_file_passes(place, kind):
     found = states(place, kind, ledger=place / "l.sqlite")
     drawn = "ok" if kind not in ("run", "model") else "not checked"
-    assert found == dict.fromkeys(PREDICTIONS, "ok") | {"draws": drawn}
+    assert found == dict.fromkeys(PREDICTIONS, "ok") | {"draws": drawn, "locked plan": "not checked"}
     assert states(place, kind)["ledger"] == "not checked"
 
 
@@ -95,6 +95,21 @@ def other_purpose(document):
     document["purpose"] = "sport"
 
 
+def finer(document):
+    """Half the step, and twice every number: the predictions follow from it as well."""
+    document["draws"]["step"] /= 2
+    document["draws"]["numbers"] = [2 * number for number in document["draws"]["numbers"]]
+
+
+def less_noise(document):
+    document["noise_deviation"] /= 2
+
+
+def other_learner(document):
+    document["plan"]["learner"]["name"] = "svm"
+    document["plan"] = sealed(document["plan"])
+
+
 def no_form(document):
     document["draws"] = {"numbers": "many"}
 
@@ -105,7 +120,11 @@ def no_form(document):
         ("session", other_number, "draws"),
         ("numbers", other_number, "draws"),
         ("labels", other_label, "draws"),
-        ("session", no_form, "draws"),
+        ("session", no_form, "plan"),
+        ("session", finer, "plan"),
+        ("numbers", less_noise, "plan"),
+        ("run", other_learner, "ledger"),
+        ("model", less_noise, "plan"),
         ("session", more, "ledger"),
         ("run", more, "ledger"),
         ("session", cheaper, "prices"),
@@ -115,6 +134,8 @@ def no_form(document):
 def test_what_was_forged_is_named(place, kind, change, failed):
     forged(place, kind, change)
     assert list(states(place, kind, ledger=place / "l.sqlite").items())[-1] == (failed, "FAILED")
+    if change is other_learner:
+        assert list(states(place, kind).items())[-1] == ("plan", "FAILED")
 
 
 def test_a_run_states_all_draws_of_its_plan(place):

@@ -23,6 +23,14 @@ def test_the_count_leads_to_one_table_and_to_one_way_marginals():
     assert {15, 1} == set(seen.context[:, 0].tolist())
 
 
+def test_the_error_of_one_way_marginals_leads_to_all_pairs_and_to_a_search():
+    """Three columns, the error, and three pairs; a search makes choices between."""
+    seen = CASES["release-dependence-zcdp-replace"].outcomes(0, 25, SeededNoise(4))
+    assert (seen.context[:, 0] == 1).all()
+    rounds = seen.context[:, 1].tolist()
+    assert min(rounds) == 7 < max(rounds)
+
+
 @pytest.mark.parametrize("case", [case for name, case in CASES.items() if "search" in name])
 def test_what_a_run_draws_follows_what_it_released(case):
     seen = case.outcomes(0, 25, SeededNoise(4))

@@ -91,9 +91,31 @@ FAULTS = (
             "logs = (places - ends) * step + scale",
             "the density of a range is another one",
         ),
+        ("return math.sqrt(self.squared_mu) *", "return math.sqrt(self.squared_mu / 2) *", "normal noise counts half"),
+        (
+            "densities @ (np.expm1(-above) / np.expm1(-step))",
+            "densities @ np.zeros_like(above)",
+            "normal losses are rounded down to the grid",
+        ),
     ),
     *planted_in(
-        "privacy/accountants/pld.py",
+        "privacy/accountants/adaptive_choices.py",
+        ("for _ in range(self.count):", "for _ in range(1):", "choices after the first cost nothing"),
+        ("self._at(below - places * step)", "self._at(below + places * step)", "losses of normal noise are gains"),
+        ("self._at(below - places * step)", "self._at(below)", "normal noise costs nothing beside choices"),
+        (
+            "np.maximum(best, found, out=best)",
+            "np.copyto(best, found)",
+            "the last range is taken for the worst one",
+        ),
+        (
+            "values[left] + np.clip(share, 0.0, 1.0)",
+            "values[left + 1] + 0 * np.clip(share, 0.0, 1.0)",
+            "the curve is rounded down to the grid",
+        ),
+    ),
+    *planted_in(
+        "privacy/accountants/loss_sums.py",
         (
             "lowest += law.lowest * count + int(start) + first",
             "lowest += law.lowest + int(start) + first",
@@ -119,13 +141,13 @@ FAULTS = (
     *planted_in(
         "privacy/accountants/pld.py",
         (
-            "            pairs[pair] += count\n",
-            "            pairs[pair] = count\n",
+            "        pairs[pair] += count\n",
+            "        pairs[pair] = count\n",
             "draws of the same pair replace each other",
         ),
         (
-            "pairs[_pair(portion, multiplier * portion.share)] += portion.count",
-            "pairs[_pair(portion, multiplier * portion.share)] = portion.count",
+            "pairs[_pair(portion, price.times(multiplier))] += portion.count",
+            "pairs[_pair(portion, price.times(multiplier))] = portion.count",
             "equal portions replace each other in a cut",
         ),
         (
@@ -135,9 +157,14 @@ FAULTS = (
         ),
         ("curve.delta(budget.epsilon * ROOM)", "curve.delta(budget.epsilon * 2)", "a cut aims at twice the epsilon"),
         (
-            "    if losses is None or not installed():",
-            "    if not installed():",
-            "Gaussian noise is left out of a price",
+            "        if pair is None:\n            return None\n",
+            "        if pair is None:\n            continue\n",
+            "what has no pair is left out of a price",
+        ),
+        (
+            "whole = sum((squared * count for squared, count in found), Fraction(0))",
+            "whole = sum((squared for squared, _ in found), Fraction(0))",
+            "repeated Gaussian draws count once beside choices",
         ),
         (
             "delta = math.inf if curve is None else",

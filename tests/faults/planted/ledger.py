@@ -53,17 +53,27 @@ FAULTS = (
             "an old budget may change its policy for ever",
         ),
         (
-            "terms, spent = held.terms, held.spent + entry.cost",
-            "terms, spent = held.terms, entry.cost",
+            "terms, spent = held.terms, held.charged(held.spent, entry, entry.cost)",
+            "terms, spent = held.terms, held.charged({}, entry, entry.cost)",
             "a reservation forgets what was spent",
         ),
         ("if terms.cap is not None and not entry.cost <= terms.cap:", "if False:", "the cap of one release is ignored"),
         (
-            "        if not spent <= terms.limit:",
+            "        if not terms.total(spent) <= terms.limit:",
             "        if not entry.cost <= terms.limit:",
             "each run alone is held against the limit",
         ),
-        ("        held.spent = held.spent + entry.cost\n", "", "a reservation is not added to what is spent"),
+        (
+            "        held.spent = held.charged(held.spent, entry, entry.cost)\n",
+            "",
+            "a reservation is not added to what is spent",
+        ),
+        (
+            "if not terms.periods.of(name, spent) <= terms.periods.share:",
+            "if False:",
+            "a period may spend the whole budget",
+        ),
+        ("            _require_period(terms.periods, entry.period)\n", "", "periods before the first are paid"),
         ("        held.reservations += 1\n", "", "reservations are not counted"),
         (
             "if (entry.pricing is not None) != (terms.currency is PAIR):",
@@ -75,8 +85,8 @@ FAULTS = (
         ("        if not entry.cost <= paid.cost:", "        if False:", "a settlement may pass what was reserved"),
         ("        del held.runs[paid.number]\n", "", "a run may be settled twice"),
         (
-            "held.spent = held.spent - paid.cost + entry.cost",
-            "held.spent = held.spent - paid.cost",
+            "held.charged(held.spent, paid, entry.cost - paid.cost)",
+            "held.charged(held.spent, paid, Cost() - paid.cost)",
             "a settled run costs nothing",
         ),
         (

@@ -77,13 +77,13 @@ FAULTS = (
             "left-out draws are merged across runs",
         ),
         (
-            "                total[event] += count\n",
-            "                total[event] = count\n",
+            "            total[event] += count\n",
+            "            total[event] = count\n",
             "draws of several runs replace each other",
         ),
         (
-            "entry.number if entry.settles is None else entry.settles] = entry.events",
-            "entry.number] = entry.events",
+            "                charged[entry.settles] = charged[entry.settles][0], entry.events",
+            "                charged[entry.number] = charged[entry.settles][0], entry.events",
             "a run counts as reserved and as settled",
         ),
         ("        _require_state(session, state)\n", "        pass\n", "a state that was edited is not noticed"),
@@ -165,21 +165,21 @@ FAULTS = (
     *planted_in(
         "io/ledger/account_state.py",
         (
-            "pending=sum((run.paid.cost for run in self.runs.values()), NO_COST),",
+            "pending=self.terms.total(waiting),",
             "pending=NO_COST,",
             "what waits is not told",
         ),
     ),
     *planted_in(
-        "io/ledger/ledger_state.py",
+        "io/ledger/state_codec.py",
         (
             "        for _ in range(count):\n            run.charge(event)",
             "        if count:\n            run.charge(event)",
             "a state holds repeated draws once",
         ),
         (
-            '"spent": sum_document(held.spent)',
-            '"spent": sum_document(type(held.spent)())',
+            '"spent": sum_document(held.spent.get(WHOLE, NO_COST))',
+            '"spent": sum_document(NO_COST)',
             "a state forgets what was spent",
         ),
         ("        if encode_state(state) != text:", "        if False:", "a state has several texts"),

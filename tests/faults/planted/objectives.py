@@ -6,17 +6,19 @@ FAULTS = (
     *planted_in(
         "privacy/accountants/analytic.py",
         ("alone = len(normal) == 1 and ", "alone = ", "a second draw beside an objective is free"),
-        ("smallest(rho, delta, event.changes)", "smallest(rho, delta)", "a replaced record counts as one"),
+        ("smallest(rho, delta, event.changes, ", "smallest(rho, delta, 1, ", "a replaced record counts as one"),
         ("event.changes * log_above(event.curvature)", "0 * log_above(event.curvature)", "a free determinant"),
         (" + event.closing\n", "\n", "closing noise is free"),
-        ("comb(changes, size) * curve(", "curve(", "one of many sets is counted"),
+        ("(comb(changes, full), full +", "(1, full +", "one of many sets is counted"),
         ("curve(size**2 * rho", "curve(size * rho", "a set's mu grows with the root of its size"),
-        ("for size in range(1, changes + 1)", "for size in range(changes, changes + 1)", "smaller sets are forgotten"),
+        ("for full in range(changes + 1)", "for full in range(changes, changes + 1)", "smaller sets are forgotten"),
+        ("(changes - full) * opposite", "(changes - full) * 0", "slopes of the other sign are free"),
     ),
     *planted_in(
         "privacy/accountants/losses.py",
         ("return event.changes**2 * one", "return event.changes * one", "rho of a group grows with its size"),
-        ("(2 * event.variance) + event.curvature", "(2 * event.variance)", "a determinant has no rho"),
+        ("+ event.opposite**2) + event.curvature", "+ event.opposite**2)", "a determinant has no rho"),
+        ("pull * (1 + event.opposite**2)", "pull", "slopes of the other sign have no rho"),
     ),
     *planted_in(
         "privacy/accountants/filters.py",
@@ -34,9 +36,17 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "prediction/perturbed.py",
+        "prediction/perturbation.py",
         ("left = epsilon - closing - self.changes *", "left = epsilon - closing - 0 *", "a normal pull too large"),
-        ("most_rho(left, self.delta, self.changes)", "most_rho(left, self.delta)", "a group is priced as one"),
+        ("most_rho(left, self.delta, self.changes, ", "most_rho(left, self.delta, 1, ", "a group is priced as one"),
+    ),
+    *planted_in(
+        "prediction/perturbed.py",
+        ("return self.loss.opposite / self.loss.lipschitz\n", "return Fraction(0)\n", "one sign is forgotten"),
+    ),
+    *planted_in(
+        "prediction/losses.py",
+        ("return min(self.tau, 1 - self.tau)", "return Fraction(0)", "a quantile loss slopes one way"),
     ),
     *planted_in(
         "prediction/kernel_process.py",

@@ -102,9 +102,9 @@ FAULTS = (
         ),
         ("wrong = solver.tolerance + eval", "wrong = eval", "the solver's tolerance is not charged"),
         ("wrong = self.tolerance + eval", "wrong = eval", "the eigenvalues' rounding is not charged"),
-        ("2 * (self.radius + 1)", "2 * self.radius", "the target's part of a gradient is forgotten"),
-        ("opposed_pulls(self.radius) / (self.penalty", "self.radius / (self.penalty", "targets are forgotten"),
-        ("if self.scale.replaced:", "if not self.scale.replaced:", "replace's formula under add-remove"),
+        ("2 * (radius + 1)", "2 * radius", "the target's part of a gradient is forgotten"),
+        ("opposed_pulls(radius) / (penalty", "radius / (penalty", "targets are forgotten"),
+        ("if scale.replaced:", "if not scale.replaced:", "replace's formula under add-remove"),
         ("1 / (2 * root_below(self.penalty))", "1 / (4 * root_below(self.penalty))", "half of the reach"),
         ("float(self.radius))", "float(2 * self.reach))", "the ball is not kept to"),
         (" + rounding / self.penalty", "", "the eigenvalues' rounding is forgotten"),
@@ -312,6 +312,9 @@ FAULTS = (
         "prediction/perturbed.py",
         ("return self.unit.changes", "return self.unit.rows", "a replaced row is one gradient"),
         ("return self.unit.rows\n", "return 1\n", "a person is one loss"),
+    ),
+    *planted_in(
+        "prediction/perturbation.py",
         ("left = epsilon - closing - self.units", "left = epsilon - closing - 0 * self.units", "a free determinant"),
     ),
     *planted_in(

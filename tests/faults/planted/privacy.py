@@ -4,6 +4,34 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
+        "privacy/counter.py",
+        ("return 2 * self.tree.levels", "return self.tree.levels", "a replaced row that moves pays once"),
+        ("            return self.tree.levels", "            return 1", "a row pays for one level"),
+        ("if accountant not in ADDED:", "if not accountant:", "a theorem for fixed schedules prices a counter"),
+        ("return PrivacyBudget(share, self.life.delta)", "return self.life", "each node gets the whole life"),
+    ),
+    *planted_in(
+        "privacy/periods.py",
+        (
+            "tuple(period.name for period in named_periods(name, self.every))",
+            "(named_periods(name, self.every)[-1].name,)",
+            "of the periods that a release reads, the last one pays alone",
+        ),
+    ),
+    *planted_in(
+        "io/ledger/asked.py",
+        ("self.period.name,", "self.period.period.name,", "a counter's release names its last period alone"),
+    ),
+    *planted_in(
+        "construction/cumulative.py",
+        ("np.hypot(own.precision, earlier.error)", "own.precision", "the noise of earlier nodes is forgotten"),
+    ),
+    *planted_in(
+        "data/period_tree.py",
+        ("node - self.base ** self.level(node) + 1", "node - self.base ** self.level(node)", "nodes overlap"),
+        ("len(_digits(self.periods, self.base))", "len(_digits(self.periods - 1, self.base))", "a level is forgotten"),
+    ),
+    *planted_in(
         "privacy/accountant.py",
         (
             "if self.share <= 0 or self.count < 0:",
@@ -179,11 +207,48 @@ FAULTS = (
     *planted_in(
         "privacy/ledger.py",
         (
-            "return self.left if self.terms.cap is None else self.left.least(self.terms.cap)",
-            "return self.left if self.terms.cap is None else self.terms.cap",
+            "return found if cap is None else found.least(cap)",
+            "return found if cap is None else cap",
             "the largest release is the cap, whatever is left",
         ),
         ("return self.terms.limit - self.spent", "return self.terms.limit", "nothing is ever spent of what is left"),
+    ),
+    *planted_in(
+        "privacy/periods.py",
+        (
+            "        return spent.get(WHOLE, NO_COST) + self._joined(spent)",
+            "        return self._joined(spent)",
+            "a release of all rows costs nothing beside those of periods",
+        ),
+        (
+            "        return spent.get(WHOLE, NO_COST) + most",
+            "        return most",
+            "a period does not pay for releases of all rows",
+        ),
+        ("        if self.parallel:", "        if True:", "a person's periods do not add up"),
+        (
+            "most = _largest(spent) if period == WHOLE else",
+            "most = NO_COST if period == WHOLE else",
+            "a release of all rows passes by what periods have spent",
+        ),
+    ),
+    *planted_in(
+        "io/tables/period_filter.py",
+        (
+            "Fraction(2 * day - 1, 2) for day in",
+            "Fraction(2 * day + 1, 2) for day in",
+            "periods begin a day late",
+        ),
+        (
+            ".codes == 0",
+            ".codes <= 0",
+            "a row without a date is in every period",
+        ),
+        (
+            "return Records(batch.rows if inside.all() else batch.rows.filter(mask(inside)))",
+            "return Records(batch.rows if inside.all() else batch.rows.filter(mask(inside)), batch.malformed)",
+            "a malformed row is left out of every period",
+        ),
     ),
     *planted_in(
         "privacy/policy.py",

@@ -34,6 +34,32 @@ FAULTS = (
         ("isclose(old, new, rel_tol=1e-6)", "isclose(old, new, rel_tol=1)", "figures of a plan may be anything"),
     ),
     *planted_in(
+        "app/predicting/predict.py",
+        (
+            "    if request.locked:\n        require_unchanged(",
+            "    if False:\n        require_unchanged(",
+            "others predict",
+        ),
+    ),
+    *planted_in(
+        "app/verifying/checks_of_predictions.py",
+        (
+            'if paid.plan not in ("", evidence.document["plan"].get(SEAL)):',
+            "if False:",
+            "the entry paid for another plan",
+        ),
+    ),
+    *planted_in(
+        "app/verifying/repeat_session.py",
+        ("start.measured != before or ", "", "a process that did not see every surprise"),
+        ("start.surprises < before or ", "", "intervals where nothing was compared"),
+    ),
+    *planted_in(
+        "construction/online_replay.py",
+        ("self.surprises[place].query is not query", "False", "another question's noisy answer"),
+        ("sides if surprises < self.terms.surprises else ()", "(1, -1)", "intervals where nothing was compared"),
+    ),
+    *planted_in(
         "app/verifying/checks_of_ledger.py",
         ("paid.hash != stated.seal or ", "", "any entry of that number has paid"),
         ("if paid.events != planned or ", "if ", "the entry paid for other draws"),

@@ -190,7 +190,7 @@ FAULTS = (
     ),
     *planted_in(
         "strategies/checks.py",
-        ("/ price.pure)", "/ price.bounded_range)", "rho buys twice the epsilon"),
+        ("moved / price.pure", "moved / price.bounded_range", "rho buys twice the epsilon"),
         ("Norm.L1", "Norm.LARGEST", "many answers move like one"),
         (
             _STOP["laplace"],

@@ -37,6 +37,16 @@ def test_a_block_a_level_counts_the_records_of_every_node(ask, database) -> None
                 assert answers[rich, place] == data.total(held)
 
 
+def test_only_records_that_fulfil_a_predicate_count(ask, database) -> None:
+    of_one = ask({"hierarchy": "sex", "by": ["rich"], "where": "sex != 'M'", "name": "h"}, domain=DOMAIN)
+    data = database(of_one.domain)
+    for block, name in zip(of_one.workload.blocks, ("h top", "h group", "h sex"), strict=True):
+        held = data.total(lambda cell: cell["sex"][1] in ("F", "X") and cell["rich"][0] in (0, 1))
+        assert (block.name, int(block.answer(data.histogram).sum())) == (name, held)
+    (country,) = ask({"hierarchy": "sex", "levels": ["top"], "where": "rich = true"}, domain=DOMAIN).workload.blocks
+    assert country.name == "hierarchy(sex: top) where rich = true"
+
+
 def test_levels_are_chosen_and_a_name_is_put_before_each(ask) -> None:
     document = ask({"hierarchy": "sex", "levels": ["sex", "top"], "name": "people", "weight": 3}, domain=DOMAIN)
     assert [(block.name, block.weight) for block in document.workload.blocks] == [("people top", 3), ("people sex", 3)]

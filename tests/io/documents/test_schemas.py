@@ -120,7 +120,7 @@ ENTRIES = [
     {"ratio": {"of": "e", "to": "w"}, "by": ["a"], "name": "f5", "weight": 1, "where": "n >= 5"},
     {"proportion": "n >= 5", "by": ["a"], "name": "f6", "weight": 1, "where": "w >= 5"},
     {"top": "n", "k": 1, "by": ["a"], "name": "f7", "weight": 1, "where": "n >= 5"},
-    {"hierarchy": "b", "levels": ["all"], "by": ["a"], "name": "h", "weight": 1},
+    {"hierarchy": "b", "levels": ["all"], "by": ["a"], "name": "h", "weight": 1, "where": "n >= 5"},
     {"coefficients": "c.csv", "columns": ["a"], "name": "c", "weight": 1},
 ]
 QUERIES = {"$schema": "s", "dpqr": "queries/1", "domain": DOMAIN, "queries": ENTRIES}
@@ -144,9 +144,11 @@ def keys(parts: dict[str, Any], name: str) -> set[str]:
 def test_every_key_of_the_domain_schema_is_read() -> None:
     read_domain(DOMAIN)
     unit = {"column": "who", "max_rows": 3}
-    read_domain({**DOMAIN, "totals": [], "unit": unit})
+    period = {"column": "day", "every": "month"}
+    read_domain({**DOMAIN, "totals": [], "unit": unit, "period": period})
     found = schema("domain")
-    assert keys(found, "TableSchema") == {*DOMAIN, "unit"}
+    assert keys(found, "TableSchema") == {*DOMAIN, "unit", "period"}
+    assert keys(found, "PeriodForm") == set(period)
     assert keys(found, "UnitForm") == set(unit)
     assert keys(found, "Field") == set().union(*DOMAIN["fields"])
     for form, key in (("Category", "categories"), ("MissingValue", "missingValues")):
@@ -160,8 +162,11 @@ def test_every_key_of_the_domain_schema_is_read() -> None:
 
 def test_every_key_of_the_queries_schema_is_read(folder: Path) -> None:
     asked(folder, QUERIES)
+    survey = {"column": "e", "maximum": 3, "selection": 2}
+    asked(folder, {**QUERIES, "queries": [{"marginal": ["a"], "weight": survey}], "weight": survey})
     found = schema("queries")
-    assert keys(found, "QueriesForm") == set(QUERIES)
+    assert keys(found, "QueriesForm") == {*QUERIES, "weight"}
+    assert keys(found, "SurveyWeight") == set(survey)
     for kind, form in KINDS.items():
         shown = set().union(*(entry for entry in ENTRIES if next(iter(entry)) == kind))
         assert keys(found, form.__name__) == shown

@@ -6,6 +6,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
+from msgspec import UNSET
 
 from dpqr.errors import GoalMissed
 from dpqr.io.journal.record_journal import RecordJournal
@@ -21,17 +22,22 @@ def part(**values):
     return SimpleNamespace(**values)
 
 
+def drawn(choice, charges, values, error_sum=UNSET):
+    measured = None if values is None else (part(values=values),)
+    return part(choice=choice, charges=charges, measured=measured, error_sum=error_sum)
+
+
 def record(**changed):
     usual = {
         "dropped": part(estimate=7),
         "errors": part(draws=(part(values=(40, 41)),)),
         "events": (part(count=6),),
         "transcript": (
-            part(choice=None, charges=(1,), measured=(part(values=(9,)),)),
-            part(choice=2, charges=(2, 3), measured=(part(values=(4, 5)),)),
+            drawn(None, (1,), (9,)),
+            drawn(2, (2, 3), (4, 5)),
         ),
     }
-    return RecordJournal(part(**usual | changed))
+    return RecordJournal.of(part(**usual | changed))
 
 
 def asked(journal, *draws):
@@ -45,9 +51,16 @@ def test_all_draws_in_their_order():
 
 
 def test_what_was_paid_and_lost():
-    lost = (part(choice=None, charges=(1,), measured=None), part(choice=1, charges=(2, 3), measured=None))
+    lost = (drawn(None, (1,), None), drawn(1, (2, 3), None))
     journal = record(dropped=None, errors=None, transcript=lost, events=(part(count=5),))
     assert asked(journal, (DROPPED,), (ONE,), (), (TWO,), (ONE,)) == [None, None, 1, None, None]
+    journal.finish()
+
+
+def test_a_sum_of_errors_is_one_integer_and_what_was_not_paid_is_no_draw():
+    rounds = (drawn(None, (1,), (9,)), drawn(None, (2,), None, error_sum=640), drawn(None, (), None))
+    journal = record(dropped=None, errors=None, transcript=rounds, events=(part(count=2),))
+    assert asked(journal, (ONE,), ()) == [[[9]], 640]
     journal.finish()
 
 

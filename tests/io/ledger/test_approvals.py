@@ -10,7 +10,8 @@ from support.ledger_jobs import UNIT, draws, ledger_in, rows, store_of, terms
 
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.io.ledger.ledger_state import Checkpoint, LedgerState, decode_state, encode_state
+from dpqr.io.ledger.ledger_state import LedgerState
+from dpqr.io.ledger.state_codec import Checkpoint, decode_state, encode_state
 from dpqr.privacy.ledger import Entry
 from dpqr.privacy.policy import Policy, PolicyChange
 from dpqr.privacy.reason import Reason
@@ -54,7 +55,7 @@ def test_an_approval_pays_for_one_release(ledger):
         ("M. Lee", PLAN, Reason(), "add --by NAME"),
         ("M. Lee", PLAN, Reason(by="  "), "add --by NAME"),
         ("M. Lee", PLAN, Reason(by="Ann", approved_by="R. Jones"), "no unused approval by 'R. Jones'"),
-        ("M. Lee", "", ANN, "approved plans of releases only"),
+        ("M. Lee", "", ANN, "approved plans only"),
     ],
 )
 def test_any_other_one_does_not(ledger, approver, plan, reason, words):

@@ -10,7 +10,7 @@ from support.ledger_jobs import UNIT, another, draws, forge, ledger_in, terms
 from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.io.ledger import record, transaction
 from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.io.ledger.ledger_state import decode_state, encode_state
+from dpqr.io.ledger.state_codec import decode_state, encode_state
 from dpqr.privacy.accountants.zcdp import converted
 from dpqr.privacy.budget import PURE, Cost, Pricing
 from dpqr.privacy.events import DiscreteGaussianEvent, ExponentialEvent

@@ -36,7 +36,7 @@ def test_one_row_an_answer():
 def test_files_by_their_endings(tmp_path, form):
     place = answers_file(str(tmp_path / f"new.{form}"))
     place.write(BLOCKS, figures_of([]))
-    assert place.form == form
+    assert place.answers.form == form
     assert [path.name for path in tmp_path.iterdir()] == [f"new.{form}"]
     if form == "json":
         assert json.loads((tmp_path / "new.json").read_text()) == answered_table(BLOCKS).records()

@@ -4,14 +4,18 @@ import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import dpqr
 from dpqr.app.verifying.verify import VerifyRequest, verify
+from dpqr.construction.answered import AnsweredBlock, CellColumn
+from dpqr.construction.intervals import NO_BASIS
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.io.outputs.plan_document import sealed
 from dpqr.io.outputs.record import document_text
+from dpqr.io.outputs.views_table import Nodes, view_records, views_of
 
 TABLE = pd.DataFrame(
     {"sex": ["f", "m", "m", "f"] * 60, "pay": [float(number % 50) for number in range(240)], "job": ["=a", "b"] * 120}
@@ -98,12 +102,29 @@ def test_without_figures_there_is_no_file_and_an_empty_frame(tmp_path: Path) -> 
 
 
 def test_views_that_cannot_be_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
-    with pytest.raises(InfeasiblePlan, match="views are of marginals, and there are none"):
+    with pytest.raises(
+        InfeasiblePlan, match="views are of marginals and hierarchies without weights, and there are none"
+    ):
         dpqr.release(
             "nowhere.csv", queries=dpqr.queries().sum("pay"), domain=DOMAIN, eps=1, out=tmp_path / "o", views=5
         )
     with pytest.raises(UsageFault, match="--views is about the files of a release"):
         dpqr.release(TABLE, queries=ASKED, domain=DOMAIN, eps=1, views=5)
+
+
+def test_small_cells_are_marked_by_their_error() -> None:
+    sex, nothing = CellColumn(name="sex", texts=("f", "m"), places=np.arange(2), ordered=False), np.full(2, np.nan)
+    figures = dict.fromkeys(("measured", "deviation", "lower", "upper"), nothing)
+    block = AnsweredBlock(
+        name="sex",
+        columns=(sex,),
+        estimate=np.array([10.0, 10.0]),
+        error=np.array([3.0, 4.0]),
+        basis=np.full(2, NO_BASIS, dtype=np.int8),
+        **figures,
+    )
+    views = views_of([block], Nodes(), 5)
+    assert [row["mark"] for row in view_records(views)] == [None, "unsure"]
 
 
 def test_views_add_up_and_the_answers_stay(made: dpqr.Release) -> None:

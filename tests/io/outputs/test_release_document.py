@@ -108,7 +108,7 @@ def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
     assert {field.name for field in fields(Phase)} == {"noun", "count", "price", "events", "blocks", "single"}
     assert {field.name for field in fields(StopTest)} == {"threshold", "promise", "stages", "certain", "paper"}
     assert {field.name for field in fields(Problem)} == {
-        *("domain", "workload", "unit", "n", "most", "persons", "alpha", "beta", "level", "seed"),
+        *("domain", "workload", "unit", "n", "most", "persons", "alpha", "beta", "level", "seed", "period", "turn"),
     }
 
 

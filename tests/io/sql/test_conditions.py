@@ -23,7 +23,18 @@ DOMAIN = {
 }
 CELLS = list(product([0, 1, 2, 3, None], ["x", "y", None], [False, True, None], [0, 1]))
 LEAVES = [
-    *("a < 2", "a >= 1", "a = 3", "2 > a", "a BETWEEN 1 AND 2", "a NOT BETWEEN 1 AND 2", "a IN (0, 3)", "a IS NULL"),
+    *(
+        "a < 2",
+        "a >= 1",
+        "a > 1",
+        "a <= 2",
+        "a = 3",
+        "2 > a",
+        "a BETWEEN 1 AND 2",
+        "a NOT BETWEEN 1 AND 2",
+        "a IN (0, 3)",
+        "a IS NULL",
+    ),
     *("b = 'x'", "b <> 'y'", "b NOT IN ('x')", "b IS NOT NULL", "c", "NOT c", "c IS TRUE", "c = FALSE", "d = 1"),
 ]
 

@@ -35,6 +35,13 @@ def test_every_statement_at_fault_is_named():
     assert [fault.path for fault in refusal.value.faults] == ["line 1, column 8", "line 1, column 73"]
 
 
+def test_the_most_frequent_cells_are_of_one_count_alone():
+    asked = "SELECT SEX, COUNT(*){} FROM d GROUP BY SEX ORDER BY COUNT(*) DESC LIMIT 1"
+    assert translated(Words(asked.format(""))).entries == ({"top": "SEX", "k": 1},)
+    with pytest.raises(DocumentError, match="LIMIT: true answers would decide what is shown"):
+        translated(Words(asked.format(", SUM(AGEP)")))
+
+
 def test_places_are_those_of_the_aggregates():
     found = translated(Words("SELECT SEX,\n COUNT(*), SUM(AGEP) FROM d GROUP BY CUBE (SEX)"))
     assert [place.path for place in found.places] == ["line 2, column 2"] * 2 + ["line 2, column 12"] * 2

@@ -171,6 +171,16 @@ def test_the_curves_of_all_sets_of_records_add_up():
     assert united(rho, found, 3) <= MILLIONTH < united(rho, found * (1 - Fraction(1, 2**30)), 3)
 
 
+def test_the_curves_of_both_ends_add_up():
+    """Two records: both at the full end, one (two ways), none."""
+    rho, epsilon, opposite = Fraction(1, 50), Fraction(1, 2), Fraction(1, 4)
+    ends = ((1, 2), (2, Fraction(5, 4)), (1, Fraction(1, 2)))
+    assert united(rho, epsilon, 2, opposite) == sum(times * curve(mu**2 * rho, epsilon) for times, mu in ends)
+    assert united(rho, epsilon, 1, Fraction(1)) == 2 * curve(rho, epsilon)
+    found = smallest(rho, MILLIONTH, 2, opposite)
+    assert united(rho, found, 2, opposite) <= MILLIONTH < united(rho, found * (1 - Fraction(1, 2**30)), 2, opposite)
+
+
 def test_a_perturbed_objective_has_a_price_alone_or_beside_pure_draws():
     choice = ExponentialEvent(epsilon=Fraction(1, 10))
     alone = Analytic().epsilon(((objective(), 1),), MILLIONTH)

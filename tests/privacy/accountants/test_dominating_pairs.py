@@ -9,11 +9,19 @@ import numpy as np
 import pytest
 
 from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.dominating_pairs import MOST_SHIFT, PurePair, RangedPair, ShiftPair, dominating_pair
+from dpqr.privacy.accountants.dominating_pairs import (
+    MOST_SHIFT,
+    GaussianPair,
+    PurePair,
+    RangedPair,
+    ShiftPair,
+    dominating_pair,
+)
 from dpqr.privacy.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
+    MuSumEvent,
     PermuteAndFlipEvent,
     RoundedGaussianEvent,
 )
@@ -106,6 +114,23 @@ def test_a_law_with_too_little_loss_is_caught_by_the_same_comparison():
     assert curve(law, 0.099, 0.5) < pure_curve(1, 0.5) - 1e-3
 
 
+def normal_curve(mu, a):
+    return float(mpmath.ncdf(mu / 2 - a / mu) - mpmath.exp(a) * mpmath.ncdf(-mu / 2 - a / mu))
+
+
+@pytest.mark.parametrize("mu", [0.05, 1.0, 4.0])
+@pytest.mark.parametrize("parts", [5, 40])
+def test_the_curve_of_normal_noise_is_at_least_the_exact_one_and_close(mu, parts):
+    pair, step = GaussianPair(squared_mu=Fraction(mu) ** 2), mu / parts
+    law = pair.losses(step)
+    assert math.fsum(np.exp(law.logs)) == pytest.approx(1, abs=1e-12)
+    assert law.lowest * step < float(pair.epsilon) <= (law.lowest + law.logs.size) * step
+    for deviations in (-3, -1, 0, 0.4, 2, 5, 7):
+        a = mu**2 / 2 + deviations * mu
+        found, exact = curve(law, step, a) + law.beyond, normal_curve(mu, a)
+        assert exact * (1 - 1e-12) <= found <= exact * (1 + (3 + deviations**2) / parts**2)
+
+
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_no_exponential_mechanism_on_three_candidates_exceeds_the_ranged_curve(epsilon):
     """All integer scores in a box, all changes of each score by at most 1."""
@@ -149,7 +174,8 @@ def test_permute_and_flip_exceeds_the_ranged_curve():
             PurePair(epsilon=Fraction(MOST_SHIFT + 1)),
         ),
         (DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(9)), None),
-        (RoundedGaussianEvent(squared_sensitivity=1, variance=Fraction(9)), None),
+        (RoundedGaussianEvent(squared_sensitivity=4, variance=Fraction(9)), GaussianPair(squared_mu=Fraction(4, 9))),
+        (MuSumEvent(squared_mu=Fraction(1)), None),
     ],
     ids=str,
 )

@@ -1,23 +1,26 @@
-"""Sums of losses against direct convolution, whose terms are all positive and so keep every digit."""
+"""The accountant of privacy loss distributions: what it covers, what it cuts, and what it costs beside others."""
 
 import math
 from fractions import Fraction
 from importlib.util import find_spec
 
-import numpy as np
 import pytest
-from scipy.special import gammaln
 
 from dpqr.errors import BudgetRefused, InfeasiblePlan
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants import pld
-from dpqr.privacy.accountants import pld as loss_sum
+from dpqr.privacy.accountants import loss_sums, pld
 from dpqr.privacy.accountants.advanced import Advanced
-from dpqr.privacy.accountants.dominating_pairs import PurePair, RangedPair, ShiftPair
 from dpqr.privacy.accountants.known import ACCOUNTANTS, available
-from dpqr.privacy.accountants.pld import PrivacyLossDistribution, grid_step, summed
+from dpqr.privacy.accountants.pld import PrivacyLossDistribution
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    MuSumEvent,
+    PermuteAndFlipEvent,
+    RoundedGaussianEvent,
+)
 
 BUDGET = PrivacyBudget.parse("1", "1e-6")
 DELTA = BUDGET.delta
@@ -128,94 +131,63 @@ def test_a_cut_where_no_grid_would_fit_is_that_of_advanced_composition(parts):
     assert PLD.cut(BUDGET, portions) == Advanced().cut(BUDGET, portions)
 
 
-pytest.importorskip("dp_accounting", reason="dp-accounting is not installed; it comes with dpqr[pld]")
-
-TENTH = Fraction(1, 10)
-MIXED = {
-    RangedPair(epsilon=TENTH): 12,
-    PurePair(epsilon=3 * TENTH): 9,
-    PurePair(epsilon=Fraction(37, 100)): 1,
-    ShiftPair(shift=9, scale=Fraction(30)): 4,
-}
+def gaussian(squared_mu):
+    return RoundedGaussianEvent(squared_sensitivity=1, variance=1 / Fraction(squared_mu))
 
 
-def direct(pairs, step, epsilon):
-    """delta of the same grid laws, convolved one by one without a transform."""
-    masses, lowest = np.ones(1), 0
-    for pair, count in pairs.items():
-        law = pair.losses(step)
-        for _ in range(count):
-            masses = np.convolve(masses, np.exp(law.logs))
-            lowest += law.lowest
-    losses = (lowest + np.arange(masses.size)) * step
-    return math.fsum(masses * -np.expm1(np.minimum(float(epsilon) - losses, 0.0)))
+@needs_package
+@pytest.mark.parametrize("choice", [ExponentialEvent, PermuteAndFlipEvent])
+def test_gaussian_rounds_cost_less_than_under_the_sums(choice):
+    events = ((gaussian("0.0025"), 22), (choice(epsilon=Fraction(1, 20)), 22))
+    others = [ACCOUNTANTS[name].epsilon(events, DELTA) for name in ("gdp", "zcdp")]
+    assert PLD.epsilon(events, DELTA) < Fraction(96, 100) * min(others)
 
 
-def randomised_response(count, step, epsilon):
-    """delta of `count` randomised responses, term by term."""
-    lies = np.arange(count + 1)
-    ways = gammaln(count + 1) - gammaln(lies + 1) - gammaln(count - lies + 1)
-    logs = ways + (count - lies) * step - count * math.log1p(math.exp(step))
-    return math.fsum(np.exp(logs) * -np.expm1(np.minimum(epsilon - (count - 2 * lies) * step, 0.0)))
+@needs_package
+def test_gaussian_noise_alone_has_its_exact_curve():
+    events = ((gaussian("0.0025"), 22), (gaussian("0.01"), 3))
+    assert PLD.epsilon(events, DELTA) == ACCOUNTANTS["gdp"].epsilon(events, DELTA)
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(2), Fraction(3)])
-@pytest.mark.parametrize("pairs", [MIXED, {PurePair(epsilon=TENTH): 40}, {RangedPair(epsilon=TENTH): 1}], ids=len)
-def test_delta_is_that_of_direct_convolution_rounded_up(pairs, epsilon):
-    step = grid_step([pair.epsilon for pair in pairs], TENTH)
-    exact = direct(pairs, step, epsilon)
-    if exact > 1e-280:
-        found = summed(pairs, step, exact).delta(epsilon)
-        assert exact < found < exact * 1.0001
+@needs_package
+def test_choices_and_normal_noise_cost_as_much_by_sums_of_losses_but_for_the_adaptive_ranges():
+    """The worst range of each choice by itself, and a cost of permute-and-flip, are above that of adaptive ranges."""
+    noise = (gaussian("0.0025"), 22)
+    ranged, two, pure = (
+        PLD.epsilon((noise, *choices), DELTA)
+        for choices in (
+            [(exponential_event("0.05"), 22)],
+            [(exponential_event("0.05"), 21), (exponential_event("0.04999"), 1)],
+            [(PermuteAndFlipEvent(epsilon=Fraction(1, 20)), 22)],
+        )
+    )
+    assert float(ranged) == pytest.approx(1.1195, abs=1e-3)
+    assert ranged < two < pure < Fraction(13, 10) * ranged
 
 
-@pytest.mark.parametrize("epsilon", ["0.2", "1", "2", "3"])
-def test_the_smallest_deltas_keep_their_digits(epsilon):
-    """10^-3 to 10^-40 at 1,000 draws: an untilted transform in floats sees nothing below 10^-15."""
-    exact = randomised_response(1000, 0.01, float(epsilon))
-    step = grid_step([Fraction(1, 100)], Fraction(1, 100))
-    found = summed({PurePair(epsilon=Fraction(1, 100)): 1000}, step, exact).delta(Fraction(epsilon))
-    assert exact * (1 - 1e-9) < found < exact * 1.001
-
-
-def test_any_tilt_gives_a_bound():
-    """Looked at where it was not made for, the figure is coarse, but never too small."""
-    step = grid_step([TENTH], TENTH)
-    pairs = {PurePair(epsilon=TENTH): 40}
-    for delta in (0.5, 1e-3, 1e-12, 1e-30):
-        made = summed(pairs, step, delta)
-        for epsilon in map(Fraction, ("0", "0.5", "1.5", "3", "3.9")):
-            assert made.delta(epsilon) > direct(pairs, step, epsilon)
-
-
-def test_what_is_left_out_is_paid_for(monkeypatch):
-    """With a tenth of the mass off the ends, the figure must still lie above the exact one."""
-    step = grid_step([TENTH], TENTH)
-    pairs = {PurePair(epsilon=TENTH): 40}
-    monkeypatch.setattr(loss_sum, "TRUNCATED", 0.1)
-    for epsilon in map(Fraction, ("0.5", "1", "2")):
-        exact = direct(pairs, step, epsilon)
-        assert summed(pairs, step, exact).delta(epsilon) > exact
-
-
+@needs_package
 @pytest.mark.parametrize(
-    "epsilons",
-    [["0.1"], ["0.0005", "0.002"], ["1", "0.3", "0.7"], ["0.000000001"], ["1000", "999.9"]],
-    ids=str,
+    "event", [DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(9)), MuSumEvent(squared_mu=Fraction(1, 9))]
 )
-def test_the_grid_is_finer_than_a_fifth_of_the_smallest_epsilon_and_fits_the_one_that_is_named(epsilons):
-    exact = [Fraction(epsilon) for epsilon in epsilons]
-    step = Fraction(grid_step(exact, exact[-1]))
-    assert 5 * step <= min(exact)
-    ratio = exact[-1] / step
-    assert 0 <= math.ceil(ratio) - ratio < Fraction(1, 10**9)
+def test_discrete_gaussian_noise_and_sums_under_a_filter_have_no_price(event):
+    assert PLD.epsilon(((event, 1), (exponential_event("0.05"), 22)), DELTA) is None
 
 
-def test_a_coarse_grid_is_refused():
-    with pytest.raises(ArithmeticError, match="coarser than a fifth"):
-        grid_step([TENTH], TENTH, 4)
+@needs_package
+@pytest.mark.parametrize("told", [exponential, None])
+def test_a_cut_in_squared_mu_buys_gaussian_noise(told):
+    """A draw that states no event may be any of that mu; a choice of that mu is bounded in range, which costs less."""
+    portions = [Portion(share=Fraction(1), count=22, event=told), Portion(share=Fraction(4), count=22)]
+    select, measure = PrivacyLossDistribution(concentrated=True).cut(BUDGET, portions)
+    cruder = ACCOUNTANTS["gdp"].cut(BUDGET, portions)[1]
+    assert measure.squared_mu == 4 * select.squared_mu
+    assert measure.squared_mu / cruder.squared_mu == pytest.approx(1.0745 if told else 1, abs=2e-3)
+    events = ((exponential(select), 22), (gaussian(measure.squared_mu), 22))
+    assert PLD.epsilon(events, DELTA) <= 1
+    assert PLD.guard(BUDGET, events).charge(gaussian(measure.squared_mu / 2)) == 0
 
 
+@needs_package
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
 def test_one_choice_has_nearly_its_own_curve(epsilon):
     """(e^(eps/2) - e^(a/2))^2 / (e^eps - 1) at a, from above."""
@@ -225,20 +197,10 @@ def test_one_choice_has_nearly_its_own_curve(epsilon):
     assert 2 * math.log(ratio) <= found <= 2 * math.log(ratio) * 1.0005
 
 
+@needs_package
 def test_what_has_no_room_on_the_finer_grid_is_computed_on_the_other_one(monkeypatch):
-    events = ((ExponentialEvent(epsilon=TENTH), 20),)
+    events = ((ExponentialEvent(epsilon=Fraction(1, 10)), 20), (laplace("0.1"), 1))
     finer = PrivacyLossDistribution().epsilon(events, Fraction(1, 10**6))
-    monkeypatch.setattr(loss_sum, "MOST_CELLS", 2000)
+    monkeypatch.setattr(loss_sums, "MOST_CELLS", 2000)
     coarse = PrivacyLossDistribution().epsilon(events, Fraction(1, 10**6))
     assert finer < coarse < finer * Fraction(101, 100)
-
-
-def test_what_does_not_fit_is_not_computed():
-    wide = {PurePair(epsilon=Fraction(1, 10**9)): 1, PurePair(epsilon=Fraction(1)): 1}
-    assert summed(wide, grid_step([pair.epsilon for pair in wide], Fraction(1, 10**9)), 1e-9) is None
-    assert summed({PurePair(epsilon=TENTH): loss_sum.MOST_DRAWS + 1}, 0.01, 1e-9) is None
-
-
-def test_the_error_of_a_transform_is_that_of_the_theorem():
-    """Higham 2002, Theorem 24.2: log2(N) times 6.7 roundings, for all N that are met."""
-    assert loss_sum.TRANSFORM >= 38 * 6.7 * 2.0**-53

@@ -1,16 +1,20 @@
 """Weights of declared levels: none alone can be bettered, and what is measured follows from what is asked."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from dpqr.strategies.designs.gram import AxisQueries
 from dpqr.strategies.designs.kronecker import designs
-from dpqr.strategies.designs.levels import levels_tree, nested_levels
+from dpqr.strategies.designs.levels import balanced, levels_tree, nested_levels
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
 from dpqr.workload.nested_tree import NestedTree
 from dpqr.workload.partition import Merged
 from dpqr.workload.ranges import everything
+from dpqr.workload.recovery import query_variances
 from dpqr.workload.sensitivity import Norm
 
 CELLS = 400
@@ -80,3 +84,33 @@ def test_the_levels_of_one_column_and_the_cells_of_another() -> None:
     found = designs("s", (0, 1), (CELLS, 2), blocks, Norm.L1)
     assert [design.kinds for design in found] == [("identity", "identity"), ("levels", "identity")]
     assert isinstance(found[1].strategy.factors[0].matrix, NestedTree)
+
+
+def crossed(*levels) -> tuple[QueryBlock, ...]:
+    """A block a level, crossed with a column of two cells."""
+    factors = [Factor(axes=(0,), sizes=(CELLS,), matrix=matrix) for matrix in levels]
+    return tuple(QueryBlock(name=str(at), factors=(each, Factor.identity(1, 2))) for at, each in enumerate(factors))
+
+
+@pytest.mark.parametrize("norm", [Norm.L1, Norm.L2_SQUARED])
+@pytest.mark.parametrize("levels", [(COUNTRY, REGION), (REGION,), (COUNTRY,), (np.zeros(CELLS, dtype=int), REGION)])
+def test_no_level_is_far_above_an_equal_split(levels, norm) -> None:
+    blocks = crossed(*map(level, levels), Identity(CELLS))
+    count = len(blocks)
+    (strategy,) = {one.strategy for one in designs("s", (0, 1), (CELLS, 2), blocks, norm) if "levels" in one.kinds}
+    column = strategy.factors[0].matrix.column_norm(norm.value)
+    for place, block in enumerate(blocks):
+        variance = query_variances(strategy, block).mean() * (column**2 if norm is Norm.L1 else column)
+        ratio = variance / (count**2 if norm is Norm.L1 else count)
+        assert ratio < (1.01 if place == count - 1 else ((count + 1) / count) ** 2 * 1.02)
+    best = min(designs("s", (0, 1), (CELLS, 2), blocks, norm), key=lambda each: each.error)
+    assert "levels" in best.kinds
+
+
+def test_weights_of_blocks_multiply_those_of_levels() -> None:
+    blocks = crossed(level(COUNTRY), level(REGION), Identity(CELLS))
+    plain = balanced((*blocks, QueryBlock(name="other", factors=(Factor.identity(1, 2),))))
+    assert [each.weight * each.rows for each in plain] == [*(Fraction(846 * part, 10) for part in (1, 1, 8)), 2]
+    heavy = balanced((replace(blocks[0], weight=Fraction(3)), *blocks[1:]))
+    assert heavy[0].weight == 3 * plain[0].weight
+    assert [each.weight for each in heavy[1:]] == [each.weight for each in plain[1:3]]

@@ -167,12 +167,46 @@ def test_where_nothing_has_room_what_was_measured_may_be_chosen_again():
 
 
 def test_a_private_total_is_bought_where_no_marginal_tells_it():
-    cdf = QueryBlock(name="cdf", factors=(Factor(axes=(3,), sizes=(5,), matrix=Prefix(5)),))
-    plan = Rounds().plan(problem((cdf,)), PrivacyBudget(Fraction(1)), roles())
+    asked = QueryBlock(name="a sum", factors=(Factor(axes=(3,), sizes=(5,), matrix=Dense(np.arange(5)[None, :])),))
+    plan = Rounds().plan(problem((asked,)), PrivacyBudget(Fraction(1)), roles())
     assert [blocks[0].axes for blocks in plan.opening] == [(), (3,)]
-    public = problem((cdf,), n=100)
+    public = problem((asked,), n=100)
     plan = Rounds().plan(public, PrivacyBudget(Fraction(1)), roles())
     assert [blocks[0].axes for blocks in plan.opening] == [(3,)]
+
+
+def prefixes(along, by):
+    first = Factor(axes=(along,), sizes=(SIZES[along],), matrix=Prefix(SIZES[along]))
+    return QueryBlock(name=f"prefixes of {along} by {by}", factors=(first, Factor.identity(by, SIZES[by])))
+
+
+PREFIXES = tuple(prefixes(first, second) for first in range(4) for second in range(first))
+
+
+def test_prefixes_are_measured_as_the_cells_that_they_add_up():
+    plan = Rounds(rounds=6).plan(problem(PREFIXES), PrivacyBudget(Fraction(1)), roles())
+    assert all(block.is_marginal for blocks in plan.opening for block in blocks)
+    noise = plan.roles.check.law(plan.opening[-1], PrivacyUnit(), plan.price("opening")).deviation
+    known = plan.forecast[-1]  # prefixes of one to five cells
+    assert (known.name, known.rows) == (PREFIXES[-1].name, 20)
+    assert known.deviation == pytest.approx(noise * np.sqrt(3))
+
+
+def test_rounds_choose_among_the_cells_of_prefixes():
+    plan = Rounds(rounds=2).plan(problem(PREFIXES), PrivacyBudget(Fraction(1)), roles())
+    transcript = Transcript()
+    for blocks in plan.opening:
+        transcript.add(finished(blocks))
+    offered = next_step(plan, transcript).candidates
+    assert all(block.is_marginal for block in offered.blocks)
+    transcript.add(finished(offered[0]))
+    assert [block.axes for block in next_step(plan, transcript).candidates.blocks] == [
+        block.axes for block in offered.blocks[1:]
+    ]
+    assert {frozenset(axes) for axes in plan.column_sets} == {
+        *(frozenset(block.axes) for block in PREFIXES),
+        *(frozenset((axis,)) for axis in range(4)),
+    }
 
 
 def test_rounds_grow_with_epsilon_and_read_nothing_else():

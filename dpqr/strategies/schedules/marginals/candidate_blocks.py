@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -30,29 +31,34 @@ def marginal(problem: Problem, axes: Axes, what: str) -> QueryBlock:
 def with_surrogates(problem: Problem, check: Check) -> Problem:
     """The problem as the search sees it: surrogate marginals take the place of blocks that they answer with less noise.
 
-    A block whose answers together would get at least as much noise as all cells of its columns is replaced by the
-    marginal of these columns; the fit to the marginal answers the block. Why: a record is counted in up to k of k
-    prefixes, so these are measured with k times the noise (Gaussian: sqrt k). A function of the workload and of the
-    noise's kind.
+    Blocks of the same columns whose answers together, in the shares of least noise, would get at least as much noise as
+    all cells of these columns are replaced by their marginal; the fit to it answers them. Why: a record is counted in
+    up to k of k prefixes, so these are measured with k times the noise (Gaussian: sqrt k). A function of the workload
+    and of the noise's kind.
     """
-    gone = [block for block in problem.workload.blocks if _gives_way(block, problem, check)]
+    groups: dict[frozenset[int], list[QueryBlock]] = {}
+    for block in problem.workload.blocks:
+        if not block.is_marginal:
+            groups.setdefault(frozenset(block.axes), []).append(block)
+    gone = {block for group in groups.values() if _gives_way(group, problem, check) for block in group}
     if not gone:
         return problem
-    kept = [block for block in problem.workload.blocks if block not in set(gone)]
+    kept = [block for block in problem.workload.blocks if block not in gone]
     there = {frozenset(block.axes) for block in kept if block.is_marginal}
     weights: dict[Axes, Fraction] = {}
-    for block in gone:
-        if frozenset(block.axes) not in there:
+    for block in problem.workload.blocks:
+        if block in gone and frozenset(block.axes) not in there:
             axes = tuple(sorted(block.axes))
             weights[axes] = weights.get(axes, Fraction(0)) + block.weight
     surrogates = (replace(marginal(problem, axes, "cells"), weight=weight) for axes, weight in weights.items())
     return replace(problem, workload=Workload((*kept, *surrogates)))
 
 
-def _gives_way(block: QueryBlock, problem: Problem, check: Check) -> bool:
-    if block.is_marginal:
-        return False
-    return _noise(block, problem, check) >= _noise(marginal(problem, block.axes, "cells"), problem, check)
+def _gives_way(group: Sequence[QueryBlock], problem: Problem, check: Check) -> bool:
+    """Whether blocks of the same columns, none of them the marginal, have as much noise together as it has."""
+    power = 2.0 if check.pure else 1.5
+    together: float = math.fsum(_noise(block, problem, check) ** (1 / power) for block in group) ** power
+    return together >= _noise(marginal(problem, group[0].axes, "cells"), problem, check)
 
 
 def _noise(block: QueryBlock, problem: Problem, check: Check) -> float:

@@ -49,12 +49,13 @@ class ExpectedError:
         """Expected L1 error of one block, in records."""
         return float(_interpolated(self.curves[self.places[block.name]], deviation))
 
-    def each(self, blocks: Sequence[QueryBlock], deviation: float) -> FloatArray:
-        """The same of many blocks, shape (blocks,)."""
-        logs = np.log(self.curves[[self.places[block.name] for block in blocks]])
-        place = np.interp(np.log(max(deviation, GRID[0])), np.log(GRID), np.arange(len(GRID)))
-        lower = min(int(place), len(GRID) - 2)
-        found: FloatArray = np.exp(logs[:, lower] + (place - lower) * (logs[:, lower + 1] - logs[:, lower]))
+    def each(self, blocks: Sequence[QueryBlock], deviation: float | FloatArray) -> FloatArray:
+        """The same of many blocks, shape (blocks,). deviation: one, or one a block."""
+        rows = [self.places[block.name] for block in blocks]
+        place = np.interp(np.log(np.maximum(deviation, GRID[0])), np.log(GRID), np.arange(len(GRID)))
+        lower = np.minimum(place.astype(np.int64), len(GRID) - 2)
+        least, next_one = np.log(self.curves[rows, lower]), np.log(self.curves[rows, lower + 1])
+        found: FloatArray = np.exp(least + (place - lower) * (next_one - least))
         return found
 
     def mean(self, blocks: Sequence[QueryBlock], deviation: float) -> float:

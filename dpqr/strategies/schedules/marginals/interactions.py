@@ -10,11 +10,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 
-from dpqr.data.arrays import Axes
 from dpqr.data.unit import PrivacyUnit
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
@@ -32,7 +31,7 @@ class Split:
     records."""
 
     measured: Shares
-    pairs: Mapping[Axes, float]
+    pairs: Mapping[QueryBlock, float]
     columns: Mapping[int, float]
     total: float
 
@@ -87,7 +86,7 @@ class Interactions:
         pairs = {}
         for block, share in ((block, share) for block, share in direct if len(block.axes) > 1):
             deviation = self.budget.deviation_at(share)
-            pairs[block.axes] = deviation * _part(block)
+            pairs[block] = deviation * _part(block)
             total += deviation**-2.0 / block.cells
             for factor in block.factors:
                 known[factor.axes[0]] += deviation**-2.0 * factor.matrix.cells / block.cells
@@ -120,7 +119,7 @@ class Interactions:
         return Split(
             measured=measured,
             pairs={
-                block.axes: self._deviation(apart, share) * _part(block)
+                block: self._deviation(apart, share) * _part(block)
                 for (block, apart), share in zip(blocks, shares, strict=True)
             },
             columns=self._of_columns(known),
@@ -138,11 +137,13 @@ class Interactions:
     def _error(self, split: Split) -> float:
         """Mean expected error of the asked blocks: errors of the parts are independent, so their squares add up."""
         total = 0.0 if self.unit.rows_public else NOISE * split.total
-        squares = {block.axes[0]: self.errors.at(block, split.columns[block.axes[0]]) ** 2 for block in self.singles}
+        squares = {block.axes: self.errors.at(block, split.columns[block.axes[0]]) ** 2 for block in self.singles}
+        squares |= {tuple(sorted(pair.axes)): self.errors.at(pair, each) ** 2 for pair, each in split.pairs.items()}
         found = []
         for block in self.asked:
-            own = self.errors.at(block, split.pairs[block.axes]) ** 2 if block.axes in split.pairs else 0.0
-            found.append((own + total**2 + sum(squares[axis] for axis in block.axes)) ** 0.5)
+            axes = sorted(block.axes)
+            parts = (squares.get(part, 0.0) for ways in (1, 2) for part in combinations(axes, ways))
+            found.append((total**2 + sum(parts)) ** 0.5)
         return float(np.mean(found))
 
 

@@ -20,9 +20,8 @@ from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
 
-def explored(plan: Plan, released: Sequence[Measurement | None]) -> tuple[Search, tuple[tuple[QueryBlock, float], ...]]:
-    """What the first measurements of all attributes say of the rest; and those that are measured again before the
-    search, with their shares."""
+def opened(plan: Plan, released: Sequence[Measurement | None]) -> Search:
+    """What the first measurements of all attributes say of the rest."""
     problem = with_surrogates(plan.problem, plan.roles.check)
     levels = candidate_levels(problem)
     singles = tuple(candidate[0] for candidate in first_marginals(plan).blocks)
@@ -33,7 +32,7 @@ def explored(plan: Plan, released: Sequence[Measurement | None]) -> tuple[Search
     coarse = (
         coarsened(levels[0], counts, errors, records, budget.deviation_at(TUNING.last / len(singles))) if levels else ()
     )
-    known = Search(
+    return Search(
         levels=levels,
         coarse=coarse,
         singles=singles,
@@ -44,9 +43,13 @@ def explored(plan: Plan, released: Sequence[Measurement | None]) -> tuple[Search
         records=records,
         spent=(float(TUNING.opening) / len(singles),) * len(singles),
     )
+
+
+def remeasured(known: Search) -> tuple[Search, tuple[tuple[QueryBlock, float], ...]]:
+    """The first measurements that are made again before the search, with their shares, and what is known after them."""
     again = remeasured_shares(known)
     spent = tuple(old + new for old, new in zip(known.spent, again, strict=True))
-    shares = tuple((block, share) for block, share in zip(singles, again, strict=True) if share)
+    shares = tuple((block, share) for block, share in zip(known.singles, again, strict=True) if share)
     return replace(known, spent=spent), shares
 
 

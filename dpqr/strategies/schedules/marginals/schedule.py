@@ -18,12 +18,14 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, search_phases
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
 from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
+from dpqr.strategies.schedules.marginals.foreseen import Foreseen
 from dpqr.strategies.schedules.marginals.one_table import (
     RECORDS,
     counts_records,
     remaining,
     whole_table,
 )
+from dpqr.strategies.schedules.marginals.remeasurement import opened
 from dpqr.strategies.schedules.marginals.states import Counting, MarginalsState, Once, Opening
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.schedules.marginals.ways import (
@@ -83,8 +85,10 @@ COUNT = (
     "held to it"
 )
 SEARCH = (
-    "one-way marginals come first; then choices look for blocks that are further off than noise would leave them; "
-    "rounds and prices follow what was released, within the budget, and the last measurements spend it"
+    "one-way marginals come first; then choices look for blocks that are further off than noise would leave them, or "
+    "all of them are measured without a search, where the error of one-way marginals in pairs of columns, measured "
+    "with noise, makes that better; rounds and prices follow what was released, within the budget, and the last "
+    "measurements spend it"
 )
 
 
@@ -191,7 +195,7 @@ class Marginals:
         if counts_records(plan):
             return Counting(plan=plan, table=self.table)
         if plan.rounds:
-            return Opening(plan=plan)
+            return Opening(plan=plan, foresees=bool(self.table))
         opening = plan.named("opening")
         return Once(waiting=tuple((blocks[0], phase.price) for phase in opening for blocks in phase.blocks))
 
@@ -202,6 +206,13 @@ class Marginals:
         return state.after(finished)
 
     def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
-        """What was measured, and why, where a count decided."""
-        counted = transcript.rounds[0].measurement if transcript.rounds and counts_records(plan) else None
-        return () if counted is None else (count_forecasts(plan, counted, self.table).sentence,)
+        """What was measured, and why, where a count or the error of one-way marginals decided."""
+        rounds, counts = transcript.rounds, counts_records(plan)
+        counted = rounds[0].measurement if rounds and counts else None
+        why = () if counted is None else (count_forecasts(plan, counted, self.table).sentence,)
+        found = next(((place, one.errors) for place, one in enumerate(rounds) if one.errors), None)
+        if found is None:
+            return why
+        place, errors = found
+        foreseen = Foreseen.of(opened(plan, [one.measurement for one in rounds[int(counts) : place]]))
+        return (*why, foreseen.sentence(errors))

@@ -146,6 +146,10 @@ class Search:
             return False
         return state.gap >= TUNING.all_gap * self._reached(last, last, state.left)
 
+    def split(self, measured: Sequence[QueryBlock], left: float) -> list[tuple[QueryBlock, float]]:
+        """The last measurements and their shares of what is left, where these blocks were explored."""
+        return self._last.split(measured, left)
+
     def reached(self, state: SearchState) -> float:
         """Mean error over n of the level's explored blocks if what is left were spent on the last measurements now."""
         explored = self._explored(state)

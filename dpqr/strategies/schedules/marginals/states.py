@@ -9,9 +9,10 @@ import numpy as np
 from dpqr.privacy.budget import Price
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.schedules.marginals.foreseen import Course, Foreseen
 from dpqr.strategies.schedules.marginals.gap import NOISE
 from dpqr.strategies.schedules.marginals.one_table import first_marginals, remaining
-from dpqr.strategies.schedules.marginals.remeasurement import explored
+from dpqr.strategies.schedules.marginals.remeasurement import opened, remeasured
 from dpqr.strategies.schedules.marginals.search import Batch, Search, SearchState
 from dpqr.strategies.schedules.marginals.ways import count_forecasts, measured_by
 from dpqr.strategies.some_candidates import SomeCandidates
@@ -40,7 +41,7 @@ class Counting:
         plan, known = self.plan, finished.measurement
         way = count_forecasts(plan, known, self.table).best if known is not None else "search"
         if way == "search":
-            return Opening(plan=plan)
+            return Opening(plan=plan, foresees=True)
         budget = remaining(plan)
         shares = measured_by(way, plan.problem, plan.roles, budget)
         return Once(waiting=tuple((block, budget.price(share)) for block, share in shares))
@@ -67,10 +68,12 @@ class Once:
 class Opening:
     """One-way marginals are measured for the first time.
 
-    released: by each of them so far; None: it was lost in a crash.
+    released: by each of them so far; None: it was lost in a crash. foresees: whether another course may be better than
+    a search.
     """
 
     plan: Plan
+    foresees: bool
     released: tuple[Measurement | None, ...] = ()
 
     def step(self) -> Step:
@@ -82,22 +85,52 @@ class Opening:
         grown = replace(self, released=(*self.released, finished.measurement))
         if len(grown.released) < first_marginals(self.plan).count:
             return grown
-        known, again = explored(self.plan, grown.released)
-        return Remeasurement(known=known, waiting=again) if again else _searching(known)
+        known = opened(self.plan, grown.released)
+        if not self.foresees or not known.levels or None in grown.released:
+            return _search(known, 0.0)
+        foreseen = Foreseen.of(known)
+        courses, share = foreseen.courses, foreseen.share
+        if len(courses) > 1 and share:
+            return Dependence(foreseen=foreseen, share=share)
+        return _going_on(foreseen, "search" if len(courses) > 1 else min(courses), 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependence:
+    """The error that one-way marginals leave in pairs of columns is measured, before it is decided what follows.
+
+    share: of the budget, for that.
+    """
+
+    foreseen: Foreseen
+    share: float
+
+    def step(self) -> Step:
+        price = self.foreseen.known.budget.price(self.share)
+        return Step(candidates=self.foreseen.pairs, select=None, measure=price, refit=False, errors=True)
+
+    def after(self, finished: Round) -> MarginalsState:
+        """A draw that was lost leaves the search."""
+        found = finished.errors
+        if found is None:
+            return _search(self.foreseen.known, self.share)
+        course, _ = self.foreseen.after(self.foreseen.dependence(found), self.share)
+        return _going_on(self.foreseen, course, self.share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remeasurement:
-    """Some of the one-way marginals are measured again, before the search."""
+    """Some of the one-way marginals are measured again, before the search. left: share of the budget after it."""
 
     known: Search
     waiting: Shares
+    left: float
 
     def step(self) -> Step:
         return _measured(self.known, self.waiting)
 
     def after(self, finished: Round) -> MarginalsState:
-        return replace(self, waiting=self.waiting[1:]) if len(self.waiting) > 1 else _searching(self.known)
+        return replace(self, waiting=self.waiting[1:]) if len(self.waiting) > 1 else _searching(self.known, self.left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,11 +186,25 @@ class Finishing:
         return replace(self, waiting=self.waiting[1:])
 
 
-MarginalsState = Counting | Once | Opening | Remeasurement | Searching | Finishing
+MarginalsState = Counting | Once | Opening | Dependence | Remeasurement | Searching | Finishing
 
 
-def _searching(known: Search) -> MarginalsState:
-    return _advanced(known, SearchState(left=1.0 - sum(known.spent)))
+def _going_on(foreseen: Foreseen, course: Course, spent: float) -> MarginalsState:
+    """spent: share of the budget, beside that of the one-way marginals."""
+    if course == "search":
+        return _search(foreseen.known, spent)
+    return Finishing(known=foreseen.known, waiting=tuple(foreseen.known.final(foreseen.ended(course, spent))))
+
+
+def _search(opened: Search, spent: float) -> MarginalsState:
+    """spent: share of the budget, beside that of the one-way marginals."""
+    known, again = remeasured(opened)
+    left = 1.0 - sum(known.spent) - spent
+    return Remeasurement(known=known, waiting=again, left=left) if again else _searching(known, left)
+
+
+def _searching(known: Search, left: float) -> MarginalsState:
+    return _advanced(known, SearchState(left=left))
 
 
 def _advanced(known: Search, state: SearchState) -> MarginalsState:

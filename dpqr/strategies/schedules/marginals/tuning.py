@@ -22,6 +22,16 @@ class Tuning:
     passed_over: float = 0.25  # part of what is hidden that a search leaves in the blocks that it passes over
     last_pure: float = 0.55  # share of the blocks in the forecast of a search, in epsilon
     last_rho: float = 0.9  # and in rho
+    fine_dependence: float = 0.01  # deviation of the measured dependence, L1 error over n
+    largest_dependence: float = 0.05  # share that this costs, at most
+    dependence: float = 0.06  # deviation above which it is not measured
+    least_dependence: float = 0.005  # of columns that noise shows as independent
+    kept: float = 0.8  # part of its expected error that the noise of a measurement leaves after the fit
+    hidden_below: float = 0.4  # part of what one-way marginals hide in a pair that pairs hide in each further column
+    beside: float = 0.15  # share of one-way marginals beside the blocks that a search explores
+    concentration: tuple[float, float] = (2.0, 3.0)  # of dependence on few pairs: what is usual, and the most
+    explored_pure: float = 0.4  # part of what is left that what a search explores is forecast to get, in epsilon
+    explored_rho: float = 0.7  # and in rho
     opening: Fraction = Fraction(1, 10)  # share of the first one-way marginals
     opening_error: float = 0.15  # expected error of a block above which one-way marginals are measured again
     largest_opening: float = 0.5  # share of one-way marginals with their re-measurement, at most

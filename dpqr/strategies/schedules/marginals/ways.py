@@ -45,7 +45,7 @@ WORDS: Mapping[Way, str] = {
     "blocks": "all blocks were measured once",
     "pairs": "all pairs of columns below the blocks were measured once",
     "columns": "one-way marginals alone were measured",
-    "search": "the blocks were searched",
+    "search": "one-way marginals were measured first",
 }
 
 
@@ -146,7 +146,8 @@ class Outlook:
     A search is taken to measure some blocks a column (explored: the part of all), so each more exactly, and to pass
     over the rest, which depend less; or all blocks, or none, if that is less. In epsilon it pays for what it tries: of
     two measurements of a block the better one is all that counts. In rho they add up, so no way but the table is
-    better there.
+    better there. In epsilon it may end with one-way marginals alone, by the dependence that it measures (`Foreseen`):
+    these are a way of their own only where noise would hide the dependence.
     """
 
     noise: Mapping[Way, tuple[Noise, ...]]
@@ -171,6 +172,8 @@ class Outlook:
         n, pure = max(1.0, records), not self.budget.concentrated
         errors = {way: self._error(way, n) for way in self.noise if pure or way == "table"}
         errors["search"] = self._searched(n)
+        if pure and self.budget.share(TUNING.dependence * n) <= TUNING.largest_dependence:
+            errors["search"] = min(errors["search"], errors.pop("columns"))
         return Forecasts(records=n, errors=errors)
 
     def _searched(self, records: float) -> float:

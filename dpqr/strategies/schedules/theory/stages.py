@@ -19,7 +19,7 @@ from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.theory.tails import TOTAL, Tails, answers_tail, measured_whole
 from dpqr.strategies.transcript import Stage
-from dpqr.strategies.updates.interface import CarriedBound
+from dpqr.strategies.updates.interface import CarriedBound, HeuristicBound
 from dpqr.workload.workload import Workload
 
 
@@ -64,7 +64,7 @@ class Stages:
     @classmethod
     def of(cls, problem: Problem, budget: PrivacyBudget, roles: Roles, records: int) -> Stages:
         """As many as have a round that the budget pays for; none below the problem's alpha, where it states one, nor
-        where the rule proves nothing, nor where a bought count may be off by more than alpha n / 8. Fewer stages are
+        where the rule does not run, nor where a bought count may be off by more than alpha n / 8. Fewer stages are
         cheaper ones, so what is left out at first is no loss to the others."""
         (whole,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
         tails = _tails(roles, problem.unit, problem.workload)
@@ -82,11 +82,16 @@ class Stages:
     def affords(self, alpha: Fraction) -> bool:
         """Whether a stage may stand at that alpha."""
         bought = self.problem.n is None
-        proved = self.roles.update.mistakes(self.problem, self.level(alpha)) is not None
-        if not proved or (bought and self.count_tail > alpha * self.records / 8):
+        if not self._runs(self.level(alpha)) or (bought and self.count_tail > alpha * self.records / 8):
             return False
         prices = _prices(self.tails, self.whole, alpha * self.records / 8, self.beta / 4)
         return prices is not None and sum(prices) <= self.spendable
+
+    def _runs(self, level: Level) -> bool:
+        """Whether the rule may run at a level: a certificate rests on no mistake bound, but a net ends somewhere."""
+        rule = self.roles.update
+        heuristic = isinstance(rule, HeuristicBound) and not isinstance(rule, CarriedBound)
+        return heuristic or rule.mistakes(self.problem, level) is not None
 
     def pays(self, number: int) -> bool:
         """Whether the budget covers one round of that stage."""

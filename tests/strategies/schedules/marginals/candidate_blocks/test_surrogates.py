@@ -81,3 +81,29 @@ def test_blocks_of_the_same_columns_share_one_of_their_weights(check: Check) -> 
 @CHECKS
 def test_a_marginal_that_is_asked_anyway_is_enough(check: Check) -> None:
     assert looked_at(with_surrogates(problem(prefixes(0, 1), cells(1, 0)), check)) == [("asked(1, 0)", (1, 0))]
+
+
+def predicates(count: int) -> list[QueryBlock]:
+    """Blocks of one query each: at least so much on one column, at most so much on another."""
+    first = [
+        Factor(axes=(0,), sizes=(SIZE,), matrix=Dense((np.arange(SIZE) >= k % SIZE)[None, :])) for k in range(count)
+    ]
+    others = [
+        Factor(axes=(1,), sizes=(SIZE,), matrix=Dense((np.arange(SIZE) <= k // 3)[None, :])) for k in range(count)
+    ]
+    return [QueryBlock(name=f"p{k}", factors=pair) for k, pair in enumerate(zip(first, others, strict=True))]
+
+
+@CHECKS
+def test_many_single_queries_on_the_same_columns_give_way_together(check: Check) -> None:
+    """k shares of the budget leave k times the noise, k^2 in all of them; Gaussian: k^1.5. The table has 144 cells."""
+    fewest = 12 if check.pure else 28
+    assert looked_at(with_surrogates(problem(*predicates(fewest)), check)) == [("cells(c0, c1)", (0, 1))]
+    asked = problem(*predicates(fewest - 1))
+    assert with_surrogates(asked, check) is asked
+
+
+@CHECKS
+def test_queries_on_columns_whose_marginal_takes_their_place_give_way_with_them(check: Check) -> None:
+    (found,) = with_surrogates(problem(prefixes(0, 1), *predicates(1)), check).workload.blocks
+    assert (found.axes, found.weight) == ((0, 1), 2)

@@ -1,0 +1,34 @@
+"""--cumulative and --after: the counter that a release belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dpqr.cli import options
+from dpqr.cli.options import Whole
+from dpqr.data.period_tree import MOST_PERIODS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """How many periods the counter runs over, and the release before."""
+
+    cumulative: int | None
+    after: str | None
+
+
+def counted(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--cumulative and --after, as `counted`."""
+    option = options.under("Table")
+    return options.added(
+        options.gathered(Counted, "counted")(command),
+        option(
+            "--cumulative",
+            metavar="PERIODS",
+            type=Whole(1, MOST_PERIODS),
+            help="Count all rows up to and including the period, over so many periods; --eps is for all of them.",
+        ),
+        option("--after", metavar="DIR", callback=options.named, help="The release of the period before."),
+    )

@@ -1,0 +1,134 @@
+"""Counter: the privacy of cumulative counts over periods, and the budget of each of its nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpqr.data.period import Period
+from dpqr.data.period_tree import PeriodTree
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import UsageFault
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.currency import SumCurrency, currency
+
+ADDED = ("basic", "zcdp", "gdp")
+"""The accountants under which nodes add up, whatever was released before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counter:
+    """A counter, as its first release fixes it for life.
+
+    tree: over its periods. life: what all its releases together cost one unit. accountant: one of `ADDED`.
+
+    >>> counter = Counter.of(4, PrivacyBudget.parse("1"), "basic", PrivacyUnit())
+    >>> counter.tree.levels, counter.node.epsilon
+    (1, Fraction(1, 1))
+
+    Privacy:
+        Release t draws once, with the budget `node`, from the rows of the periods in `tree.span(t)` alone. Budgets are
+        equal and fixed at the first release; what is drawn may depend on everything that was released before.
+
+        Theorem. All releases of the life together keep the budget `life` for `unit`, if a row stays in its period and,
+        where the unit is a person, at most K rows of each person are used over the whole life.
+
+        Proof. Fix two neighbouring tables, and call the price of a node for one unit c: its epsilon, rho or mu^2. A
+        node none of whose rows differ has the same law on both tables, given what was released before it; a likelihood
+        ratio of 1 adds nothing to the sums of epsilon, of rho or of mu^2, which are filters (`in_parallel`).
+        *A row is added or removed:* it lies in one period, so in at most `levels` nodes: levels x c. *A row is
+        replaced:* the new row may lie in another period: at most 2 x levels nodes.
+        *A person of at most K rows is added or removed:* noise is scaled to K rows, so a node that holds k of them
+        costs (k / K) c in epsilon and (k / K)^2 c in rho and mu^2: at most (k / K) c. The nodes of a level share no
+        row, so these k sum up to at most K: c a level, as for a row. *A person is replaced:* in a node k rows go and k'
+        come, which costs at most (max(k, k') / K) c: 2 x levels x c together.
+        `node` is `life` over that number of prices.
+
+    References:
+        Chan, Shi and Song 2011, section 3.3 (rows, epsilon); McSherry 2009, Theorem 4 (disjoint rows).
+    """
+
+    tree: PeriodTree
+    life: PrivacyBudget
+    accountant: str
+    unit: PrivacyUnit
+
+    @classmethod
+    def of(cls, periods: int, life: PrivacyBudget, accountant: str, unit: PrivacyUnit) -> Counter:
+        """Return the counter of least expected error.
+
+        Raises:
+            UsageFault: too many periods, or an accountant whose theorem needs all draws fixed in advance.
+        """
+        if accountant not in ADDED:
+            raise UsageFault(
+                f"--accountant {accountant}: releases of a counter follow one another; choose {', '.join(ADDED)}"
+            )
+        power = 2 if accountant == "basic" else 1
+        return cls(tree=PeriodTree.best(periods, power), life=life, accountant=accountant, unit=unit)
+
+    @property
+    def prices(self) -> int:
+        """The prices of a node that all releases together cost one unit, at most."""
+        if self.unit.neighbours is Neighbours.ADD_REMOVE:
+            return self.tree.levels
+        return 2 * self.tree.levels
+
+    @property
+    def node(self) -> PrivacyBudget:
+        """The budget of one release.
+
+        Raises:
+            UsageFault: zcdp or gdp without a delta, or a share that is too small to plan with.
+        """
+        added = currency(self.accountant, pure=self.life.pure)
+        if not isinstance(added, SumCurrency) or added.name == "epsilon":
+            return PrivacyBudget(self.life.epsilon / self.prices, self.life.delta / self.prices)
+        if self.prices == 1:
+            return self.life
+        share = added.largest_epsilon(added.limit(self.life).amount / self.prices, self.life.delta)
+        if share is None:
+            raise UsageFault(f"--eps {float(self.life.epsilon):g} is too little for {self.tree.periods} periods")
+        return PrivacyBudget(share, self.life.delta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterTurn:
+    """One release of a counter: the count of all rows from the period `first` up to and including `period`.
+
+    >>> counter = Counter.of(24, PrivacyBudget.parse("1", "1e-9"), "zcdp", PrivacyUnit())
+    >>> turn = CounterTurn(counter=counter, first=Period.parse("2026-01"), period=Period.parse("2026-10"))
+    >>> turn.number, turn.level, turn.since.name, turn.before.name
+    (10, 1, '2026-06', '2026-09')
+
+    Raises:
+        UsageFault: the period is none of the counter's.
+    """
+
+    counter: Counter
+    first: Period
+    period: Period
+
+    def __post_init__(self) -> None:
+        last = self.first.later(self.counter.tree.periods - 1)
+        if not 1 <= self.number <= self.counter.tree.periods:
+            raise UsageFault(f"--period {self.period.name}: the counter runs from {self.first.name} to {last.name}")
+
+    @property
+    def number(self) -> int:
+        """Of the period in the counter, from 1."""
+        return self.period.index(self.first) + 1
+
+    @property
+    def level(self) -> int:
+        """Of the node that this release draws."""
+        return self.counter.tree.level(self.number)
+
+    @property
+    def since(self) -> Period:
+        """The first period whose rows this release reads; `period` is the last one."""
+        return self.first.later(self.counter.tree.span(self.number).start - 1)
+
+    @property
+    def before(self) -> Period | None:
+        """The period of the release before this one; None: it is the first."""
+        return None if self.number == 1 else self.period.later(-1)

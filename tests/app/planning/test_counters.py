@@ -1,0 +1,100 @@
+"""Counters from options: what they become, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from support.counters import DOMAIN, MONTHS, QUERIES, released
+
+import dpqr
+from dpqr.app.paying.budget import configured_ledger
+from dpqr.app.planning.counters import as_counter
+from dpqr.app.planning.planning import plan_release
+from dpqr.app.requests import PlanRequest
+from dpqr.errors import UsageFault
+
+ASKED = PlanRequest(
+    queries=QUERIES, domain=DOMAIN, epsilon="1", delta="1e-9", period="2024-10", cumulative=24, first="2024-01"
+)
+
+
+def changed(**options):
+    return replace(ASKED, **options)
+
+
+def test_a_release_gets_a_node_s_share_and_reads_its_periods():
+    plan = plan_release(ASKED)
+    turn, rows = plan.problem.turn, plan.problem.period
+    assert (turn.counter.tree.base, turn.counter.tree.levels, turn.number) == (5, 2, 10)
+    assert plan.budget == turn.counter.node
+    assert plan.budget.epsilon < 1
+    assert [rows.since.name, rows.period.name] == ["2024-06", "2024-10"]
+    assert (plan.schedule.name, plan.roles.accountant.name) == ("strategy", "zcdp")
+    assert "2024-06 to 2024-10" in plan.notes[0]
+    assert "epsilon 1, delta 1e-9: it is read by 2 of them at most" in plan.notes[1]
+
+
+def test_few_periods_at_a_pure_budget_are_released_one_by_one():
+    plan = plan_release(changed(delta=None))
+    assert plan.budget.epsilon == Fraction(1)
+    assert plan.problem.turn.since.name == "2024-10"
+
+
+def test_other_requests_stay_as_they_are():
+    other = changed(cumulative=None, first=None)
+    assert as_counter(other) is other
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"period": None}, "add --period"),
+        ({"schedule": "marginals"}, "--schedule marginals: a counter adds up answers"),
+        ({"accountant": "pld"}, "choose basic, zcdp, gdp"),
+        ({"unit": "person", "max_rows": 2}, "protects rows that are added or removed"),
+        ({"period": "2026-01"}, "runs from 2024-01 to 2025-12"),
+        ({"cumulative": 10**6}, "over 1 to 1,024 periods"),
+    ],
+)
+def test_refusals(options, words):
+    with pytest.raises(UsageFault, match=words):
+        plan_release(changed(**options))
+
+
+@pytest.fixture(scope="module")
+def paid(tmp_path_factory):
+    """Four releases of a counter, and the ledger whose every month has the budget of the counter's life."""
+    place = tmp_path_factory.mktemp("paid")
+    ledger = dpqr.Ledger(place / "budgets.sqlite")
+    ledger.init("people", eps=3, delta="1e-9", period="month", period_column="day", per_period=1)
+    after, options = None, {"eps": 1, "delta": "1e-9", "cumulative": 8, "dataset": "people", "ledger": ledger}
+    for month in MONTHS[:4]:
+        released(place, month, after, **options)
+        after = month
+    return ledger, place, options
+
+
+def test_each_month_pays_for_the_releases_that_read_it(paid):
+    """Of the tree with base 3: the third release reads the first three months, and no other month is read twice."""
+    account = configured_ledger(str(paid[1] / "budgets.sqlite"), None).account("people")
+    node = account.periods["2024-04"].amount
+    assert {name: cost.amount / node for name, cost in account.periods.items()} == {
+        "2024-01": 2,
+        "2024-02": 2,
+        "2024-03": 1,
+        "2024-04": 1,
+    }
+    assert Fraction(99, 200) * account.terms.periods.share.amount <= node <= account.terms.periods.share.amount / 2
+    assert account.spent.amount == 2 * node
+
+
+def test_a_month_that_has_paid_for_its_life_pays_no_more(paid):
+    """The third release again: the first two months have nothing left for it."""
+    _, place, options = paid
+    with pytest.raises(dpqr.BudgetRefused, match="from the budget of 2024-01"):
+        released(place, "2024-03", "2024-02", **options, out=place / "again")
+    again = released(place, "2024-04", "2024-03", **options, out=place / "other")
+    assert "corrects: entry" in " ".join(again.trust), "its own month has"
+    assert dpqr.verify(place / "2024-03", ledger=place / "budgets.sqlite").passed

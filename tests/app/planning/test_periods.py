@@ -1,0 +1,64 @@
+"""Releases of one period: which are asked for in vain, and what their plans say."""
+
+import pytest
+from support.command_desk import DOMAIN
+
+from dpqr.app.planning.periods import period_note, period_rows, require_files
+from dpqr.app.requests import PlanRequest
+from dpqr.data.domain import Domain
+from dpqr.data.period import Period, PeriodColumn, PeriodRows
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.documents.decoding import Location
+from dpqr.io.documents.domain import decode_domain
+from dpqr.io.tables.source import TableSource
+
+MONTHLY = {**DOMAIN, "period": {"column": "day", "every": "month"}}
+JANUARY = PeriodRows(column="day", period=Period.parse("2024-01"))
+ROW = "a row pays in its own alone"
+
+
+def decoded(**parts):
+    return decode_domain({**DOMAIN, **parts}, Location("domain"))
+
+
+def test_the_domain_file_names_the_column_and_the_kind_of_period():
+    assert decoded(period=MONTHLY["period"]).period == PeriodColumn(column="day", every="month")
+    assert decoded().period is None
+    for wrong in ({"column": "day"}, {"column": "", "every": "month"}, {"column": "day", "every": "decade"}, "day"):
+        with pytest.raises(DocumentError, match="period"):
+            decoded(period=wrong)
+
+
+REFUSED = {
+    "no period of the calendar": ({"period": "2024-13"}, "give a period of the calendar, such as 2026-03"),
+    "another kind": ({"period": "2024"}, "give a period of the calendar, such as 2026-03"),
+    "the future": ({"period": "9000-01"}, "begins on 9000-01-01, which is to come"),
+    "replaced rows": ({"period": "2024-01", "neighbours": "replace", "n": 5}, "may leave one period and enter another"),
+    "a number of rows": ({"period": "2024-01", "n": 5}, "so --n cannot state it"),
+}
+
+
+@pytest.mark.parametrize(("asked", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_public_question_is_refused(asked, words):
+    with pytest.raises(UsageFault, match=words):
+        period_rows(PlanRequest(**asked), decoded(period=MONTHLY["period"]))
+
+
+def test_a_period_needs_a_date_column_and_no_totals_of_all_rows():
+    with pytest.raises(DocumentError, match="does not say which period a row is in"):
+        period_rows(PlanRequest(period="2024-01"), decoded())
+    with pytest.raises(DocumentError, match="known totals count all rows"):
+        period_rows(PlanRequest(period="2024-01"), decoded(period=MONTHLY["period"], totals=[{"count": 5}]))
+    assert period_rows(PlanRequest(), Domain(())) is None
+
+
+def test_an_engine_is_refused_by_name():
+    with pytest.raises(UsageFault, match="cannot be asked for one period yet"):
+        require_files(TableSource(paths=("duckdb:stays.db?table=stays",)), JANUARY)
+    require_files(TableSource(paths=("stays.csv",)), JANUARY)
+
+
+def test_a_note_says_whether_a_unit_is_in_one_period():
+    assert period_note(JANUARY, PrivacyUnit()).endswith("each row is in one period")
+    assert period_note(JANUARY, PrivacyUnit(column="who")).endswith("a person may have rows in many periods")

@@ -1,0 +1,105 @@
+"""Releases in a series, and those that do not belong in one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpqr.app.series import series
+from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.outputs.read_answers import read_answers
+from dpqr.io.outputs.read_release import read_release
+
+OLD = Path(__file__).parents[1] / "old_releases"
+PAIR = "marginal(sex,age)"
+
+
+@pytest.fixture
+def out(free_release):
+    return Path(free_release.release)
+
+
+@pytest.fixture
+def copied(out, tmp_path):
+    """Makes the release again, with another record."""
+
+    def made(name, change=lambda record: None):
+        place = tmp_path / name
+        shutil.copytree(out, place)
+        record = json.loads((place / "release.json").read_text())
+        change(record)
+        (place / "release.json").write_text(json.dumps(record))
+        return str(place)
+
+    return made
+
+
+def of_period(name):
+    return lambda record: record["plan"].update(period={"name": name})
+
+
+def test_points_stay_in_the_given_order(out, copied):
+    again = copied("again")
+    found = series([again, str(out)])
+    assert found.names == (again, str(out))
+    pair = next(trend for trend in found.trends if trend.name == PAIR)
+    held = read_answers(read_release(str(out)), PAIR)
+    assert np.array_equal(pair.points[0].estimate, held.estimate)
+    assert not pair.change[1].any()
+
+
+def test_one_query_alone(out):
+    found = series([str(out), str(out)], PAIR)
+    assert [trend.name for trend in found.trends] == [PAIR]
+
+
+def test_periods_stand_in_their_order_and_gaps_are_noted(copied):
+    places = [copied(name, of_period(name)) for name in ("2026-04", "2026-01")]
+    found = series(places)
+    assert found.names == ("2026-01", "2026-04")
+    assert "no release of 2026-02, 2026-03" in found.notes
+
+
+def test_what_is_no_real_release_is_noted(out, copied):
+    found = series([str(out), copied("made-up", lambda record: record.update(rehearsal=True))])
+    assert [note for note in found.notes if "made-up rows" in note]
+
+
+def wrong_domain(record):
+    record["plan"]["domain"]["columns"][0]["name"] += "x"
+
+
+def wrong_queries(record):
+    record["plan"]["workload"]["blocks"][0]["queries"] += 1
+
+
+@pytest.mark.parametrize(("change", "words"), [(wrong_domain, "another domain"), (wrong_queries, "other queries")])
+def test_others_are_refused_by_the_name_of_what_differs(out, copied, change, words):
+    other = copied("other", change)
+    with pytest.raises(DocumentError, match=f"{words} than .*is (missing in one|not the same in both)"):
+        series([str(out), other])
+
+
+def test_old_releases_of_other_queries_are_refused(out):
+    with pytest.raises(DocumentError, match=r"has another domain|has other queries"):
+        series([str(out), str(OLD / "0.3.0")])
+
+
+def test_refusals(out, copied):
+    first, second = (copied(name, of_period("2026-01")) for name in ("one", "two"))
+    month, year = copied("m", of_period("2026-02")), copied("y", of_period("2026"))
+    for places, words in (
+        ([str(out)], "at least two releases"),
+        ([first, second], "another release is of 2026-01 too"),
+        ([first, str(out)], "no release of a period"),
+        ([month, year], "is a"),
+        ([str(out), "nowhere"], "is no release directory"),
+    ):
+        with pytest.raises(UsageFault, match=words):
+            series(places)
+    with pytest.raises(UsageFault, match="has no query"):
+        series([str(out), str(out)], "nothing")

@@ -1,0 +1,142 @@
+"""Budgets of periods in the chain: each pays for its own releases, and no unit pays more than the budget for life."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from support.ledger_jobs import another, draws, ledger_in, terms
+from support.slow_cases import slowly
+
+from dpqr.data.period import Period, PeriodRows
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import BudgetRefused
+from dpqr.io.ledger.chain import Anchor
+from dpqr.io.ledger.chained_ledger import ChainedLedger
+from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
+from dpqr.io.ledger.move import move
+from dpqr.io.ledger.sqlite_store import SqliteStore
+from dpqr.privacy.budget import Cost
+from dpqr.privacy.ledger import RELEASED, Entry
+from dpqr.privacy.periods import PeriodBudgets
+
+ENGINES = True
+ROWS, PERSONS = PrivacyUnit(), PrivacyUnit(column="who")
+JANUARY = Period.parse("2026-01")
+TENTH = Fraction(1, 10)
+
+
+def of_periods(unit=ROWS, share="1/10", epsilon="1", first=JANUARY, **more):
+    periods = PeriodBudgets(
+        column="day", every="month", share=Cost(Fraction(share)), first=first, parallel=unit.column is None
+    )
+    return replace(terms(epsilon=epsilon, unit=unit, **more), periods=periods)
+
+
+@pytest.fixture
+def ledger(tmp_path, monkeypatch):
+    monkeypatch.setattr("dpqr.io.ledger.transaction.STRIDE", 7)
+    made = ledger_in(tmp_path)
+    made.open(of_periods())
+    return made
+
+
+def pay(ledger, epsilon, month=None, unit=ROWS, column="day"):
+    """One run; month: its number from January on, or a period; None: all rows."""
+    period = JANUARY.later(month) if isinstance(month, int) else month
+    rows = None if period is None else PeriodRows(column=column, period=period)
+    return ledger.reserve("survey", draws(epsilon), unit=unit, note="a test", period=rows)
+
+
+def spent(ledger):
+    return ledger.account("survey").spent
+
+
+@pytest.mark.parametrize("months", [4, *slowly(24)])
+def test_many_months_cost_a_row_what_one_of_them_costs(ledger, months):
+    for month in range(months):
+        paid = pay(ledger, "1/20", month)
+        ledger.settle(paid, draws("1/20"), note=RELEASED)
+        pay(ledger, "1/20", month)
+        with pytest.raises(BudgetRefused, match=f"from the budget of {JANUARY.later(month).name}: spent 0.1 of 0.1"):
+            pay(ledger, "1/1000", month)
+    account = another(ledger).account("survey")
+    assert (account.spent, account.pending, account.left) == (TENTH, Fraction(1, 20), Fraction(9, 10))
+    assert (account.reservations, account.unsettled) == (2 * months, months)
+    assert account.periods == {JANUARY.later(month).name: Cost(TENTH) for month in range(months)}
+    assert account.largest_of(JANUARY.later(months).name) == TENTH
+    assert not account.largest_of(JANUARY.name)
+    assert ledger.verify().histories("survey") == (draws("1/20", 2),) * months
+
+
+def test_a_person_pays_for_all_of_them_until_the_budget_for_life_ends(tmp_path):
+    ledger = ledger_in(tmp_path)
+    ledger.open(of_periods(PERSONS))
+    for month in range(10):
+        pay(ledger, TENTH, month, PERSONS)
+    assert spent(ledger) == 1
+    with pytest.raises(BudgetRefused, match="spent 1 of 1"):
+        pay(ledger, TENTH, 10, PERSONS)
+    (history,) = ledger.verify().histories("survey")
+    assert history == draws(TENTH, 10)
+
+
+def test_a_release_of_all_rows_is_paid_by_every_period(ledger):
+    pay(ledger, "1/20", 3)
+    pay(ledger, "1/20")
+    assert spent(ledger) == TENTH
+    for month in (None, 3):
+        with pytest.raises(BudgetRefused, match=r"spent 0\.1 of 0\.1"):
+            pay(ledger, "1/100", month)
+    pay(ledger, "1/20", 4)
+    assert spent(ledger) == TENTH
+    with pytest.raises(BudgetRefused, match=r"of every period, for a release without --period reads the rows of all"):
+        pay(ledger, "1/100")
+
+
+def test_what_was_not_drawn_comes_back_to_its_period(ledger):
+    paid = pay(ledger, TENTH, 0)
+    ledger.settle(paid, draws("1/40"), note=RELEASED)
+    assert another(ledger).account("survey").periods == {"2026-01": Cost(Fraction(1, 40))}
+    pay(ledger, "3/40", 0)
+
+
+REFUSED = {
+    "before the first": (Period.parse("2025-12"), "day", "the first period with a budget is 2026-01"),
+    "another column": (JANUARY, "left", "by column 'left', but its budget is for each month by column 'day'"),
+    "another kind": (Period.parse("2026"), "day", "asked for a year by column 'day'"),
+}
+
+
+@pytest.mark.parametrize(("period", "column", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_period_of_the_budget_is_refused_and_nothing_is_written(ledger, period, column, words):
+    before = ledger.entries()
+    with pytest.raises(BudgetRefused, match=words):
+        pay(ledger, "1/100", period, column=column)
+    assert ledger.entries() == before
+
+
+def test_a_dataset_without_periods_adds_all_releases_up_and_remembers_whose_rows_they_read(tmp_path):
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms(epsilon="1"))
+    for month in range(2):
+        pay(ledger, "1/4", month)
+    assert (spent(ledger), ledger.account("survey").periods) == (Fraction(1, 2), {})
+    assert [entry.period for entry in ledger.entries()[2:]] == ["2026-01", "2026-02"]
+    with pytest.raises(BudgetRefused, match=r"spent 0.5 of 1"):
+        pay(ledger, "3/4", 2)
+
+
+@pytest.mark.parametrize("opened", [of_periods(), of_periods(PERSONS, first=None), of_periods(delta="1e-9")])
+def test_terms_come_back_as_they_were(opened):
+    entry = Entry(number=1, kind="init", time="T", dataset="survey", terms=opened)
+    assert decode_entry(encode_entry(entry), "seal") == replace(entry, hash="seal")
+
+
+def test_periods_go_along_when_the_ledger_moves(ledger, tmp_path):
+    pay(ledger, "1/20", 0)
+    there = ChainedLedger(store=SqliteStore(tmp_path / "there.sqlite"), anchor=Anchor(path=tmp_path / "outside.anchor"))
+    move(ledger, there)
+    with pytest.raises(BudgetRefused, match=r"of 2026-01: spent 0\.05 of 0\.1"):
+        pay(there, TENTH, 0)
+    pay(there, TENTH, 1)
+    there.verify()

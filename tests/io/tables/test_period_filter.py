@@ -1,0 +1,141 @@
+"""The rows of one period: decided by each row's own date, in every form of table; all others are nowhere."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from dpqr.data.attribute import Attribute, Labels, Spelling
+from dpqr.data.domain import Domain
+from dpqr.data.period import Period, PeriodRows
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import DataError, UsageFault
+from dpqr.io.documents.bins import whole_bins
+from dpqr.io.tables.frames import in_memory
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.load import load_table
+from dpqr.io.tables.period_filter import PeriodFilter
+from dpqr.io.tables.row_encoder import Records
+from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.structure import check_table
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.sealed import SealKey
+
+MARCH = PeriodRows(column="day", period=Period.parse("2026-03"))
+DOMAIN = Domain((Attribute(name="ward", axis=Labels(("A", "B"))),))
+EAST = timezone(timedelta(hours=2))
+
+
+def kept(cells, period=MARCH):
+    """The places of the rows that stay."""
+    batch = pa.record_batch({"place": pa.array(range(len(cells))), "day": cells})
+    found = PeriodFilter.of(period, ("place", "day")).records(Records(batch, np.array([0])))
+    assert len(found.malformed) == 0
+    return found.rows.column(0).to_pylist()
+
+
+DAYS = [date(2026, 2, 28), date(2026, 3, 1), None, date(2026, 3, 31), date(2026, 4, 1), date(1969, 3, 1)]
+TIMES = [datetime(2026, 2, 28, 23, 59, 59), datetime(2026, 3, 1), None, datetime(2026, 3, 31, 23, 59, 59, 999999)]
+ZONED = [datetime(2026, 3, 1, 1, tzinfo=EAST), datetime(2026, 4, 1, 1, tzinfo=EAST), datetime(2026, 4, 1, tzinfo=UTC)]
+TEXTS = ["2026-03-01", "2026-03-31T23:59:59", "2026-04-01T01:00:00+02:00", "2026-03-01T01:00:00+02:00", "31.03.2026"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "places"),
+    [
+        (pa.array(DAYS), [1, 3]),
+        (pa.array(DAYS, pa.date64()), [1, 3]),
+        (pa.array(TIMES, pa.timestamp("us")), [1, 3]),
+        (pa.array(TIMES[:3], pa.timestamp("s")), [1]),
+        (pa.array(ZONED, pa.timestamp("ms", tz="Europe/Berlin")), [1]),
+        (pa.array([*TEXTS, "", "2026-03", "March", None, " 2026-03-05 "]), [0, 1, 2, 9]),
+        (pa.array([*TEXTS, TEXTS[0]], pa.large_string()).dictionary_encode(), [0, 1, 2, 5]),
+        (pa.nulls(3), []),
+        (pa.array([], pa.date32()), []),
+    ],
+    ids=["days", "date64", "moments", "seconds", "zoned", "texts", "dictionary", "no value", "no row"],
+)
+def test_a_row_is_in_the_period_of_its_own_date(cells, places):
+    assert kept(cells) == places
+
+
+@pytest.mark.parametrize("name", ["2026-03-01", "2026-W09", "2026-Q1", "2026"])
+def test_every_kind_of_period_begins_and_ends_on_its_days(name):
+    period = Period.parse(name)
+    days = [period.start - timedelta(1), period.start, period.end - timedelta(1), period.end]
+    assert kept(pa.array(days), PeriodRows(column="day", period=period)) == [1, 2]
+
+
+TABLE = """ward,day,who
+A,2026-02-28,1
+A,2026-03-01,1
+B,2026-03-31,1
+B,2026-03-15T12:00:00,2
+x,2026-03-02,3
+A,,4
+A,soon,4
+B
+x,2026-04-02,5
+"""
+
+
+def counted(source, period=MARCH, domain=DOMAIN, unit=PrivacyUnit()):  # noqa: B008 (frozen)
+    """Records by cell of the first column, and how many were left out."""
+    asked = replace(source, period=period)
+    check_table(asked, domain, Limits(), unit)
+    loaded = load_table(asked, domain, Limits(), unit=unit, noise=SeededNoise(1))
+    counts, dropped = (each._unseal(SealKey()) for each in (loaded.counts, loaded.dropped))
+    return counts.marginal((0,)).tolist(), int(dropped.marginal(()))
+
+
+@pytest.fixture
+def forms(tmp_path):
+    """The same table as CSV, Parquet, and in memory; without the ragged row where there is none of its kind."""
+    (tmp_path / "table.csv").write_text(TABLE)
+    frame = pd.DataFrame(
+        [line.split(",") for line in TABLE.splitlines()[1:] if line != "B"], columns=["ward", "day", "who"]
+    )
+    frame["who"] = frame["who"].astype(int)
+    parquet.write_table(pa.table(frame), tmp_path / "table.parquet")
+    dates = frame.assign(day=pd.to_datetime(frame["day"], format="ISO8601", errors="coerce"))
+    paths = [TableSource(paths=(str(tmp_path / name),)) for name in ("table.csv", "table.parquet")]
+    return [*paths, TableSource(frame=in_memory(frame)), TableSource(frame=in_memory(dates))]
+
+
+def test_all_forms_of_a_table_have_the_same_rows_in_a_period(forms):
+    assert [counted(source) for source in forms] == [([1, 2], 1)] * 4
+    persons = [counted(source, unit=PrivacyUnit(column="who", rows=1)) for source in forms]
+    assert [(sum(kept), dropped) for kept, dropped in persons] == [(2, 2)] * 4  # one of two rows, and a row by a rule
+
+
+def test_a_row_is_in_one_period_or_in_none(forms):
+    """Malformed rows, and those without a date, are left out by no period: else one row would be in all of them."""
+    months = [PeriodRows(column="day", period=Period.parse("2026-01").later(steps)) for steps in range(12)]
+    found = [counted(forms[0], month) for month in months]
+    assert [sum(kept) for kept, _ in found] == [0, 1, 3, *[0] * 9]
+    assert [dropped for _, dropped in found] == [0, 0, 1, 1, *[0] * 8]
+    assert counted(forms[0], None) == ([4, 2], 3)
+
+
+def test_the_column_may_be_an_attribute_too_whose_rules_and_spelling_change_nothing(forms):
+    days = whole_bins([20_500, 20_520, 20_600], "date")
+    column = Attribute(name="day", axis=days, missing=("2026-03-01",), spelling=Spelling(pattern="%d.%m.%Y"))
+    _, dropped = counted(forms[0], domain=Domain((*DOMAIN.attributes, column)))
+    assert dropped == 4  # all four rows of March, none of which the attribute's spelling reads
+
+
+@pytest.mark.parametrize("other", [PrivacyUnit(column="day", rows=1), PrivacyUnit()], ids=["unit", "counts"])
+def test_the_column_is_neither_unit_nor_count(forms, other):
+    source = replace(forms[0], count_column=None if other.column else "day")
+    with pytest.raises(UsageFault, match="'day' is the unit or count column too"):
+        counted(source, unit=other)
+
+
+def test_a_column_that_holds_no_dates_or_is_not_there_is_refused_before_any_row(forms):
+    for column, words in (("who", "dates, timestamps or ISO text"), ("when", "'when'")):
+        with pytest.raises(DataError, match=words):
+            counted(forms[1], PeriodRows(column=column, period=MARCH.period))

@@ -1,0 +1,103 @@
+"""Counters: what all releases cost one unit, by brute force over the periods of its rows."""
+
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import pytest
+
+from dpqr.data.period import Period
+from dpqr.data.period_tree import PeriodTree
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import UsageFault
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.counter import Counter, CounterTurn
+from dpqr.privacy.currency import currency
+
+ROW, PERSON = PrivacyUnit(), PrivacyUnit(column="person", rows=3)
+LIFE = PrivacyBudget.parse("1")
+
+
+def counter(base, unit=ROW, periods=9):
+    return Counter(tree=PeriodTree(periods=periods, base=base), life=LIFE, accountant="basic", unit=unit)
+
+
+def held(tree, rows):
+    """How many rows each node holds, by the periods of the rows."""
+    return [sum(period in tree.span(node) for period in rows) for node in range(1, tree.periods + 1)]
+
+
+@pytest.mark.parametrize("base", [2, 3, 10])
+@pytest.mark.parametrize("power", [1, 2])
+def test_no_unit_costs_more_than_the_stated_prices(base, power):
+    """All ways to spread up to K rows over the periods: price (k / K)^power a node, added up."""
+    found = counter(base, PERSON)
+    ways = combinations_with_replacement(range(1, 10), PERSON.rows)
+    costs = [sum(Fraction(k, PERSON.rows) ** power for k in held(found.tree, rows)) for rows in ways]
+    assert max(costs) == found.prices == found.tree.levels
+
+
+@pytest.mark.parametrize("base", [2, 3, 10])
+def test_a_replaced_row_may_move_to_another_period(base):
+    found = counter(base, PrivacyUnit(neighbours=Neighbours.REPLACE))
+    moved = [
+        sum(max(pair) for pair in zip(held(found.tree, [gone]), held(found.tree, [come]), strict=True))
+        for gone in range(1, 10)
+        for come in range(1, 10)
+    ]
+    assert found.tree.levels <= max(moved) <= found.prices
+
+
+def test_shares_of_epsilon_are_exact():
+    assert counter(2).node == PrivacyBudget(Fraction(1, 4))
+    assert counter(10).node == LIFE
+
+
+@pytest.mark.parametrize("accountant", ["zcdp", "gdp"])
+def test_shares_of_rho_and_mu_fit_the_life(accountant):
+    life = PrivacyBudget.parse("1", "1e-9")
+    found = Counter.of(24, life, accountant, ROW)
+    added = currency(accountant, pure=False)
+    price, whole = added.limit(found.node).amount, added.limit(life).amount
+    assert found.tree.levels == 2
+    assert Fraction(99, 100) * whole <= found.prices * price <= whole
+
+
+def test_accountants_of_fixed_schedules_are_refused():
+    with pytest.raises(UsageFault, match="choose basic, zcdp, gdp"):
+        Counter.of(24, PrivacyBudget.parse("1", "1e-9"), "pld", ROW)
+
+
+def test_a_share_that_is_too_small_is_refused():
+    life = PrivacyBudget.parse("1e-9", "1e-9")
+    with pytest.raises(UsageFault, match="too little"):
+        Counter.of(64, life, "zcdp", ROW).node  # noqa: B018
+
+
+def turn(period, base=3, first="2026-01"):
+    found = Counter(tree=PeriodTree(periods=9, base=base), life=LIFE, accountant="basic", unit=ROW)
+    return CounterTurn(counter=found, first=Period.parse(first), period=Period.parse(period))
+
+
+@pytest.mark.parametrize(
+    ("period", "level", "since"),
+    [
+        ("2026-01", 0, "2026-01"),
+        ("2026-02", 0, "2026-02"),
+        ("2026-03", 1, "2026-01"),
+        ("2026-06", 1, "2026-04"),
+        ("2026-09", 2, "2026-01"),
+    ],
+)
+def test_which_rows_a_release_reads(period, level, since):
+    assert (turn(period).level, turn(period).since.name) == (level, since)
+
+
+def test_the_release_before():
+    assert turn("2026-01").before is None
+    assert turn("2026-09").before.name == "2026-08"
+
+
+@pytest.mark.parametrize("period", ["2025-12", "2026-10"])
+def test_periods_of_no_counter_are_refused(period):
+    with pytest.raises(UsageFault, match="runs from 2026-01 to 2026-09"):
+        turn(period)

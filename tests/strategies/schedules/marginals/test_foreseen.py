@@ -1,0 +1,179 @@
+"""What the ways to go on after the first one-way marginals are forecast to leave, and what follows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from strategies.schedules.marginals.test_one_table import BUDGET, marginals, problem, roles
+
+from dpqr.mechanisms.block_errors import FINENESS
+from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.strategies.choice import guarded
+from dpqr.strategies.schedules.marginals.foreseen import Foreseen
+from dpqr.strategies.schedules.marginals.remeasurement import opened
+from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.strategies.schedules.marginals.states import Opening
+from dpqr.strategies.schedules.marginals.tuning import TUNING
+from dpqr.strategies.transcript import ErrorSum, Round, Transcript
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Measurement
+
+SIZES, RECORDS = (4,) * 6, 12_000
+PAIRS = marginals(2, SIZES)
+
+
+def searching(blocks=PAIRS, sizes=SIZES, accountant="zcdp", budget=BUDGET):
+    return Marginals(table=0).plan(problem(blocks, sizes), budget, roles(accountant))
+
+
+def rounds(plan, records=RECORDS):
+    """Of the first one-way marginals: even ones."""
+    for (block,) in plan.opening:
+        law = plan.roles.check.law((block,), plan.problem.unit, plan.price("opening"))
+        even = np.full(block.cells, records // block.cells)
+        measured = Measurement(blocks=(block,), values=(even,), law=law)
+        yield Round(choice=None, measurement=measured, charges=(0,))
+
+
+def foreseen(plan, records=RECORDS):
+    return Foreseen.of(opened(plan, [one.measurement for one in rounds(plan, records)]))
+
+
+def asked(plan, records=RECORDS):
+    """The state after the first one-way marginals, and a filter that has admitted them."""
+    state, admits = Opening(plan=plan, foresees=True), guarded(plan)
+    for one in rounds(plan, records):
+        step = state.step()
+        admits.charge(plan.roles.check.event(step.only, plan.problem.unit, step.measure))
+        state = state.after(one)
+    return state, admits
+
+
+def shown(step, mean):
+    """A round that shows a mean error of so many records; None: it was lost."""
+    law = DiscreteLaplace(Fraction(64))
+    found = ErrorSum(value=round(FINENESS * len(step.only) * (mean or 0)), blocks=len(step.only), each=1, law=law)
+    return Round(choice=None, measurement=None, charges=(9,), errors=None if mean is None else found)
+
+
+def test_more_dependence_costs_those_that_measure_less_of_it():
+    known = foreseen(searching(marginals(3, SIZES), accountant="basic"))
+    few, many = (known.after(dependence, 0.0) for dependence in (0.005, 1.0))
+    assert (few[0], many[0]) == ("columns", "blocks")
+    assert few[1]["columns"] < few[1]["pairs"] < few[1]["blocks"]
+    assert many[1]["blocks"] < min(many[1]["pairs"], many[1]["search"])
+    assert all(many[1][course] > few[1][course] for course in many[1])
+
+
+def test_errors_fall_with_the_records_and_rise_with_what_was_spent():
+    plan = searching()
+    few, many = (foreseen(plan, records).after(0.1, 0.0)[1] for records in (RECORDS, 100 * RECORDS))
+    less = foreseen(plan).after(0.1, 0.05)[1]
+    assert all(many[course] < few[course] < less[course] for course in few)
+
+
+def test_under_rho_one_way_marginals_alone_are_no_course():
+    assert "columns" not in foreseen(searching()).after(0.005, 0.0)[1]
+
+
+def test_all_pairs_leave_the_noise_of_their_parts():
+    """Where records are many. Nine of sixteen parts of a pair's table are its own; all five pairs that share a column
+    show that column's three."""
+    plan, records = searching(), 10**9
+    known = foreseen(plan, records)
+    left, pairs, columns = 0.9, 15, 6
+    own = known.known.budget.deviation_at(left / pairs)
+    opening = known.known.budget.deviation_at(0.1 / columns)
+    column = (5 / (4 * own**2) + 1 / opening**2) ** -0.5
+    total = 0.8 * (15 / (16 * own**2) + 6 / (4 * opening**2)) ** -0.5
+    squares = (16 * own * 0.75) ** 2 + 2 * (4 * column * 0.75**0.5) ** 2 + total**2
+    expected = TUNING.kept * squares**0.5 / records
+    assert known.after(0.0, 0.0)[1]["blocks"] == pytest.approx(expected, rel=0.01)
+
+
+def test_blocks_that_are_no_marginals_are_forecast_by_what_they_hold():
+    half = Dense(np.array([[1, 1, 0, 0]]))
+    corner = QueryBlock(
+        name="corner", factors=tuple(Factor(axes=(axis,), sizes=(4,), matrix=half) for axis in range(3))
+    )
+    with_it, without = (foreseen(searching(blocks)) for blocks in ((corner, *marginals(3, SIZES)), marginals(3, SIZES)))
+    one, other = (known.after(0.3, 0.0)[1] for known in (with_it, without))
+    assert all(0.9 * other[course] < one[course] < other[course] for course in ("blocks", "search"))
+
+
+def test_noise_in_the_opening_is_no_dependence():
+    plan = searching()
+    known = foreseen(plan)
+    step = asked(plan)[0].step()
+    quiet = known.dependence(shown(step, 0.1 * RECORDS).errors)
+    loud = foreseen(searching(budget=replace(BUDGET, epsilon=BUDGET.epsilon / 4)))
+    assert loud.dependence(shown(step, 0.1 * RECORDS).errors) < quiet < 0.1
+    assert known.dependence(shown(step, -5.0).errors) == TUNING.least_dependence
+
+
+@pytest.mark.parametrize("accountant", ["basic", "zcdp"])
+def test_the_error_of_one_way_marginals_on_all_pairs_is_measured_where_it_decides(accountant):
+    plan = searching(marginals(3, SIZES), accountant=accountant)
+    step = asked(plan)[0].step()
+    assert (step.errors, step.refit, step.select) == (True, False, None)
+    assert [block.axes for block in step.only] == [block.axes for block in marginals(2, SIZES)]
+
+
+@pytest.mark.parametrize(("mean", "widths"), [(0.0, {1}), (0.6, {3})])
+def test_what_it_shows_decides_and_all_that_is_left_is_spent(mean, widths):
+    plan = searching(marginals(3, SIZES), accountant="basic")
+    state, admits = asked(plan)
+    step = state.step()
+    admits.charge(plan.roles.check.event(step.only[:1], plan.problem.unit, step.measure))
+    state, found = state.after(shown(step, mean * RECORDS)), set()
+    while step := state.step():
+        admits.charge(plan.roles.check.event(step.only, plan.problem.unit, step.measure))
+        found.add(len(step.only[0].axes))
+        state = state.after(Round(choice=None, measurement=None, charges=(1,)))
+    assert found == widths
+    assert 0.999 * admits.limit <= admits._spent <= admits.limit
+
+
+def test_an_error_that_a_crash_has_lost_leaves_a_search_with_what_is_left():
+    state, _ = asked(searching())
+    share = state.share
+    after = state.after(shown(state.step(), None))
+    assert after.step().select is not None
+    assert after.state.left == pytest.approx(0.9 - share)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "sizes", "records"),
+    [
+        (marginals(2, SIZES), SIZES, 20),
+        (marginals(2, (5, 5)), (5, 5), RECORDS),
+        (marginals(1, SIZES), SIZES, RECORDS),
+    ],
+    ids=["noise hides it", "one pair", "no pairs"],
+)
+def test_where_the_dependence_is_not_measured(blocks, sizes, records):
+    step = asked(searching(blocks, sizes), records)[0].step()
+    assert step is None or not step.errors
+
+
+def test_pairs_of_too_many_cells_are_not_compared(monkeypatch):
+    plan = searching()
+    assert foreseen(plan).share
+    monkeypatch.setattr("dpqr.strategies.schedules.marginals.foreseen.TUNING", replace(TUNING, table=15 * 16 - 1))
+    assert not foreseen(plan).share
+
+
+def test_a_release_says_what_decided():
+    plan = replace(searching(), schedule=Marginals())
+    transcript = Transcript()
+    for one in rounds(plan):
+        transcript.add(one)
+    assert plan.schedule.reasons(plan, transcript) == ()
+    transcript.add(shown(asked(plan)[0].step(), 0.5 * RECORDS))
+    (sentence,) = plan.schedule.reasons(plan, transcript)
+    assert sentence.startswith("all blocks were measured once, without a search: one-way marginals leave about 0.5")
+    assert transcript.lost == 0
