@@ -76,7 +76,8 @@ class Perturbed(Protocol):
 
     @property
     def tolerance(self) -> Fraction:
-        """Largest distance of `fit` from the minimiser, for every table and every pull. Public."""
+        """Largest distance of `fit` from the minimiser, for every pull and every table on which it can be computed to
+        that (`PerturbedLearner`). Public."""
         ...
 
     def fit(self, counts: Counts, pull: FloatArray) -> FloatArray: ...
@@ -189,13 +190,14 @@ class GaussianPerturbedWeights(_Closed):
         d of it, a + d = k = `changes`. Under Q the second table's pull v at w is normal of variance s^2 a coordinate,
         and the first one's is v + D, D the sum of the gradients of the arrivals less those of the departures. So
             log(Q / P) = log(det ratio) + (2 <v, D> + ||D||^2) / (2 s^2),
-        and the determinant grows by at most (1 + curvature)^a. Each record's part of D is x times its slope, on a
+        and the determinant grows by at most (1 + curvature)^a (w to b is onto and Lipschitz either way, which is enough
+        for the area formula; the price counts k, not a). Each record's part of D is x times its slope, on a
         segment that does not depend on w, from a vector of norm G at most to one of norm o G on the other side of 0, o
         = `opposite`: 0 where the loss slopes one way for each target, as logistic and hinge do, min(tau, 1 - tau) /
-        max(tau, 1 - tau) for the quantile loss. The second term is convex in D, so it is largest where each part is at
-        an end: at one of 2^k sums e, where it has the law of the loss of the Gaussian mechanism at mu = ||e|| / s, or
-        is 0 where e is. With epsilon' = epsilon - k log(1 + curvature) >= 0 (1 - e^(epsilon' - max))_+ is at most the
-        sum of its values there:
+        max(tau, 1 - tau) for the quantile loss. For each v the second term is convex in D, so, however D depends on w,
+        it is at most its largest value where each part is at an end: at one of 2^k sums e, where it has the law of the
+        loss of the Gaussian mechanism at mu = ||e|| / s, whose curve rises in mu, or is 0 where e is. With epsilon' =
+        epsilon - k log(1 + curvature) >= 0 (1 - e^(epsilon' - max))_+ is at most the sum of its values there:
             delta(epsilon) <= sum_(j = 0)^k C(k, j) curve((j + (k - j) o) G / s, epsilon'),
         the curve of Balle and Wang 2018, Theorem 8. For one record and o = 0 that is the Gaussian mechanism's own. The
         (pure) closing noise adds its epsilon (`_Closed`). Published bounds (Kifer, Smith and Thakurta 2012;
@@ -210,8 +212,10 @@ class GaussianPerturbedWeights(_Closed):
         exp(a (a - 1) mu^2 / 2). With the determinant D_a <= a mu^2 / 2 + log(1 + c). (ii) Fewer against more:
         E_Q (P / Q)^a = 1 + a (a - 1) integral_1^inf (y^(a-2) H_y(P, Q) + y^(-a-1) H_y(Q, P)) dy. By the curves above
         H_y(P, Q) <= K(y) and H_y(Q, P) <= min(1, K(max(1, y / (1 + c)))), K the sum of the ends' curves, for each of
-        which it is exp(a (a - 1) mu^2 / 2); the second integral exceeds K's by at most c. As e^p + e^q - 1 and e^p + q
-        are at most e^(p + q) for p, q >= 0, D_a <= a ((mu^2 + nu^2) / 2 + c). Both: ((mu^2 + nu^2) / 2 + c)-zCDP.
+        which it is exp(a (a - 1) mu^2 / 2) (for y < 1 + c: H_y(Q, P) <= H_1(Q, P) = H_1(P, Q) <= K(1), as H_1 is the
+        total variation); the second integral exceeds K's by at most c. As e^p + e^q - 1 and e^p + q are at most
+        e^(p + q) for p, q >= 0, D_a <= a ((mu^2 + nu^2) / 2 + c). Both: ((mu^2 + nu^2) / 2 + c)-zCDP. k records: a path
+        of k tables, so k^2 times that (Bun and Steinke 2016, Proposition 1.9).
     """
 
     variance: Fraction

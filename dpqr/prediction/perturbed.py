@@ -81,10 +81,12 @@ class PerturbedLearner:
         unit: neighbours, and rows per person.
 
     Privacy:
-        See `PerturbedWeights`. `fit` is within `tolerance` of the minimiser for every table: Newton's method or, where
-        it does not arrive, a number of gradient steps that is proved to, whose last point is checked by a gradient
-        with its rounding. Where a table has so many rows that double precision cannot show it, gradients are summed
-        in extended precision. Which it was is never reported.
+        See `PerturbedWeights`. `fit` is within `tolerance` of the minimiser: Newton's method or, where it does not
+        arrive, a number of gradient steps that is proved to in exact arithmetic. Where a table has so many rows that
+        double precision cannot show it, gradients are summed in extended precision. Which it was is never reported.
+        Points are doubles, so this holds while records * smoothness * 2^-52 ||w|| is below half of strength *
+        tolerance: at planned strengths, by estimate, for 2^32 records. Beyond, the closing noise (a 64th of epsilon)
+        covers a share of the distance that falls as records grow: state `--max-records` where a table may be so large.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain

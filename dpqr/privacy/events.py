@@ -124,7 +124,7 @@ class GaussianObjectiveEvent:
     """The same with a pull of independent normal coordinates of `variance`.
 
     squared_sensitivity: of the gradient to one record. changes: records that come or go, one after the other. opposite:
-    largest slope of the sign whose slopes are smaller, over the other sign's.
+    largest slope of the sign whose slopes are smaller, over the other sign's; 0 for losses that slope one way.
 
     >>> rest = {"curvature": Fraction(1, 9), "closing": Fraction(1, 64)}
     >>> GaussianObjectiveEvent(squared_sensitivity=1, variance=Fraction(2), changes=1, **rest).changes
@@ -139,7 +139,7 @@ class GaussianObjectiveEvent:
     opposite: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        _require(self.opposite, Fraction, positive=False, name="the opposite slope of an objective event")
+        _require(min(self.opposite, 1 - self.opposite), Fraction, positive=False, name="opposite, and 1 less it,")
         _require(self.changes, int, positive=True, name="the changes of an objective event")
         _require(self.squared_sensitivity, int, positive=False, name="the sensitivity of an objective event")
         _require(self.variance, Fraction, positive=True, name="the variance of an objective event")
