@@ -2,6 +2,7 @@
 
 import pytest
 from audit.wrong_builds import forgotten_factors
+from support.slow_cases import slowly, thinned
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.counters import TREE, counter_cases
@@ -19,11 +20,12 @@ def loss(name, runs):
     return attack(one, two, case.claim, ALARM, case.laws)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", thinned(CASES, 5))
 def test_a_sound_counter_passes(name):
     assert not loss(name, 300).breach
 
 
+@pytest.mark.slow
 def test_the_claim_is_attained_by_the_law_of_the_draws():
     assert loss("counter-add-remove", 300).stated == pytest.approx(1)
     assert loss("counter-person", 300).stated == pytest.approx(1)
@@ -34,7 +36,7 @@ def test_a_node_holds_the_rows_of_its_periods():
     assert TREE.levels == 2
 
 
-@pytest.mark.parametrize("name", ["counter-add-remove", "counter-rho-add-remove", "counter-person"])
+@pytest.mark.parametrize("name", ["counter-add-remove", *slowly("counter-rho-add-remove", "counter-person")])
 def test_a_counter_that_pays_for_one_level_is_refuted(name):
     with WRONG["the levels of a counter"].made():
         assert loss(name, 300).breach
