@@ -1,4 +1,4 @@
-"""Minimisers within a public distance, certified on every table, floating-point rounding included."""
+"""Minimisers within a public distance, certified with floating-point rounding included."""
 
 from __future__ import annotations
 
@@ -135,8 +135,9 @@ class Solver:
         tolerance: in norm.
 
     Privacy:
-        All figures are public, and so is `steps`. The tolerance holds for every table whichever method was used; which
-        it was, and how far it came, is never reported.
+        All figures are public, and so is `steps`. The tolerance holds, for every table whose gradients can be computed
+        to it (`gradient_error`, `Pulled.rounding`), whichever method was used; which it was, and how far it came, is
+        never reported.
 
     References:
         Nesterov 2018, Theorem 2.2.3.
