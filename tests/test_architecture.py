@@ -59,7 +59,7 @@ UNMIRRORED = {
         "testing.py",
     ),
     "run by the tests of the loop, of the schedules and of the journal": (
-        "construction/block_answers.py",
+        "construction/answers/block_answers.py",
         "construction/journal.py",
         "strategies/explanation.py",
         "strategies/plan.py",
@@ -74,8 +74,8 @@ UNMIRRORED = {
         "audit/cases/once.py",
     ),
     "run by the tests of documents, of ledgers and of tables": (
-        "io/documents/coefficient_arrays.py",
-        "io/documents/marginals.py",
+        "io/documents/entries/coefficient_arrays.py",
+        "io/documents/entries/marginals.py",
         "io/outputs/document_parts.py",
         "io/outputs/prediction_document.py",
         "io/outputs/read_release.py",

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dpqr.io.documents.queries import read_queries
-from dpqr.io.documents.query_forms import FIGURES, KINDS
+from dpqr.io.documents.entries.forms import FIGURES, KINDS
+from dpqr.io.documents.entries.queries import read_queries
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource

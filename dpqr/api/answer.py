@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dpqr.api.queries import Document
     from dpqr.app.answer import Later as Answered
-    from dpqr.construction.answered import AnsweredBlock
+    from dpqr.construction.answers.answered import AnsweredBlock
 
 
 class Later:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpqr.app.planning.domain_file import DomainRequest
     from dpqr.app.planning.starting import Started
     from dpqr.io.codebooks.written import Written
-    from dpqr.io.documents.fixing import Fixed
+    from dpqr.io.documents.text.fixing import Fixed
 
 CodebookForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi", "arrow"]
 WrittenForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi"]

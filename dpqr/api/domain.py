@@ -29,7 +29,7 @@ class Domain:
     left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        from dpqr.io.documents.domain import read_domain
+        from dpqr.io.documents.domains.domain import read_domain
 
         read_domain(self.document)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
-    from dpqr.construction.resources import Resources
+    from dpqr.construction.forecasts.resources import Resources
     from dpqr.strategies.plan import Plan as PlannedRun
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
-from dpqr.io.documents.decoding import Location, decode
-from dpqr.io.documents.query_forms import KINDS
+from dpqr.io.documents.entries.forms import KINDS
+from dpqr.io.documents.text.decoding import Location, decode
 
 if TYPE_CHECKING:
     pass

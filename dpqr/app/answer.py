@@ -15,7 +15,7 @@ from dpqr.app.planning.planning import read_documents
 from dpqr.app.sessions.state import placed
 from dpqr.app.verifying.checks_of_record import files as require_same_files
 from dpqr.app.verifying.evidence import Evidence, NotChecked, VerifyRequest, release_files
-from dpqr.construction.answered import AnsweredBlock, answered
+from dpqr.construction.answers.answered import AnsweredBlock, answered
 from dpqr.construction.later import later_answers
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.release import Release

@@ -9,10 +9,10 @@ from typing import Any
 
 from dpqr.app.paying.budget import configured_ledger
 from dpqr.app.planning.documents import write_new
-from dpqr.construction.answered import answered
-from dpqr.construction.forecast import Forecast
+from dpqr.construction.answers.answered import answered
+from dpqr.construction.forecasts.forecast import Forecast
+from dpqr.construction.forecasts.resources import Resources
 from dpqr.construction.release import Release
-from dpqr.construction.resources import Resources
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.croissant import croissant_text
 from dpqr.io.outputs.figures_table import figures_table

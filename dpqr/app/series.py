@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from dpqr.construction.cumulative import Blocks
-from dpqr.construction.series import Trend, trend
+from dpqr.construction.answers.cumulative import Blocks
+from dpqr.construction.answers.series import Trend, trend
 from dpqr.data.period import Period
 from dpqr.data.period_tree import PeriodTree
 from dpqr.errors import DocumentError, UsageFault

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from dpqr.construction.answered import AnsweredBlock
+from dpqr.construction.answers.answered import AnsweredBlock
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.kept_views import kept_views
 from dpqr.io.outputs.read_answers import BlockEntry, block_entries, read_answers

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from dpqr.cli.groups import Display
+    from dpqr.construction.forecasts.resources import Resources
     from dpqr.construction.release import Release
-    from dpqr.construction.resources import Resources
     from dpqr.data.arrays import AnyArray
-    from dpqr.prediction.outlook import Outlook
+    from dpqr.prediction.bounds.outlook import Outlook
     from dpqr.prediction.plan import PredictionPlan
     from dpqr.prediction.release import PredictionRelease
     from dpqr.strategies.explanation import Explanation
@@ -149,7 +149,7 @@ class Screen:
         from rich.console import Group
         from rich.text import Text
 
-        from dpqr.construction.answered import answered
+        from dpqr.construction.answers.answered import answered
         from dpqr.io.outputs.figures_table import figures_table
         from dpqr.report.answers_view import answers_view, blocks_view
         from dpqr.report.figures_view import figures_view

@@ -16,8 +16,8 @@ from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.noise.public import public_generator
 from dpqr.plugins import lacking
-from dpqr.prediction.examples import Examples, Scale
-from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.loss_trial import loss_faults as broken_constants
 from dpqr.prediction.third_party import NamedLearner, NamedLoss
 

@@ -9,14 +9,14 @@ from functools import partial
 
 import numpy as np
 
-from dpqr.construction.assembled import assembled_answers
-from dpqr.construction.block_answers import BlockAnswers, known_errors
-from dpqr.construction.figures import FigureAnswers
-from dpqr.construction.intervals import NO_BASIS
+from dpqr.construction.answers.assembled import assembled_answers
+from dpqr.construction.answers.block_answers import BlockAnswers, known_errors
+from dpqr.construction.answers.figures import FigureAnswers
+from dpqr.construction.answers.intervals import NO_BASIS
+from dpqr.construction.answers.refits import can_refit, refit_errors
+from dpqr.construction.answers.summed import summed_answers
 from dpqr.construction.loop import Outcome, released
-from dpqr.construction.refits import can_refit, refit_errors
 from dpqr.construction.release import figures_of, sound_answers, tested_errors, tests_of
-from dpqr.construction.summed import summed_answers
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.hypothesis import Hypothesis, prepare

@@ -10,21 +10,21 @@ from functools import partial
 
 import numpy as np
 
-from dpqr.construction.assembled import assembled_answers
-from dpqr.construction.block_answers import BlockAnswers, known_errors
+from dpqr.construction.answers.assembled import assembled_answers
+from dpqr.construction.answers.block_answers import BlockAnswers, known_errors
+from dpqr.construction.answers.cumulative import Earlier
+from dpqr.construction.answers.error_bars import ErrorBars, error_bars
+from dpqr.construction.answers.figures import FigureAnswers, FunctionErrors, figure_answers
+from dpqr.construction.answers.hidden import hidden
+from dpqr.construction.answers.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
+from dpqr.construction.answers.summed import summed_answers, summed_tests
 from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import SLACK, Certificate, ErrorBounds, certify, error_bounds
 from dpqr.construction.costs import Costs
-from dpqr.construction.cumulative import Earlier
 from dpqr.construction.dropped import DroppedCount
-from dpqr.construction.error_bars import ErrorBars, error_bars
-from dpqr.construction.figures import FigureAnswers, FunctionErrors, figure_answers
-from dpqr.construction.hidden import hidden
 from dpqr.construction.loop import Outcome, released
-from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
-from dpqr.construction.online_replay import Questions
+from dpqr.construction.questions.replay import Questions
 from dpqr.construction.soundness import require_answers
-from dpqr.construction.summed import summed_answers, summed_tests
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Hypothesis, Unbiased, prepare
 from dpqr.privacy.events import Composition

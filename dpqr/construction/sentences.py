@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from dpqr.construction.answers.error_bars import ErrorBars
+from dpqr.construction.answers.noisy import LEVEL
 from dpqr.construction.certificate import Certificate
-from dpqr.construction.error_bars import ErrorBars
-from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.budget import PrivacyBudget, downward_text, upward_text

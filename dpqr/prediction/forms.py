@@ -13,7 +13,7 @@ from dpqr.mechanisms.votes import averages_sensitivity
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
 from dpqr.noise.spherical_laplace import SphericalLaplace
-from dpqr.prediction.moments import MomentsFigures
+from dpqr.prediction.learners.moments import MomentsFigures
 from dpqr.prediction.perturbation import Perturbation, PullEvent
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import (

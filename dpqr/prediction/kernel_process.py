@@ -12,10 +12,10 @@ import numpy as np
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.histogram import Counts
 from dpqr.mechanisms.learned_functions import FINENESS, weights_sensitivity
-from dpqr.prediction.exact_kernel import AtPoints
 from dpqr.prediction.forms import Noise, noise_deviation
-from dpqr.prediction.solver import ULP
-from dpqr.prediction.stable import ARITHMETIC
+from dpqr.prediction.learners.exact_kernel import AtPoints
+from dpqr.prediction.learners.solver import ULP
+from dpqr.prediction.learners.stable import ARITHMETIC
 from dpqr.privacy.budget import Price, root_below
 from dpqr.privacy.events import RoundedGaussianEvent
 

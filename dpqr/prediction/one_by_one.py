@@ -27,7 +27,7 @@ from dpqr.data.histogram import Counts
 from dpqr.mechanisms.learned_functions import Asked
 from dpqr.mechanisms.votes import Ensemble
 from dpqr.noise.source import NoiseSource
-from dpqr.prediction.ensemble import Aggregate
+from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.privacy.gate import Batch
 

@@ -12,10 +12,10 @@ import numpy as np
 from dpqr.mechanisms.learned_functions import FINENESS, weights_sensitivity
 from dpqr.mechanisms.perturbed_functions import LARGEST_PULL, SENSITIVITY
 from dpqr.noise.public import public_generator
-from dpqr.prediction.features import FeatureMap
-from dpqr.prediction.losses import Hinge, Pinball, Sided
-from dpqr.prediction.perturbed import PerturbedLearner
-from dpqr.prediction.solver import FEATURE_NORM
+from dpqr.prediction.learners.features import FeatureMap
+from dpqr.prediction.learners.losses import Hinge, Pinball, Sided
+from dpqr.prediction.learners.perturbed import PerturbedLearner
+from dpqr.prediction.learners.solver import FEATURE_NORM
 from dpqr.privacy.accountants.analytic import most_rho
 from dpqr.privacy.accountants.losses import log_above
 from dpqr.privacy.events import GaussianObjectiveEvent, PerturbedObjectiveEvent

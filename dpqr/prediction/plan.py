@@ -20,9 +20,7 @@ from dpqr.mechanisms.learned_functions import (
 from dpqr.mechanisms.noisy_moments import NoisyMoments
 from dpqr.mechanisms.perturbed_functions import GaussianPerturbedWeights, PerturbedWeights
 from dpqr.mechanisms.votes import Ensemble, ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
-from dpqr.prediction.ensemble import Aggregate
-from dpqr.prediction.exact_kernel import ExactKernel
-from dpqr.prediction.examples import MOST_RECORDS, Scale
+from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import (
     OBJECTIVES,
     AveragesForm,
@@ -36,10 +34,12 @@ from dpqr.prediction.forms import (
     selection_epsilon,
 )
 from dpqr.prediction.kernel_process import KernelProcess, ProcessForm
+from dpqr.prediction.learners.exact_kernel import ExactKernel
+from dpqr.prediction.learners.examples import MOST_RECORDS, Scale
+from dpqr.prediction.learners.stable import BatchLearner, StableLearner
 from dpqr.prediction.perturbation import Perturbation, PullEvent
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.stable import BatchLearner, StableLearner
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import Price, PrivacyBudget

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import partial
 
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.prediction.ensemble import Aggregate
+from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import (
     DIRECT,
     OBJECTIVES,
@@ -66,7 +66,7 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
     >>> from dpqr.data.attribute import Attribute, Labels
     >>> from dpqr.data.domain import Domain
     >>> from dpqr.data.unit import PrivacyUnit
-    >>> from dpqr.prediction.features import CellFeatures
+    >>> from dpqr.prediction.learners.features import CellFeatures
     >>> from dpqr.prediction.problem import read_target, without
     >>> from dpqr.privacy.accountants.basic import Basic
     >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))

@@ -8,23 +8,30 @@ from fractions import Fraction
 from dpqr.data.arrays import FloatArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.prediction.exact_kernel import ExactKernel
-from dpqr.prediction.examples import Examples, Scale
-from dpqr.prediction.features import FeatureMap
+from dpqr.prediction.bounds.penalties import (
+    PULLED_REACH,
+    REACH,
+    balanced_penalty,
+    on_grid,
+    require_penalty,
+    theory_exponent,
+)
+from dpqr.prediction.bounds.risk_bound import RiskBound
+from dpqr.prediction.bounds.stability import USUAL_STABILITY, Stability, best_length
 from dpqr.prediction.forms import OBJECTIVES, Noise
-from dpqr.prediction.kernels import LINEAR, Kernel
-from dpqr.prediction.known_losses import cornered_loss, errors, smooth_loss
-from dpqr.prediction.losses import Cornered, Loss, Sided, Square
-from dpqr.prediction.moments import MomentsFigures, MomentsLearner
+from dpqr.prediction.learners.exact_kernel import ExactKernel
+from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learners.features import FeatureMap
+from dpqr.prediction.learners.kernels import LINEAR, Kernel
+from dpqr.prediction.learners.known_losses import cornered_loss, errors, smooth_loss
+from dpqr.prediction.learners.losses import Cornered, Loss, Sided, Square
+from dpqr.prediction.learners.moments import MomentsFigures, MomentsLearner
+from dpqr.prediction.learners.online import USUAL_STEPS, OnlineLearner, Steps
+from dpqr.prediction.learners.perturbed import PerturbedLearner
+from dpqr.prediction.learners.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 from dpqr.prediction.names import CLASSIFIERS, Method, require_method
-from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
-from dpqr.prediction.penalties import PULLED_REACH, REACH, balanced_penalty, on_grid, require_penalty, theory_exponent
 from dpqr.prediction.perturbation import MOST_FORECAST, Perturbation, widened
-from dpqr.prediction.perturbed import PerturbedLearner
 from dpqr.prediction.problem import PredictionProblem
-from dpqr.prediction.risk_bound import RiskBound
-from dpqr.prediction.stability import USUAL_STABILITY, Stability, best_length
-from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 from dpqr.prediction.third_party import ThirdParty
 from dpqr.privacy.budget import PrivacyBudget
 
@@ -53,7 +60,7 @@ class StableRecipe:
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
-    >>> from dpqr.prediction.features import CellFeatures
+    >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
     >>> StableRecipe(name="svm", features=features).classifies
     True
@@ -246,17 +253,10 @@ class StableRecipe:
     def exact(self, problem: PredictionProblem) -> bool:
         """Whether the kernel itself is used, without features; a loss with a corner is minimised on features only."""
         points, records = problem.points, problem.records
-        plain = self.method != "exact" and not self.descends and self.stability.parts is None
-        if (
-            not plain
-            or self._foreign
-            or self.ordered
-            or points is None
-            or records is None
-            or not problem.unit.rows_public
-        ):
+        plain = self.method != "exact" and not (self.descends or self._foreign or self.ordered)
+        if not plain or self.stability.parts is not None or points is None or records is None:
             return False
-        return self.kernel.exact_for(self.features, records, points)
+        return problem.unit.rows_public and self.kernel.exact_for(self.features, records, points)
 
     def batch_learner(self, problem: PredictionProblem, scale: Scale, penalty: Fraction) -> BatchLearner:
         """The regularised minimiser with this lambda."""

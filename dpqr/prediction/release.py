@@ -10,9 +10,9 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.data.domain import Domain
-from dpqr.prediction.examples import BLOCK
-from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.forms import AveragesForm, FunctionForm, LabelsForm
+from dpqr.prediction.learners.examples import BLOCK
+from dpqr.prediction.learners.features import FeatureMap
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.problem import Target, without
 from dpqr.prediction.recipes import StableRecipe
@@ -42,7 +42,7 @@ class PredictionRelease:
 
     >>> from dpqr.data.attribute import Attribute, Labels
     >>> from dpqr.data.unit import PrivacyUnit
-    >>> from dpqr.prediction.features import CellFeatures
+    >>> from dpqr.prediction.learners.features import CellFeatures
     >>> from dpqr.prediction.planner import PlannerInput, least_spread
     >>> from dpqr.prediction.problem import PredictionProblem, read_target
     >>> from dpqr.privacy.accountants.basic import Basic
@@ -122,7 +122,7 @@ class Model:
         Post-processing of a release: any number of predictions, at points chosen in any way, cost nothing.
 
     >>> from dpqr.data.attribute import Attribute, Labels
-    >>> from dpqr.prediction.features import CellFeatures
+    >>> from dpqr.prediction.learners.features import CellFeatures
     >>> from dpqr.prediction.problem import read_target
     >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
     >>> target = read_target(domain, "ill", None)

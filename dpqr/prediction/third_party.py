@@ -11,10 +11,10 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.data.histogram import Counts
 from dpqr.errors import UsageFault
-from dpqr.prediction.examples import Examples, Scale
-from dpqr.prediction.features import FeatureMap
+from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learners.features import FeatureMap
+from dpqr.prediction.learners.losses import Cornered, ExactHinge, ExactPinball, Loss
 from dpqr.prediction.loss_trial import loss_faults
-from dpqr.prediction.losses import Cornered, ExactHinge, ExactPinball, Loss
 from dpqr.prediction.names import LEARNERS, LOSSES
 
 

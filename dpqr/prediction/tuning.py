@@ -14,7 +14,7 @@ import numpy as np
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.data.histogram import Counts, occupied
 from dpqr.noise.source import NoiseSource
-from dpqr.prediction.stable import BatchLearner
+from dpqr.prediction.learners.stable import BatchLearner
 
 FACTORS = tuple(Fraction(4) ** power for power in (-2, -1, 0, 1, 2))
 """Of the default lambda."""

@@ -12,8 +12,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.construction.answered import DETAIL, AnsweredBlock
-from dpqr.construction.intervals import BASES, CERTIFIED, COMPARED, ESTIMATE, MEASURED, NO_BASIS
+from dpqr.construction.answers.answered import DETAIL, AnsweredBlock
+from dpqr.construction.answers.intervals import BASES, CERTIFIED, COMPARED, ESTIMATE, MEASURED, NO_BASIS
 from dpqr.data.arrays import FloatArray
 from dpqr.report.digits import answer_texts, error_texts, lower_texts, upper_texts
 from dpqr.report.wording import counted, plain

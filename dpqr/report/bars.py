@@ -12,7 +12,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.construction.answered import AnsweredBlock
+from dpqr.construction.answers.answered import AnsweredBlock
 from dpqr.data.arrays import FloatArray
 from dpqr.report.answers_view import UNKNOWN, Cells, Fitted, more_words, plain_table
 from dpqr.report.digits import answer_texts, lower_texts, upper_texts

@@ -9,8 +9,8 @@ import numpy as np
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
-from dpqr.construction.answered import DETAIL, AnsweredBlock
-from dpqr.construction.intervals import FACTOR
+from dpqr.construction.answers.answered import DETAIL, AnsweredBlock
+from dpqr.construction.answers.intervals import FACTOR
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.errors import UsageFault
 from dpqr.report.answers_view import more_words

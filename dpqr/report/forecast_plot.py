@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from dpqr.construction.forecast import Expected, Forecast
+from dpqr.construction.forecasts.forecast import Expected, Forecast
 from dpqr.privacy.budget import upward_text
 
 LINES, NARROWEST, WIDEST, MARGIN = 9, 20, 64, 9

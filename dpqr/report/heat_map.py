@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.construction.answered import AnsweredBlock, CellColumn
+from dpqr.construction.answers.answered import AnsweredBlock, CellColumn
 from dpqr.errors import UsageFault
 from dpqr.report.answers_view import GAP, LONGEST_WORD, longest_word, more_words, plain_table
 from dpqr.report.digits import answer_texts

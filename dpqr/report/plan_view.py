@@ -9,8 +9,8 @@ from functools import reduce
 
 from rich.console import RenderableType
 
-from dpqr.construction.forecast import closed_mean
-from dpqr.construction.resources import Resources
+from dpqr.construction.forecasts.forecast import closed_mean
+from dpqr.construction.forecasts.resources import Resources
 from dpqr.construction.sentences import choice_words, dropped_words, errors_words, guarantee, parallel_words
 from dpqr.privacy.accountants.pld import PrivacyLossDistribution
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated

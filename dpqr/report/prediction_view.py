@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dpqr.construction.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words
-from dpqr.prediction.added_loss import added_loss, mean_share, tail_share
-from dpqr.prediction.averaged import Averaged
-from dpqr.prediction.descent import GradientDescent
-from dpqr.prediction.ensemble import Aggregate
-from dpqr.prediction.excess_risk import ExcessRisk
+from dpqr.prediction.bounds.added_loss import added_loss, mean_share, tail_share
+from dpqr.prediction.bounds.excess_risk import ExcessRisk
+from dpqr.prediction.bounds.outlook import MOST, Outlook, Theory
+from dpqr.prediction.bounds.sample_size import SampleSize
+from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import (
     DIRECT,
     OBJECTIVES,
@@ -21,15 +21,15 @@ from dpqr.prediction.forms import (
     selection_epsilon,
 )
 from dpqr.prediction.kernel_process import ProcessForm
-from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
-from dpqr.prediction.losses import Hinge, Pinball
-from dpqr.prediction.online import OnlineLearner
-from dpqr.prediction.outlook import MOST, Outlook, Theory
+from dpqr.prediction.learners.averaged import Averaged
+from dpqr.prediction.learners.descent import GradientDescent
+from dpqr.prediction.learners.kernels import FourierFeatures, RandomPolynomialFeatures
+from dpqr.prediction.learners.losses import Hinge, Pinball
+from dpqr.prediction.learners.online import OnlineLearner
+from dpqr.prediction.learners.stable import StableLearner
 from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.release import PredictionRelease
-from dpqr.prediction.sample_size import SampleSize
-from dpqr.prediction.stable import StableLearner
 from dpqr.prediction.tuning import FACTORS
 from dpqr.privacy.budget import upward_text
 from dpqr.privacy.reason import Reason

@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpqr.construction.answered import AnsweredBlock, answered
+from dpqr.construction.answers.answered import AnsweredBlock, answered
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import certainty, dropped_warning, dropped_words, release_guarantee
 from dpqr.privacy.budget import upward_text

@@ -10,9 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.construction.answered import DETAIL, AnsweredBlock
-from dpqr.construction.intervals import FACTOR
-from dpqr.construction.series import Trend
+from dpqr.construction.answers.answered import DETAIL, AnsweredBlock
+from dpqr.construction.answers.intervals import FACTOR
+from dpqr.construction.answers.series import Trend
 from dpqr.data.arrays import FloatArray
 from dpqr.report.answers_view import add_texts, heading, plain_table
 from dpqr.report.curve import Curve, Drawing

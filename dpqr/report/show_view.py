@@ -9,7 +9,7 @@ from typing import Any, Literal
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpqr.construction.answered import AnsweredBlock
+from dpqr.construction.answers.answered import AnsweredBlock
 from dpqr.privacy.budget import downward_text, upward_text
 from dpqr.report.answers_view import add_texts, block_view, heading, plain_table
 from dpqr.report.bars import bars_view

@@ -151,7 +151,7 @@ def agree(folder: Path) -> bool:
     """Whether our exact counts of one pair are those of Arrow and numpy."""
     from pyarrow import compute, parquet
 
-    from dpqr.io.documents.domain import read_domain
+    from dpqr.io.documents.domains.domain import read_domain
     from dpqr.io.tables.limits import Limits
     from dpqr.io.tables.load import load_table
     from dpqr.io.tables.source import TableSource

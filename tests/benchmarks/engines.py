@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.counting import SIZES, make
 from benchmarks.counting import asked as question
 
-from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.domains.domain import read_domain
 from dpqr.io.engines import spark_table
 from dpqr.io.engines.spark_table import SparkTable
 from dpqr.io.tables.counting import Counting

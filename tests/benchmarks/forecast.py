@@ -10,8 +10,8 @@ proxy and from an earlier release at epsilon 1 (like). Measured errors have othe
 --inverse: goals are what the table itself keeps with confidence 0.95 at some epsilon, which was then needed. self: the
 forecast is simulated on the released table itself, so that nothing but few runs and the search are left to err.
 --made-up: from made-up tables alone, over published tables (`real_tables.py`, which --tables takes too) and made-up
-ones (`marginals/shapes.py`). Constants of `dpqr.construction.public_tables.TUNING` were set on one half and are
-reported on the other.
+ones (`marginals/shapes.py`). Constants of `dpqr.construction.forecasts.public_tables.TUNING` were set on one half and
+are reported on the other.
 FOLDER holds adult-coded.csv, W-small.json and W-all2.json.
 """
 
@@ -39,8 +39,8 @@ from dpqr.app.evaluating.forecast import ForecastRequest, GoalRequest, forecast_
 from dpqr.app.planning.planning import plan_release, read_documents
 from dpqr.app.releasing.release import release
 from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.construction.forecast import forecast, simulated_errors
-from dpqr.construction.public_tables import PublicTable, made_up_tables
+from dpqr.construction.forecasts.forecast import forecast, simulated_errors
+from dpqr.construction.forecasts.public_tables import PublicTable, made_up_tables
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.source import TableSource
 

@@ -27,7 +27,7 @@ from shapes import HALVES, made
 
 from dpqr.app.planning.planning import plan_release
 from dpqr.app.requests import PlanRequest
-from dpqr.construction.forecast import simulated_errors
+from dpqr.construction.forecasts.forecast import simulated_errors
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.marginals.interactions import Interactions
 

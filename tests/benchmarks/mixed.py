@@ -22,8 +22,8 @@ from regret import SEED
 
 from dpqr.app.planning.planning import plan_release, read_documents
 from dpqr.app.requests import PlanRequest
-from dpqr.construction.forecast import reaches, simulated_errors
-from dpqr.construction.public_tables import PublicTable
+from dpqr.construction.forecasts.forecast import reaches, simulated_errors
+from dpqr.construction.forecasts.public_tables import PublicTable
 
 SMALL = {"a": 6, "b": 8, "c": 5, "d": 10, "e": 4}
 WIDE = (("exponential", 1024), ("spikes", 1024), ("normal", 256), ("exponential", 4096), ("even", 64))

@@ -31,7 +31,7 @@ from dpqr.app.sessions.planning import OpenRequest, planned_session
 from dpqr.app.sessions.state import rows_of_blocks
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
-from dpqr.construction.online import Online
+from dpqr.construction.questions.online import Online
 from dpqr.data.histogram import SparseHistogram
 from dpqr.hypotheses.weighted_rows import WeightedRows
 from dpqr.io.tables.source import TableSource

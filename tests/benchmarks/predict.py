@@ -42,14 +42,14 @@ from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import SparseHistogram
 from dpqr.data.unit import PrivacyUnit
-from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.domains.domain import read_domain
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.points import read_points
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SystemNoise
-from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.bounds.online_error import OnlineError
 from dpqr.prediction.forms import DIRECT
-from dpqr.prediction.online_error import OnlineError
+from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target, read_target, without
 from dpqr.prediction.recipes import StableRecipe

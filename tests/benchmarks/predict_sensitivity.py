@@ -30,8 +30,8 @@ from support.prediction_tables import (
 )
 
 from dpqr.data.unit import Neighbours
-from dpqr.prediction.kernels import Kernel
-from dpqr.prediction.losses import Hinge, Logistic, Pinball, Square
+from dpqr.prediction.learners.kernels import Kernel
+from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Square
 
 SMOOTH = ("logistic", "hinge", "pinball")
 

@@ -40,8 +40,8 @@ from task import Task, read_task
 
 from dpqr.app.planning.planning import plan_release, read_documents
 from dpqr.app.requests import PlanRequest
-from dpqr.construction.forecast import reaches, simulated_errors
-from dpqr.construction.public_tables import PublicTable
+from dpqr.construction.forecasts.forecast import reaches, simulated_errors
+from dpqr.construction.forecasts.public_tables import PublicTable
 from dpqr.errors import DpqrError
 from dpqr.strategies.plan import Plan
 

@@ -2,7 +2,7 @@
 
 python tests/benchmarks/resources.py [--jobs 60] [--seed 1]
 
-Constants (`dpqr.construction.resources.TUNING`) were set by hand on the jobs of seeds 1 and 11, and
+Constants (`dpqr.construction.forecasts.resources.TUNING`) were set by hand on the jobs of seeds 1 and 11, and
 reported on seed 21.
 """
 
@@ -22,7 +22,7 @@ from dpqr.app.planning.planning import plan_release
 from dpqr.app.releasing.machine import resources
 from dpqr.app.releasing.release import release
 from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.construction.resources import TUNING
+from dpqr.construction.forecasts.resources import TUNING
 from dpqr.errors import DpqrError
 from dpqr.io.tables.source import TableSource
 

@@ -24,8 +24,8 @@ from regret import DEFAULT, Case
 from shapes import HALVES, made
 
 from dpqr.construction.draws import Draws
+from dpqr.construction.forecasts.public_tables import PublicTable
 from dpqr.construction.loop import iterative_construction
-from dpqr.construction.public_tables import PublicTable
 from dpqr.construction.release import assemble
 from dpqr.io.outputs.synthetic import synthesise
 from dpqr.noise.source import SeededNoise

@@ -32,7 +32,7 @@ from dpqr.app.releasing.release import planned
 from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.construction import loop
 from dpqr.construction.draws import Draws
-from dpqr.construction.public_tables import PublicTable
+from dpqr.construction.forecasts.public_tables import PublicTable
 from dpqr.data.histogram import Counts
 from dpqr.errors import InfeasiblePlan
 from dpqr.evaluation import public_cells

@@ -16,7 +16,7 @@ from support.guide_pages import ROOT, topic
 
 import dpqr
 from dpqr.data.unit import PrivacyUnit
-from dpqr.io.documents.queries import read_queries
+from dpqr.io.documents.entries.queries import read_queries
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource

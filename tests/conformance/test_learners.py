@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.guide_rule import LEARNER, LOSS, made_of
 
-from dpqr.prediction.losses import Hinge, Logistic, Pinball
+from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
 from dpqr.testing import check_learner, check_loss
 
 LogCosh, Centroids = made_of(LOSS, "LogCosh"), made_of(LEARNER, "Centroids")

@@ -8,7 +8,7 @@ import pytest
 from support.handmade_release import BLOCKS, WEIGHTS, TinyHypothesis, make_plan, make_theory_plan
 from support.plan_phases import changed
 
-from dpqr.construction.intervals import CERTIFIED
+from dpqr.construction.answers.intervals import CERTIFIED
 from dpqr.construction.loop import Outcome
 from dpqr.construction.release import assemble
 from dpqr.data.unit import Neighbours, PrivacyUnit

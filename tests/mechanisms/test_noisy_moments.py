@@ -11,7 +11,7 @@ from dpqr.data.unit import Neighbours
 from dpqr.mechanisms.noisy_moments import LARGEST_NORM, STEPS, WEIGHT_STEP, NoisyMoments, integers, ridge
 from dpqr.noise.rounded_gaussian import RoundedGaussian
 from dpqr.noise.source import SeededNoise
-from dpqr.prediction.moments import MomentsLearner
+from dpqr.prediction.learners.moments import MomentsLearner
 from dpqr.privacy.events import RoundedGaussianEvent
 
 VECTORS = [[1.0, 0.0], [-0.6, 0.8], [0.1, -0.3]]

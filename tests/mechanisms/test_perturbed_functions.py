@@ -14,8 +14,8 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.learned_functions import FINENESS
 from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
 from dpqr.noise.source import SeededNoise
-from dpqr.prediction.losses import Hinge, Logistic, Pinball
-from dpqr.prediction.perturbed import PerturbedLearner
+from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
+from dpqr.prediction.learners.perturbed import PerturbedLearner
 from dpqr.privacy.accountants.analytic import Analytic, smallest
 from dpqr.privacy.accountants.losses import concentrated_rho, log_above, pure_epsilon
 from dpqr.privacy.events import GaussianObjectiveEvent

@@ -9,7 +9,6 @@ from support.prediction_tables import UNITS, VALUES, Given
 
 from dpqr.data.unit import Neighbours
 from dpqr.mechanisms.learned_functions import GaussianWeights, SphericalWeights
-from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.forms import (
     AveragesForm,
     FunctionForm,
@@ -18,8 +17,9 @@ from dpqr.prediction.forms import (
     VotesForm,
     better_selection,
 )
-from dpqr.prediction.losses import Hinge
-from dpqr.prediction.stable import LipschitzLearner
+from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learners.losses import Hinge
+from dpqr.prediction.learners.stable import LipschitzLearner
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import (
     DiscreteLaplaceEvent,

@@ -9,11 +9,11 @@ from support.prediction_tables import counts, examples, unit_vectors
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.learned_functions import GaussianWeights, step, weights_sensitivity
 from dpqr.noise.source import SeededNoise
-from dpqr.prediction.exact_kernel import ExactKernel
-from dpqr.prediction.examples import Scale
 from dpqr.prediction.kernel_process import NUGGET, KernelProcess, ProcessForm
-from dpqr.prediction.kernels import Kernel
-from dpqr.prediction.losses import Hinge, Logistic, Pinball, Square
+from dpqr.prediction.learners.exact_kernel import ExactKernel
+from dpqr.prediction.learners.examples import Scale
+from dpqr.prediction.learners.kernels import Kernel
+from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Square
 from dpqr.privacy.budget import Price
 
 GAUSSIAN = Kernel(name="gaussian", bandwidth=Fraction(1, 2))

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
+from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
 from dpqr.prediction.loss_trial import PREDICTIONS, loss_faults
-from dpqr.prediction.losses import Hinge, Logistic, Pinball
 
 
 @pytest.mark.parametrize("kind", [Logistic, Hinge, Pinball])

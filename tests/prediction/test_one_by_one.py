@@ -12,11 +12,11 @@ from dpqr.data.domain import Domain
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.noise.source import SeededNoise
-from dpqr.prediction.bases import RidgeBase
-from dpqr.prediction.ensemble import Aggregate
-from dpqr.prediction.exact_kernel import ExactKernel
-from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.kernels import Kernel
+from dpqr.prediction.ensembles.bases import RidgeBase
+from dpqr.prediction.ensembles.ensemble import Aggregate
+from dpqr.prediction.learners.exact_kernel import ExactKernel
+from dpqr.prediction.learners.features import CellFeatures
+from dpqr.prediction.learners.kernels import Kernel
 from dpqr.prediction.one_by_one import Shared, one_by_one
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target

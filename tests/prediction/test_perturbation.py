@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.prediction.losses import Hinge, Logistic, Pinball
+from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
+from dpqr.prediction.learners.solver import FEATURE_NORM
 from dpqr.prediction.perturbation import CLOSING, Perturbation, widened
-from dpqr.prediction.solver import FEATURE_NORM
 from dpqr.privacy.accountants.analytic import Analytic
 from dpqr.privacy.accountants.losses import log_above, pure_epsilon
 

@@ -10,12 +10,12 @@ from support.prediction_tables import domain
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.prediction.bases import RidgeBase
-from dpqr.prediction.ensemble import Aggregate
-from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.ensembles.bases import RidgeBase
+from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import PointsForm
 from dpqr.prediction.kernel_process import ProcessForm
-from dpqr.prediction.kernels import Kernel
+from dpqr.prediction.learners.features import CellFeatures
+from dpqr.prediction.learners.kernels import Kernel
 from dpqr.prediction.plan import usable
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target

@@ -10,7 +10,7 @@ from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import BudgetRefused, InfeasiblePlan, UsageFault
-from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe

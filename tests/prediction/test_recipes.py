@@ -10,13 +10,13 @@ from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
-from dpqr.prediction.exact_kernel import ExactKernel
-from dpqr.prediction.examples import Scale
-from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.kernels import Kernel
+from dpqr.prediction.learners.exact_kernel import ExactKernel
+from dpqr.prediction.learners.examples import Scale
+from dpqr.prediction.learners.features import CellFeatures
+from dpqr.prediction.learners.kernels import Kernel
+from dpqr.prediction.learners.stable import LeastSquares
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.stable import LeastSquares
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 PERSONS = PrivacyUnit(neighbours=Neighbours.REPLACE, column="who", rows=3)

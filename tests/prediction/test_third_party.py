@@ -12,8 +12,8 @@ from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import UsageFault
-from dpqr.prediction.examples import Examples, Scale
-from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.third_party import ThirdParty, read_third_party

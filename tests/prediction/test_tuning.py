@@ -8,11 +8,11 @@ from support.prediction_tables import counts, domain, examples
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.noise.source import SeededNoise
-from dpqr.prediction.examples import Scale
-from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.losses import Logistic
+from dpqr.prediction.learners.examples import Scale
+from dpqr.prediction.learners.features import CellFeatures
+from dpqr.prediction.learners.losses import Logistic
+from dpqr.prediction.learners.stable import LipschitzLearner
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.stable import LipschitzLearner
 from dpqr.prediction.tuning import FACTORS, MOST_PARTS, USUAL, Candidate, TuningVotes, tuning_parts
 
 VECTORS = [[1.0, 0.0], [0.96, 0.28], [-1.0, 0.0], [-0.96, 0.28]]

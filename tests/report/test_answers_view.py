@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answered import answered
+from dpqr.construction.answers.answered import answered
 from dpqr.report.answers_view import answers_view, block_view, blocks_view
 
 ANSWERS = """\

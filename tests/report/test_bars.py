@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answered import answered
+from dpqr.construction.answers.answered import answered
 from dpqr.report.bars import Bar, bars_view
 
 NAN = float("nan")

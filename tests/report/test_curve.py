@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answered import answered
-from dpqr.construction.intervals import MEASURED
+from dpqr.construction.answers.answered import answered
+from dpqr.construction.answers.intervals import MEASURED
 from dpqr.errors import UsageFault
 from dpqr.report.curve import curve_view
 

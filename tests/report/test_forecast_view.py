@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.handmade_forecasts import forecasts
 from support.plain_screen import printed
 
-from dpqr.construction.goal import Goal
+from dpqr.construction.forecasts.goal import Goal
 from dpqr.report.forecast_view import forecast_view
 
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answered import CellColumn, answered
+from dpqr.construction.answers.answered import CellColumn, answered
 from dpqr.errors import UsageFault
 from dpqr.report.heat_map import LEGEND, heat_map_view
 

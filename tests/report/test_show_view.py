@@ -1,7 +1,7 @@
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answered import answered
+from dpqr.construction.answers.answered import answered
 from dpqr.report.show_view import FORMS, kept_view, shown_view
 
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.construction.block_answers import BlockAnswers
+from dpqr.construction.answers.block_answers import BlockAnswers
+from dpqr.construction.answers.noisy import Noisy
 from dpqr.construction.certificate import Certificate
-from dpqr.construction.noisy import Noisy
 from dpqr.construction.release import Release
 from dpqr.data.attribute import Attribute, Bins, Codes, Labels, Rule
 from dpqr.data.domain import Domain

@@ -8,13 +8,13 @@ from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import SparseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.prediction.descent import GradientDescent
-from dpqr.prediction.exact_kernel import ExactKernel
-from dpqr.prediction.examples import Examples, Scale
-from dpqr.prediction.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball, Square
-from dpqr.prediction.online import OnlineLearner, Steps
-from dpqr.prediction.perturbed import PerturbedLearner
-from dpqr.prediction.stable import LeastSquares, LipschitzLearner
+from dpqr.prediction.learners.descent import GradientDescent
+from dpqr.prediction.learners.exact_kernel import ExactKernel
+from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball, Square
+from dpqr.prediction.learners.online import OnlineLearner, Steps
+from dpqr.prediction.learners.perturbed import PerturbedLearner
+from dpqr.prediction.learners.stable import LeastSquares, LipschitzLearner
 
 
 class Given:

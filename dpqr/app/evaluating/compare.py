@@ -14,7 +14,7 @@ import numpy as np
 from dpqr.app.evaluating.evaluate import evaluate
 from dpqr.app.evaluating.requests import EvaluateRequest
 from dpqr.app.releasing.public_request import stated_request
-from dpqr.construction.answered import AnsweredBlock
+from dpqr.construction.answers.answered import AnsweredBlock
 from dpqr.data.arrays import FloatArray
 from dpqr.errors import UsageFault
 from dpqr.evaluation import Accuracy

@@ -18,7 +18,7 @@ from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import BudgetRefused, GoalMissed, UsageFault
 from dpqr.evaluation import Accuracy, Truth, compare, public_cells, true_answers
-from dpqr.io.documents.queries import QueriesDocument
+from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.ledger.location import ledger_origin
 from dpqr.io.outputs.read_release import ReleaseFiles, payers, read_release, release_around
 from dpqr.io.outputs.release_files import SYNTHETIC

@@ -16,12 +16,12 @@ from dpqr.app.planning.planning import WITHOUT_N, fraction
 from dpqr.app.releasing.rehearse import ROWS
 from dpqr.app.releasing.release import dry_run, planned
 from dpqr.app.requests import ReleaseRequest
-from dpqr.construction.forecast import Forecast, closed_form, forecast, planned_runs
-from dpqr.construction.goal import Goal, smallest_epsilon
-from dpqr.construction.likely import likely_words
-from dpqr.construction.missing_error import UNKNOWN, MissingError
-from dpqr.construction.public_tables import PublicTable, made_up_tables
-from dpqr.construction.resources import Resources, loop_seconds
+from dpqr.construction.forecasts.forecast import Forecast, closed_form, forecast, planned_runs
+from dpqr.construction.forecasts.goal import Goal, smallest_epsilon
+from dpqr.construction.forecasts.likely import likely_words
+from dpqr.construction.forecasts.missing_error import UNKNOWN, MissingError
+from dpqr.construction.forecasts.public_tables import PublicTable, made_up_tables
+from dpqr.construction.forecasts.resources import Resources, loop_seconds
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours
 from dpqr.errors import DocumentError, UsageFault

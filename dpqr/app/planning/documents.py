@@ -13,10 +13,10 @@ from dpqr.app.planning.units import unit_notes
 from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain, possible_faults, unstated_faults
 from dpqr.errors import AlreadyThere, DocumentError, UsageFault
-from dpqr.io.documents.fixing import Fixed, write_fixes
-from dpqr.io.documents.queries import QueriesDocument
+from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.documents.schemas import schema
 from dpqr.io.documents.sources import plain
+from dpqr.io.documents.text.fixing import Fixed, write_fixes
 from dpqr.io.outputs.record_form import release_schema
 
 Given = str | dict[str, Any]

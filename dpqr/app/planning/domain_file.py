@@ -19,13 +19,13 @@ from dpqr.io.codebooks.gaps import Filled, filled
 from dpqr.io.codebooks.known import WRITERS, read_codebook
 from dpqr.io.codebooks.stated_types import read_types
 from dpqr.io.codebooks.written import Written
-from dpqr.io.documents.decoding import decode, spoken
-from dpqr.io.documents.document_text import read_document, written_in
-from dpqr.io.documents.domain import PLACEHOLDER
-from dpqr.io.documents.forms import UnitForm
-from dpqr.io.documents.identifiers import identifier_hint
-from dpqr.io.documents.proposals import filled as with_queries
+from dpqr.io.documents.domains.domain import PLACEHOLDER
+from dpqr.io.documents.domains.forms import UnitForm
+from dpqr.io.documents.domains.identifiers import identifier_hint
+from dpqr.io.documents.domains.proposals import filled as with_queries
 from dpqr.io.documents.sources import states_sql
+from dpqr.io.documents.text.decoding import decode, spoken
+from dpqr.io.documents.text.document_text import read_document, written_in
 from dpqr.io.sql.reading import translated_sql
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import column_types

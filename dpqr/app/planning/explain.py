@@ -12,10 +12,10 @@ from dpqr.app.planning.roles import settled
 from dpqr.app.planning.strategies import USES
 from dpqr.app.planning.units import unit_of
 from dpqr.app.requests import PlanRequest
-from dpqr.construction.forecast import closed_mean
+from dpqr.construction.forecasts.forecast import closed_mean
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
-from dpqr.io.documents.queries import QueriesDocument
+from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 from dpqr.strategies.known import SCHEDULES, UPDATES
 from dpqr.strategies.problem import Level, Problem, Variant

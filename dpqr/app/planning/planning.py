@@ -26,7 +26,7 @@ from dpqr.data.attribute import Codes
 from dpqr.data.domain import Domain, may_leave_out, unstated_faults
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
-from dpqr.io.documents.queries import QueriesDocument, read_queries
+from dpqr.io.documents.entries.queries import QueriesDocument, read_queries
 from dpqr.io.documents.sources import states_sql
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.wanted import refuse_published_unit

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from dpqr.data.unit import Neighbours, PrivacyUnit, StatedPersons
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.identifiers import identifier_hint
+from dpqr.io.documents.domains.identifiers import identifier_hint
 
 
 def unit_notes(unit: PrivacyUnit | StatedPersons | None, columns: Iterable[str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.data.histogram import Counts
 from dpqr.mechanisms.learned_functions import FINENESS, Asked, step
 from dpqr.noise.source import NoiseSource
-from dpqr.prediction.ensemble import Aggregate
+from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import DIRECT, AveragesForm, FunctionForm
 from dpqr.prediction.kernel_process import ProcessForm
 from dpqr.prediction.plan import COUNT, PredictionPlan, usable

@@ -14,19 +14,19 @@ from dpqr.app.requests import PredictionPlanRequest
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.domains.domain import read_domain
 from dpqr.io.tables.wanted import refuse_published_unit
-from dpqr.prediction.bases import BUILT_IN, read_base, refuse_idle_trust
-from dpqr.prediction.ensemble import TARGET_ERROR, Aggregate, read_vote
-from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.kernels import BANDWIDTH, DEGREE, Kernel, KernelName
+from dpqr.prediction.bounds.stability import Stability
+from dpqr.prediction.ensembles.bases import BUILT_IN, read_base, refuse_idle_trust
+from dpqr.prediction.ensembles.ensemble import TARGET_ERROR, Aggregate, read_vote
+from dpqr.prediction.learners.features import CellFeatures
+from dpqr.prediction.learners.kernels import BANDWIDTH, DEGREE, Kernel, KernelName
+from dpqr.prediction.learners.online import THETA, Steps
 from dpqr.prediction.names import REGULARISED, Method, StableName
-from dpqr.prediction.online import THETA, Steps
 from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target, read_target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.stability import Stability
 from dpqr.prediction.third_party import ThirdParty, read_third_party
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.known import ACCOUNTANTS, PREDICTING

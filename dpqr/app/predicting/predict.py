@@ -19,7 +19,7 @@ from dpqr.app.requests import ModelRequest, PredictionRequest
 from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
-from dpqr.io.documents.domain import domain_text, read_domain
+from dpqr.io.documents.domains.domain import domain_text, read_domain
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
 from dpqr.io.outputs.plan_document import SEAL, sealed
 from dpqr.io.outputs.prediction_document import model_document, prediction_document, prediction_plan_document
@@ -37,9 +37,9 @@ from dpqr.io.tables.load import LoadedTable, load_table
 from dpqr.io.tables.points import read_points, require_public
 from dpqr.io.tables.structure import check_table, require_places, require_single_rows
 from dpqr.noise.source import NoiseSource, SystemNoise
-from dpqr.prediction.ensemble import Aggregate
+from dpqr.prediction.bounds.outlook import Outlook, outlook
+from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import FunctionForm
-from dpqr.prediction.outlook import Outlook, outlook
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import PlannerInput
 from dpqr.prediction.problem import read_target, without

@@ -23,13 +23,13 @@ from dpqr.app.releasing.release import Progress
 from dpqr.app.requests import LedgerRequest, PredictionRequest
 from dpqr.app.sessions.session import begun, closing, require_repeatable, stated, turn
 from dpqr.errors import UsageFault
-from dpqr.io.documents.domain import domain_text
+from dpqr.io.documents.domains.domain import domain_text
 from dpqr.io.outputs.prediction_document import prediction_guarantee
 from dpqr.io.tables.points import read_points, require_public
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SystemNoise
-from dpqr.prediction.ensemble import Aggregate
-from dpqr.prediction.outlook import Outlook, outlook
+from dpqr.prediction.bounds.outlook import Outlook, outlook
+from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.release import PredictionRelease
 

@@ -17,7 +17,7 @@ from dpqr.app.sessions.session import Stated, Turn, statement
 from dpqr.data.arrays import AnyArray
 from dpqr.data.domain import Domain
 from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.io.documents.json_text import parse_json
+from dpqr.io.documents.text.json_text import parse_json
 from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import NoiseSource

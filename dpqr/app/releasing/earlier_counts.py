@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpqr.app.planning.counters import counter_of
 from dpqr.app.requests import ReleaseRequest
-from dpqr.construction.cumulative import Earlier
+from dpqr.construction.answers.cumulative import Earlier
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.outputs.cumulative_table import handed_on
 from dpqr.io.outputs.plan_document import counter_part

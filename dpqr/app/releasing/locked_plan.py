@@ -19,9 +19,9 @@ from typing import Any
 from dpqr.app.releasing.public_request import stated_prediction, stated_request
 from dpqr.app.requests import PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.decoding import spoken
-from dpqr.io.documents.positions import member
 from dpqr.io.documents.sources import states_domain
+from dpqr.io.documents.text.decoding import spoken
+from dpqr.io.documents.text.positions import member
 from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
 from dpqr.io.outputs.plan_document import PLAN_FORMAT, SEAL, plan_document, sealed

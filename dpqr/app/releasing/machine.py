@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from dpqr.app.requests import OutputRequest
-from dpqr.construction.resources import Resources
+from dpqr.construction.forecasts.resources import Resources
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.strategies.plan import Plan
 

@@ -23,8 +23,8 @@ import msgspec
 from dpqr.app.releasing.reading import Reading
 from dpqr.app.requests import PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
 from dpqr.errors import DocumentError
-from dpqr.io.documents.domain import public_domain
-from dpqr.io.documents.queries import QueriesDocument
+from dpqr.io.documents.domains.domain import public_domain
+from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.documents.sources import parsed, public_documents
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource

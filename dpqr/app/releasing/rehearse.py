@@ -12,7 +12,7 @@ import os
 import numpy as np
 
 from dpqr.app.requests import ReleaseRequest
-from dpqr.construction.public_tables import possible_rows
+from dpqr.construction.forecasts.public_tables import possible_rows
 from dpqr.data.arrays import AnyArray
 from dpqr.data.histogram import DenseHistogram
 from dpqr.errors import AlreadyThere, UsageFault

@@ -26,9 +26,9 @@ from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.construction.costs import Costs, priced_phases
 from dpqr.construction.draws import Draws
 from dpqr.construction.dropped import count_dropped
+from dpqr.construction.forecasts.resources import Resources
 from dpqr.construction.loop import Observer, iterative_construction
 from dpqr.construction.release import Release, assemble
-from dpqr.construction.resources import Resources
 from dpqr.data.histogram import Counts
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve

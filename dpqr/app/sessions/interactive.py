@@ -13,7 +13,7 @@ from dpqr.app.sessions.release import closed_release
 from dpqr.app.sessions.session import Turn, begun, closing, stated, turn
 from dpqr.app.sessions.state import KIND, questions_of, stated_session
 from dpqr.app.sessions.turn import first_online, log_answers, restored
-from dpqr.construction.online_terms import BETA, Answer, Terms
+from dpqr.construction.questions.terms import BETA, Answer, Terms
 from dpqr.construction.release import Release
 from dpqr.errors import AlreadyThere
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve

@@ -9,9 +9,9 @@ from dpqr.app.planning.planning import plan_release, read_documents
 from dpqr.app.releasing.reading import Reading, charging, reading
 from dpqr.app.requests import LedgerRequest, PlanRequest
 from dpqr.app.sessions.session import filter_of, require_repeatable
-from dpqr.construction.online_terms import Terms
+from dpqr.construction.questions.terms import Terms
 from dpqr.errors import UsageFault
-from dpqr.io.documents.queries import QueriesDocument
+from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.documents.sources import public_documents
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource

@@ -19,10 +19,10 @@ from dpqr.app.requests import ReleaseRequest
 from dpqr.app.sessions.session import Turn
 from dpqr.app.sessions.state import AskedRow, QuestionPlan, StatedSession, asks_of
 from dpqr.app.sessions.turn import KeptSurprise, restored
-from dpqr.construction.block_answers import BlockAnswers
-from dpqr.construction.intervals import COMPARED
-from dpqr.construction.noisy import Noisy
-from dpqr.construction.online_replay import Asked, Questions, Start
+from dpqr.construction.answers.block_answers import BlockAnswers
+from dpqr.construction.answers.intervals import COMPARED
+from dpqr.construction.answers.noisy import Noisy
+from dpqr.construction.questions.replay import Asked, Questions, Start
 from dpqr.construction.release import Release
 from dpqr.hypotheses.weighted_rows import WeightedRows
 from dpqr.io.outputs.plan_document import plan_hash

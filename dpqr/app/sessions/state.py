@@ -11,7 +11,7 @@ from typing import Any
 from dpqr.app.planning.planning import plan_release, read_documents
 from dpqr.app.requests import PlanRequest
 from dpqr.app.sessions.session import Stated, Turn, statement
-from dpqr.construction.online_terms import Answer, Terms
+from dpqr.construction.questions.terms import Answer, Terms
 from dpqr.construction.sentences import guarantee
 from dpqr.data.domain import Domain
 from dpqr.errors import InfeasiblePlan, UsageFault

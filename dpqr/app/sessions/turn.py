@@ -15,9 +15,9 @@ from dpqr.app.sessions.session import PastDraw, Turn
 from dpqr.app.sessions.state import AnsweredRow, AskedRow, QuestionPlan, StatedSession, asks_of
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
-from dpqr.construction.online import Online, table_of_parts
-from dpqr.construction.online_replay import Start, Surprise
-from dpqr.construction.online_terms import Answer, Terms
+from dpqr.construction.questions.online import Online, table_of_parts
+from dpqr.construction.questions.replay import Start, Surprise
+from dpqr.construction.questions.terms import Answer, Terms
 from dpqr.data.histogram import Counts
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.hypothesis import Sampleable

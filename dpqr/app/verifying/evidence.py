@@ -15,9 +15,9 @@ from msgspec import UnsetType
 
 from dpqr.app.verifying.repeat import planned_again, repeated, replayed, write_again
 from dpqr.app.verifying.repeat_session import repeated_session
-from dpqr.construction.cumulative import Earlier
+from dpqr.construction.answers.cumulative import Earlier
 from dpqr.construction.loop import Outcome
-from dpqr.construction.online_replay import Questions
+from dpqr.construction.questions.replay import Questions
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import SESSION
 from dpqr.errors import DocumentError, GoalMissed, UsageFault

@@ -14,7 +14,7 @@ from dpqr.app.sessions.state import Asks, QuestionPlan
 from dpqr.app.sessions.turn import surprise
 from dpqr.app.verifying.repeat import Unwatched, recorded_draws, stated_payer, stated_reason
 from dpqr.construction.loop import iterative_construction
-from dpqr.construction.online_replay import Asked, Questions, Replay, Surprise
+from dpqr.construction.questions.replay import Asked, Questions, Replay, Surprise
 from dpqr.construction.release import Release
 from dpqr.errors import GoalMissed
 from dpqr.hypotheses.hypothesis import Sampleable

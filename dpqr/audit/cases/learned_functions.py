@@ -19,11 +19,11 @@ from dpqr.mechanisms.learned_functions import weights_sensitivity
 from dpqr.mechanisms.noisy_moments import STEPS, NoisyMoments
 from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
 from dpqr.noise.source import NoiseSource
-from dpqr.prediction.examples import Examples
-from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.losses import Logistic, Pinball, Sided
-from dpqr.prediction.moments import MomentsLearner
-from dpqr.prediction.perturbed import PerturbedLearner
+from dpqr.prediction.learners.examples import Examples
+from dpqr.prediction.learners.features import CellFeatures
+from dpqr.prediction.learners.losses import Logistic, Pinball, Sided
+from dpqr.prediction.learners.moments import MomentsLearner
+from dpqr.prediction.learners.perturbed import PerturbedLearner
 from dpqr.privacy.events import Composition
 
 LOGISTIC = Logistic()

@@ -25,10 +25,10 @@ from dpqr.mechanisms.learned_functions import (
 )
 from dpqr.mechanisms.perturbed_functions import GaussianPerturbedWeights, PerturbedWeights
 from dpqr.noise.source import NoiseSource
-from dpqr.prediction.examples import Examples, Scale
-from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.losses import Hinge
-from dpqr.prediction.stable import LipschitzLearner
+from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learners.features import CellFeatures
+from dpqr.prediction.learners.losses import Hinge
+from dpqr.prediction.learners.stable import LipschitzLearner
 from dpqr.privacy.events import Composition
 
 DELTA = Fraction(1, 100)

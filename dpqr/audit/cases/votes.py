@@ -16,9 +16,9 @@ from dpqr.data.histogram import Counts
 from dpqr.data.unit import Neighbours
 from dpqr.mechanisms.votes import ExponentialVotes, PermuteAndFlipVotes, RandomisedVotes
 from dpqr.noise.source import NoiseSource
-from dpqr.prediction.bases import RidgeBase
-from dpqr.prediction.ensemble import PartsEnsemble
-from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.ensembles.bases import RidgeBase
+from dpqr.prediction.ensembles.ensemble import PartsEnsemble
+from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.one_by_one import OnePoint, Shared
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.gate import measure_together

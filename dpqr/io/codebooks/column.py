@@ -11,9 +11,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.decoding import spoken
-from dpqr.io.documents.domain import PLACEHOLDER
-from dpqr.io.documents.forms import Constraints, Field, FieldType, Form, TableSchema, Treatment
+from dpqr.io.documents.domains.domain import PLACEHOLDER
+from dpqr.io.documents.domains.forms import Constraints, Field, FieldType, Form, TableSchema, Treatment
+from dpqr.io.documents.text.decoding import spoken
 
 CUTS = ("bins", "width", "edges", "every", "closed")
 """Keys of the `dpqr` block that cut an ordered column."""

@@ -14,9 +14,9 @@ from msgspec import UNSET
 
 from dpqr.io.codebooks.column import Codebook, Column, Outline, beyond, builtin, exact, labelled, limited
 from dpqr.io.codebooks.written import Written, left_out, ranged
-from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.forms import Constraints, FieldType, MissingValues
-from dpqr.io.documents.spelling import missing_texts
+from dpqr.io.documents.domains.forms import Constraints, FieldType, MissingValues
+from dpqr.io.documents.domains.spelling import missing_texts
+from dpqr.io.documents.text.decoding import Location
 
 CONTEXT = "http://www.w3.org/ns/csvw"
 _WHOLE = "integer long int short byte nonNegativeInteger positiveInteger unsignedLong unsignedInt unsignedShort"

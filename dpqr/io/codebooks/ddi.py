@@ -17,9 +17,9 @@ from msgspec import UNSET
 
 from dpqr.io.codebooks.column import Codebook, Column, Outline, beyond, exact, labelled, limited
 from dpqr.io.codebooks.written import Written, left_out, own_titles, plain
-from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.forms import Category, FieldType
-from dpqr.io.documents.spelling import missing_texts
+from dpqr.io.documents.domains.forms import Category, FieldType
+from dpqr.io.documents.domains.spelling import missing_texts
+from dpqr.io.documents.text.decoding import Location
 
 NAMESPACE = "ddi:codebook:2_5"
 _HELD = {"constraints.enum", "constraints.minimum", "constraints.maximum", "categories", "missing_values", "title"}

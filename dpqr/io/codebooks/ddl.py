@@ -17,8 +17,8 @@ from msgspec import UNSET
 from dpqr.errors import UsageFault
 from dpqr.io.codebooks.column import Codebook, Column, Outline, beyond, exact, labelled, limited, ordered
 from dpqr.io.codebooks.written import Written, left_out, plain
-from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.forms import Constraints, FieldType
+from dpqr.io.documents.domains.forms import Constraints, FieldType
+from dpqr.io.documents.text.decoding import Location
 
 DIALECTS = ("postgres", "mysql", "tsql", "oracle")
 """The dialects in which a definition is tried, in this order."""

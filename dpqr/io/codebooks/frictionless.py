@@ -25,9 +25,9 @@ from dpqr.io.codebooks.column import (
     limited,
 )
 from dpqr.io.codebooks.written import Written, bounded
-from dpqr.io.documents.decoding import Location, decode, spoken
-from dpqr.io.documents.document_text import read_document, written_in
-from dpqr.io.documents.forms import Constraints, FieldType, Form
+from dpqr.io.documents.domains.forms import Constraints, FieldType, Form
+from dpqr.io.documents.text.decoding import Location, decode, spoken
+from dpqr.io.documents.text.document_text import read_document, written_in
 
 PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"
 TYPES: dict[str, FieldType] = {

@@ -20,9 +20,9 @@ from dpqr.io.codebooks.column import (
     ordered,
     uncut,
 )
-from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.domain import PLACEHOLDER, decode_domain
-from dpqr.io.documents.forms import DOMAIN_VERSION, Treatment
+from dpqr.io.documents.domains.domain import PLACEHOLDER, decode_domain
+from dpqr.io.documents.domains.forms import DOMAIN_VERSION, Treatment
+from dpqr.io.documents.text.decoding import Location
 
 FIRST_BINS = 10
 """Bins proposed for a column of numbers."""

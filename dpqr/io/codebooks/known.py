@@ -16,9 +16,9 @@ from dpqr.io.codebooks.frictionless import is_frictionless, read_frictionless, w
 from dpqr.io.codebooks.sizes import is_sizes, read_sizes, write_sizes
 from dpqr.io.codebooks.smartnoise import is_smartnoise, read_smartnoise, write_smartnoise
 from dpqr.io.codebooks.written import Written
-from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.document_text import read_document, written_in
-from dpqr.io.documents.json_text import MAX_BYTES, reached, read_regular_file
+from dpqr.io.documents.text.decoding import Location
+from dpqr.io.documents.text.document_text import read_document, written_in
+from dpqr.io.documents.text.json_text import MAX_BYTES, reached, read_regular_file
 
 TREES: dict[str, tuple[Callable[[Any], bool], Callable[[Any, Location], tuple[Codebook, ...]]]] = {
     "sizes": (is_sizes, read_sizes),

@@ -6,9 +6,9 @@ from typing import Any
 
 from dpqr.io.codebooks.column import Codebook, Column, Outline, document
 from dpqr.io.codebooks.written import Written
-from dpqr.io.documents.decoding import Location, decode
-from dpqr.io.documents.domain import decode_domain
-from dpqr.io.documents.forms import Constraints, Sizes, Treatment
+from dpqr.io.documents.domains.domain import decode_domain
+from dpqr.io.documents.domains.forms import Constraints, Sizes, Treatment
+from dpqr.io.documents.text.decoding import Location, decode
 
 
 def is_sizes(tree: Any) -> bool:

@@ -16,8 +16,8 @@ from msgspec import UNSET, UnsetType
 
 from dpqr.io.codebooks.column import Codebook, Column, Outline, exact, limited, ordered
 from dpqr.io.codebooks.written import Written, left_out, ranged
-from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.forms import Constraints, FieldType, Treatment, UnitForm
+from dpqr.io.documents.domains.forms import Constraints, FieldType, Treatment, UnitForm
+from dpqr.io.documents.text.decoding import Location
 
 _TYPES: dict[str, FieldType] = {
     "int": "integer",

@@ -14,8 +14,8 @@ import msgspec
 
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.codebooks.column import Codebook, Column, Outline, exact, labelled, limited, ordered
-from dpqr.io.documents.decoding import Location, decode
-from dpqr.io.documents.forms import FieldType, Treatment
+from dpqr.io.documents.domains.forms import FieldType, Treatment
+from dpqr.io.documents.text.decoding import Location, decode
 
 _COLUMNS = re.compile(r",(?=[^,=:|]+=)")
 """A comma before the next column's name; labels and marks may hold others."""

@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from dpqr.errors import UsageFault
 from dpqr.io.codebooks.column import Column, Outline, is_placeholder, limited, stated
-from dpqr.io.documents.forms import Category, Constraints, Treatment
+from dpqr.io.documents.domains.forms import Category, Constraints, Treatment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from msgspec import json
 
-from dpqr.io.documents.forms import DOMAIN_VERSION, Sizes, TableSchema
-from dpqr.io.documents.query_forms import KINDS, QUERIES_VERSION, QueriesForm
+from dpqr.io.documents.domains.forms import DOMAIN_VERSION, Sizes, TableSchema
+from dpqr.io.documents.entries.forms import KINDS, QUERIES_VERSION, QueriesForm
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

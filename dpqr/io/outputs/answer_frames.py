@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from dpqr.construction.intervals import BASES
+from dpqr.construction.answers.intervals import BASES
 from dpqr.errors import DocumentError
 from dpqr.io.outputs.figures_table import NUMBERS, OWN
 from dpqr.io.outputs.read_answers import completed

@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 import numpy as np
 
-from dpqr.construction.answered import DETAIL, AnsweredBlock
-from dpqr.construction.answered import FIGURES as HELD
-from dpqr.construction.intervals import BASES
+from dpqr.construction.answers.answered import DETAIL, AnsweredBlock
+from dpqr.construction.answers.answered import FIGURES as HELD
+from dpqr.construction.answers.intervals import BASES
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
 from dpqr.io.outputs.figures_table import NUMBERS, OWN

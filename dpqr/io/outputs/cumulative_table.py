@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from dpqr.construction.answered import answered
-from dpqr.construction.cumulative import Blocks, Earlier, added
+from dpqr.construction.answers.answered import answered
+from dpqr.construction.answers.cumulative import Blocks, Earlier, added
 from dpqr.construction.release import Release
 from dpqr.data.arrays import FloatArray
 from dpqr.data.period_tree import PeriodTree

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.construction.figures import FigureAnswers
-from dpqr.construction.intervals import BASES
+from dpqr.construction.answers.figures import FigureAnswers
+from dpqr.construction.answers.intervals import BASES
 from dpqr.construction.release import Release
 from dpqr.data.arrays import IntArray
 from dpqr.data.domain import Domain

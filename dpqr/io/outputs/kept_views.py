@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dpqr.construction.answered import AnsweredBlock
+from dpqr.construction.answers.answered import AnsweredBlock
 from dpqr.errors import DocumentError
-from dpqr.io.documents.queries import read_queries
+from dpqr.io.documents.entries.queries import read_queries
 from dpqr.io.documents.sources import parsed
 from dpqr.io.outputs.read_answers import BlockEntry, all_answers, block_entries
 from dpqr.io.outputs.read_release import ReleaseFiles

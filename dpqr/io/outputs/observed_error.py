@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpqr.construction.block_errors import NoisyError
-from dpqr.construction.forecast import Expected, reaches
+from dpqr.construction.forecasts.forecast import Expected, reaches
 from dpqr.io.outputs.plan_document import plan_document
 from dpqr.privacy.budget import upward_text
 from dpqr.strategies.plan import Plan

@@ -19,10 +19,10 @@ from dpqr.io.outputs.document_parts import (
     reason_part,
 )
 from dpqr.io.outputs.plan_document import sealed
-from dpqr.prediction.ensemble import Aggregate
-from dpqr.prediction.excess_risk import ExcessRisk
-from dpqr.prediction.kernels import Kernel
-from dpqr.prediction.outlook import Outlook
+from dpqr.prediction.bounds.excess_risk import ExcessRisk
+from dpqr.prediction.bounds.outlook import Outlook
+from dpqr.prediction.ensembles.ensemble import Aggregate
+from dpqr.prediction.learners.kernels import Kernel
 from dpqr.prediction.plan import PredictionPlan, Recipe, deviation
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.release import PredictionRelease

@@ -12,15 +12,15 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.errors import DocumentError, DpqrError, UsageFault
-from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.domain import decode_domain
-from dpqr.io.documents.json_text import MAX_BYTES, parse_json, read_regular_file
+from dpqr.io.documents.domains.domain import decode_domain
+from dpqr.io.documents.text.decoding import Location
+from dpqr.io.documents.text.json_text import MAX_BYTES, parse_json, read_regular_file
 from dpqr.io.outputs.atomic import SingleFile
 from dpqr.io.outputs.prediction_document import MODEL_FORMAT
 from dpqr.io.outputs.record import document_text
 from dpqr.io.outputs.table_files import TableFormat, write_table
 from dpqr.io.outputs.tidy import Column, Texts, Tidy
-from dpqr.prediction.kernels import Kernel, KernelName
+from dpqr.prediction.learners.kernels import Kernel, KernelName
 from dpqr.prediction.names import CLASSIFIERS
 from dpqr.prediction.problem import read_target, without
 from dpqr.prediction.release import Model

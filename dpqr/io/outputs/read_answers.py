@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from dpqr.construction.answered import DETAIL, AnsweredBlock, CellColumn
-from dpqr.construction.intervals import BASES, MEASURED, NO_BASIS, BasisArray
+from dpqr.construction.answers.answered import DETAIL, AnsweredBlock, CellColumn
+from dpqr.construction.answers.intervals import BASES, MEASURED, NO_BASIS, BasisArray
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.outputs.read_release import FORMS, ReleaseFiles
 from dpqr.io.outputs.record import RECORD

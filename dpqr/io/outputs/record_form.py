@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, json
 
-from dpqr.construction.online_replay import Questions
+from dpqr.construction.questions.replay import Questions
 from dpqr.errors import DocumentError
 from dpqr.io.documents.schemas import DIALECT
 from dpqr.io.outputs.plan_form import Count, Digest, Event, Figure, Law, Part, Plan, Rational

@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Any
 
 from dpqr import __version__
+from dpqr.construction.answers.error_bars import ErrorBars
+from dpqr.construction.answers.noisy import LEVEL
 from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import Certificate, ErrorBounds
-from dpqr.construction.error_bars import ErrorBars
-from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import (
     bars_words,

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.construction.block_answers import BlockAnswers
-from dpqr.construction.intervals import BASES, NO_BASIS
+from dpqr.construction.answers.block_answers import BlockAnswers
+from dpqr.construction.answers.intervals import BASES, NO_BASIS
 from dpqr.construction.release import Release
 from dpqr.data.domain import Domain
 from dpqr.io.outputs.atomic import ReleaseDirectory

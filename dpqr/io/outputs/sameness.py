@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dpqr.construction.intervals import FACTOR
+from dpqr.construction.answers.intervals import FACTOR
 from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.errors import GoalMissed
 from dpqr.io.outputs.read_answers import read_table

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpqr.construction.series import Trend
+from dpqr.construction.answers.series import Trend
 from dpqr.io.outputs.answered_table import named_cells
 from dpqr.io.outputs.tidy import Column, Texts, Tidy
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.construction.adding_up import Above, CountTable, Levels, added_up
-from dpqr.construction.answered import DETAIL, AnsweredBlock, answered
+from dpqr.construction.answers.adding_up import Above, CountTable, Levels, added_up
+from dpqr.construction.answers.answered import DETAIL, AnsweredBlock, answered
 from dpqr.construction.release import Release
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.domain import Domain

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.decoding import nearest
+from dpqr.io.documents.text.decoding import nearest
 from dpqr.io.sql.conditions import Text, all_of, true
 from dpqr.io.sql.words import Words, called, named
 

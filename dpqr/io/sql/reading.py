@@ -11,9 +11,9 @@ from typing import Any
 
 from dpqr.data.domain import Domain
 from dpqr.errors import DocumentError, DpqrError, Fault
-from dpqr.io.documents.document_text import read_document
-from dpqr.io.documents.faults import combined
-from dpqr.io.documents.queries import QueriesDocument, read_queries
+from dpqr.io.documents.entries.queries import QueriesDocument, read_queries
+from dpqr.io.documents.text.document_text import read_document
+from dpqr.io.documents.text.faults import combined
 from dpqr.io.sql.translation import Translated, translated
 from dpqr.io.sql.words import Columns, Words
 

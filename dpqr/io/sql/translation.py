@@ -18,8 +18,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.faults import Faults
+from dpqr.io.documents.text.decoding import Location
+from dpqr.io.documents.text.faults import Faults
 from dpqr.io.sql.aggregates import COUNT, Figure, figure
 from dpqr.io.sql.conditions import Text, all_of, true
 from dpqr.io.sql.groups import Group, Grouping, grouping

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.decoding import Location, nearest
-from dpqr.io.documents.predicate_parser import KEYWORDS
+from dpqr.io.documents.predicates.parser import KEYWORDS
+from dpqr.io.documents.text.decoding import Location, nearest
 
 _PLAIN = re.compile(r"[^\W\d][\w.-]*")
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpqr.construction.answered import AnsweredBlock
-from dpqr.construction.intervals import BASES
+from dpqr.construction.answers.answered import AnsweredBlock
+from dpqr.construction.answers.intervals import BASES
 from dpqr.report.digits import answer_texts, lower_texts, upper_texts
 from dpqr.report.page.block_charts import block_chart, never_measured
 from dpqr.report.page.drawing import FAINT, FILL, drawn, figures, panel

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpqr.construction.answered import DETAIL, AnsweredBlock
+from dpqr.construction.answers.answered import DETAIL, AnsweredBlock
 from dpqr.data.arrays import IntArray
 from dpqr.report.page.drawing import (
     BAR,

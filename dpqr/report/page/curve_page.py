@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpqr.construction.forecast import Forecast
+from dpqr.construction.forecasts.forecast import Forecast
 from dpqr.privacy.budget import upward_text
 from dpqr.report.forecast_plot import HIGH, LOW
 from dpqr.report.forecast_view import MEASURE, basis, nine_of_ten

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpqr.construction.answered import AnsweredBlock
+from dpqr.construction.answers.answered import AnsweredBlock
 from dpqr.privacy.budget import Cost
 from dpqr.privacy.ledger import Account
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpqr.construction.series import Trend
+from dpqr.construction.answers.series import Trend
 from dpqr.report.page.block_charts import CURVES, LINES
 from dpqr.report.page.drawing import FILL, PALE, SECOND, WIDTH, drawn, figures, label, panel
 from dpqr.report.page.parts import Card, Cards, Chart, Items, Page, Section, Table

@@ -11,7 +11,7 @@ from support.command_desk import DOMAIN, QUERIES
 
 from dpqr.app.evaluating.forecast import ForecastRequest, GoalRequest, epsilons, forecast_releases, outlook_document
 from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
-from dpqr.construction.public_tables import PublicTable
+from dpqr.construction.forecasts.public_tables import PublicTable
 from dpqr.errors import BudgetRefused, DataError, DocumentError, UsageFault
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.source import TableSource

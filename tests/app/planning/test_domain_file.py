@@ -11,7 +11,7 @@ from support.codebooks import SAMPLES
 
 from dpqr.app.planning.domain_file import DomainRequest, domain_file
 from dpqr.errors import DataError, UsageFault
-from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.domains.domain import read_domain
 
 SQL = str(SAMPLES / "clinic.sql")
 

@@ -9,8 +9,8 @@ from dpqr.data.domain import Domain
 from dpqr.data.period import Period, PeriodColumn, PeriodRows
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.domain import decode_domain
+from dpqr.io.documents.domains.domain import decode_domain
+from dpqr.io.documents.text.decoding import Location
 from dpqr.io.tables.source import TableSource
 
 MONTHLY = {**DOMAIN, "period": {"column": "day", "every": "month"}}

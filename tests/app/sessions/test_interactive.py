@@ -18,7 +18,7 @@ from dpqr.app.sessions.interactive import AskRequest, ask, close, open_session, 
 from dpqr.app.sessions.planning import OpenRequest, planned_session
 from dpqr.app.verifying.evidence import VerifyRequest
 from dpqr.app.verifying.verify import verify
-from dpqr.construction.intervals import BASES
+from dpqr.construction.answers.intervals import BASES
 from dpqr.errors import AlreadyThere, BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
 from dpqr.io.sessions.session_folder import SessionFolder
 from dpqr.io.tables.source import TableSource

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpqr.app.planning.roles import chosen_wishes
 from dpqr.app.requests import PlanRequest
-from dpqr.construction.forecast import reaches
+from dpqr.construction.forecasts.forecast import reaches
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.candidates import Candidate

@@ -168,7 +168,7 @@ FAULTS = (
         ("ended with {type(error).__name__}", "ended with {error}", "an error's text, which may show rows, is told"),
     ),
     *planted_in(
-        "construction/noisy.py",
+        "construction/answers/noisy.py",
         ("widest = max((_relative", "widest = min((_relative", "the narrowest law serves for all"),
         ("LEVEL = Fraction(95, 100)", "LEVEL = Fraction(90, 100)", "intervals miss twice as often"),
         ("law.tail(BETA * share)", "law.tail(2 * BETA * share)", "each side of an interval has all of beta"),

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "io/documents/survey_weights.py",
+        "io/documents/entries/survey_weights.py",
         ("min(max(bins.midpoint(index), Fraction(0)), most)", "max(bins.midpoint(index), Fraction(0))", "no maximum"),
         ("min(max(bins.midpoint(index), Fraction(0)), most)", "min(bins.midpoint(index), most)", "negative weights"),
         ("block.scale * self.grid", "block.scale", "sums of weights in steps"),
@@ -15,7 +15,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/documents/figures.py",
+        "io/documents/entries/figures.py",
         (
             "rows = np.stack([line.steps - line.places, line.places])",
             "rows = np.stack([line.places, line.steps - line.places])",
@@ -43,7 +43,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "construction/figure_intervals.py",
+        "construction/answers/figure_intervals.py",
         (
             "c = bottom**2 - square * second, top * bottom - square * mixed, top**2 - square * first",
             "c = bottom**2, top * bottom - square * mixed, top**2 - square * first",
@@ -63,14 +63,14 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "construction/figures.py",
+        "construction/answers/figures.py",
         ("if all(name in direct for name in figure.blocks) and", "if", "sums of draws as single ones"),
         ("- 1  # its own upper end is no rival", "- 2", "a cell that has a rival is sure"),
         ("curve + above[:, own])", "curve + 0 * above[:, own])", "half an interval"),
         ("excess = top - floor * bottom", "excess = top + floor * bottom", "a mean below its floor"),
     ),
     *planted_in(
-        "construction/adding_up.py",
+        "construction/answers/adding_up.py",
         ("    return whole + (ranks < (totals - sums)[parents])\n", "    return whole\n", "what is left over is lost"),
         (
             "wider.take(above.nodes, axis=place)",
@@ -119,7 +119,7 @@ FAULTS = (
         ("if count == lowest else TUNING.above", "if count != lowest else TUNING.above", "little for the lowest level"),
     ),
     *planted_in(
-        "io/documents/hierarchies.py",
+        "io/documents/domains/hierarchies.py",
         (
             "nodes, height = tuple(stated.parents[node] for node in nodes), height + 1",
             "nodes, height = tuple(stated.parents[nodes[0]] for _ in nodes), height + 1",
@@ -132,7 +132,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/documents/hierarchy_entry.py",
+        "io/documents/entries/hierarchy.py",
         (
             "restricted((*others, found[level]), entry.where, frame)",
             "restricted((*others, found[level]), UNSET, frame)",

@@ -41,11 +41,11 @@ FAULTS = (
         ("most_rho(left, self.delta, self.changes, ", "most_rho(left, self.delta, 1, ", "a group is priced as one"),
     ),
     *planted_in(
-        "prediction/perturbed.py",
+        "prediction/learners/perturbed.py",
         ("return self.loss.opposite / self.loss.lipschitz\n", "return Fraction(0)\n", "one sign is forgotten"),
     ),
     *planted_in(
-        "prediction/losses.py",
+        "prediction/learners/losses.py",
         ("return min(self.tau, 1 - self.tau)", "return Fraction(0)", "a quantile loss slopes one way"),
     ),
     *planted_in(

@@ -7,7 +7,7 @@ _CORNER = "    @property\n    def smoothness(self) -> Fraction:\n        return 
 
 FAULTS = (
     *planted_in(
-        "prediction/losses.py",
+        "prediction/learners/losses.py",
         (
             "max(self.tau, 1 - self.tau)\n\n    @property\n    def smoothness",
             "self.tau\n\n    @property\n    def smoothness",
@@ -44,7 +44,7 @@ FAULTS = (
         ("return 2 * (predicted - target)", "return predicted - target", "half the square's slope"),
     ),
     *planted_in(
-        "prediction/examples.py",
+        "prediction/learners/examples.py",
         ("~np.isnan(self.values)[codes[:, self.axis]]", "codes[:, self.axis] >= 0", "rows without a target teach"),
         ("(1 + TAPER) * gradient * self.steps", "(1 + TAPER) * gradient", "a person of many rows counts as one row"),
         ("2 * gradient if self.replaced", "gradient if self.replaced", "replace counts one of two gradients"),
@@ -57,7 +57,7 @@ FAULTS = (
         ("return moved / (modulus * self.records)", "return moved / (2 * modulus * self.records)", "half of it"),
     ),
     *planted_in(
-        "prediction/solver.py",
+        "prediction/learners/solver.py",
         ("float(self.modulus * self.tolerance) / 2", "float(self.modulus * self.tolerance) * 2", "four times looser"),
         ("float(self.tolerance / 2) ** 2", "float(self.tolerance * 64) ** 2", "steps for 128 times the tolerance"),
         ("math.log(2 * float(self.start) / gap)", "math.log(2 * float(self.start) / gap) / 2", "half of the steps"),
@@ -80,7 +80,7 @@ FAULTS = (
         ("return ULP * (summed", "return ULP / 2 * (summed", "half of the rounding"),
     ),
     *planted_in(
-        "prediction/solver.py",
+        "prediction/learners/solver.py",
         ("UNIT = Fraction(1, 2**53)", "UNIT = Fraction(1, 2**54)", "half of the unit roundoff"),
         ("gamma(width + 2) * norm", "gamma(2) * norm", "a sum of many terms rounds like one of two"),
         ("gamma(width + 2) * norm", "gamma(width + 2)", "weights have norm 1"),
@@ -88,7 +88,7 @@ FAULTS = (
         ("gamma(width + 2)", "gamma(width)", "the quotient's rounding and underflow are forgotten"),
     ),
     *planted_in(
-        "prediction/stable.py",
+        "prediction/learners/stable.py",
         ("self.loss.lipschitz, 2 * self.penalty)", "self.loss.lipschitz, 4 * self.penalty)", "twice as convex"),
         (
             '+ solver.tolerance)\n        object.__setattr__(self, "bound", (self.distance + 2 * wrong)',
@@ -115,7 +115,7 @@ FAULTS = (
         ("range(200)", "range(8)", "the ball's multiplier is found roughly"),
     ),
     *planted_in(
-        "prediction/exact_kernel.py",
+        "prediction/learners/exact_kernel.py",
         ("2 * solver.tolerance + 2 * wrong)", "2 * solver.tolerance)", "a value's rounding is forgotten"),
         ("2 * solver.tolerance + 2 * wrong)", "2 * wrong)", "the solver's tolerance is not charged"),
         ("np.abs(gradient).sum()", "np.linalg.norm(gradient)", "a gradient's norm is told too small"),
@@ -125,7 +125,7 @@ FAULTS = (
         ("(ULP * self.scale.records + self.entry)", "entry", "sums over records are taken to be exact"),
     ),
     *planted_in(
-        "prediction/online.py",
+        "prediction/learners/online.py",
         ("printed, sharp = 4 * last", "printed, sharp = 2 * last", "half of the printed bound"),
         ("last**-theta * float(opposed_pulls(Fraction(norm)))", "last**-theta * norm", "targets are forgotten"),
         ("/ math.sqrt(2)\n", "/ 2\n", "the norm before a step is taken to be smaller"),
@@ -145,7 +145,7 @@ FAULTS = (
         ("records[rows] / records[rows].sum()", "records[rows]", "rows of a slot take a step each"),
     ),
     *planted_in(
-        "prediction/ensemble.py",
+        "prediction/ensembles/ensemble.py",
         (
             "np.clip(np.nan_to_num(found, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)",
             "np.nan_to_num(found, nan=0.0, posinf=1.0, neginf=-1.0)",
@@ -171,7 +171,7 @@ FAULTS = (
         ("drawn = np.repeat(codes[:, -1], records)", "drawn = np.repeat(codes[:, 0], records)", "parts by a column"),
     ),
     *planted_in(
-        "prediction/member.py",
+        "prediction/ensembles/member.py",
         (
             "    child = os.fork()\n    if not child:\n        _trained(work, source, sink)\n"
             "    _, status = os.waitpid(child, 0)\n"
@@ -184,7 +184,7 @@ FAULTS = (
         ("if found.shape != (len(self.points),):", "if found.ndim != 1:", "any number of predictions is sent"),
     ),
     *planted_in(
-        "prediction/kernels.py",
+        "prediction/learners/kernels.py",
         ("/ math.sqrt(self.width // 2)", "/ math.sqrt(self.width // 4)", "features of norm above 1"),
         (
             "product *= plain @ signs\n        return clipped(product)",
@@ -198,7 +198,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "prediction/features.py",
+        "prediction/learners/features.py",
         (
             "vectors[:, -1] = 1.0\n        return clipped(vectors)",
             "vectors[:, -1] = 1.0\n        return vectors",
@@ -211,14 +211,14 @@ FAULTS = (
         ("steps = records * unit.rows if", "steps = records if", "a person's slots are one"),
         ("rows=unit.rows,", "rows=1,", "a person moves a stream by one row"),
         ("if self.ordered and self.slots is None and problem", "if False and problem", "streams under add"),
-        (" or not problem.unit.rows_public", "", "the private number of records decides for an exact kernel"),
+        ("return problem.unit.rows_public and ", "return ", "the private number of records decides for an exact kernel"),
     ),
     *planted_in(
-        "prediction/known_losses.py",
+        "prediction/learners/known_losses.py",
         ('"quantile": Pinball(tau=tau)', '"quantile": Pinball()', "another quantile"),
     ),
     *planted_in(
-        "prediction/penalties.py",
+        "prediction/bounds/penalties.py",
         (
             'min(max(Fraction(f"{value:.1e}"), SMALLEST_PENALTY), LARGEST_PENALTY)',
             'Fraction(f"{value:.1e}")',
@@ -298,18 +298,18 @@ FAULTS = (
         ("        if len(codes) < 2:\n            return USUAL\n", "", "an empty part is an error"),
     ),
     *planted_in(
-        "prediction/corners.py",
+        "prediction/learners/corners.py",
         ("return self.aim + summed + self.hidden", "return self.aim", "what rounding hides is not charged"),
         ("gap <= needed and", "gap <= 100 * needed and", "a gap that shows a tenth of the tolerance is enough"),
         ("gap + self.penalty * float(apart @ apart)", "gap", "a pair that is no pair is certified"),
         ("STEPS_EACH = 40", "STEPS_EACH = 1", "a width is left before its minimiser is near"),
     ),
     *planted_in(
-        "prediction/examples.py",
+        "prediction/learners/examples.py",
         ("share = 2 * largest if self.replaced", "share = largest if self.replaced", "one of two losses is forgotten"),
     ),
     *planted_in(
-        "prediction/perturbed.py",
+        "prediction/learners/perturbed.py",
         ("return self.unit.changes", "return self.unit.rows", "a replaced row is one gradient"),
         ("return self.unit.rows\n", "return 1\n", "a person is one loss"),
     ),
@@ -318,7 +318,7 @@ FAULTS = (
         ("left = epsilon - closing - self.units", "left = epsilon - closing - 0 * self.units", "a free determinant"),
     ),
     *planted_in(
-        "prediction/moments.py",
+        "prediction/learners/moments.py",
         ("2 * self.unit.changes**2 * STEPS**4", "self.unit.changes**2 * STEPS**4", "the target's products are free"),
         ("2 * self.unit.changes**2 * STEPS**4", "2 * self.unit.changes * STEPS**4", "a norm is not squared"),
         ("<< place", "<< 0", "counts of many rows lose their upper digits"),

@@ -23,7 +23,7 @@ FAULTS = (
         ("self.period.name,", "self.period.period.name,", "a counter's release names its last period alone"),
     ),
     *planted_in(
-        "construction/cumulative.py",
+        "construction/answers/cumulative.py",
         ("np.hypot(own.precision, earlier.error)", "own.precision", "the noise of earlier nodes is forgotten"),
     ),
     *planted_in(

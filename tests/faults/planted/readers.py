@@ -20,7 +20,7 @@ FAULTS = (
         ("batch.validate(full=True)", "batch.validate()", "damaged text reaches the reader of cells"),
     ),
     *planted_in(
-        "io/documents/fixing.py",
+        "io/documents/text/fixing.py",
         ("chosen[-1].stop <= edit.start", "chosen[-1].start <= edit.start", "fixes that overlap are both written"),
         ("        draft.unlink(missing_ok=True)\n", "", "a draft stays where a fix cannot be written"),
     ),

@@ -55,7 +55,7 @@ FAULTS = (
         ("start.surprises < before or ", "", "intervals where nothing was compared"),
     ),
     *planted_in(
-        "construction/online_replay.py",
+        "construction/questions/replay.py",
         ("self.surprises[place].query is not query", "False", "another question's noisy answer"),
         ("sides if surprises < self.terms.surprises else ()", "(1, -1)", "intervals where nothing was compared"),
     ),

@@ -10,7 +10,7 @@ from dpqr.errors import DocumentError
 from dpqr.io.codebooks.column import Column, Outline, document, exact, own_missing, require_sound
 from dpqr.io.codebooks.column import overlaid as join
 from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.documents.forms import Constraints, Treatment
+from dpqr.io.documents.domains.forms import Constraints, Treatment
 
 
 def stated(text):

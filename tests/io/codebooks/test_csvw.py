@@ -11,7 +11,7 @@ from dpqr.errors import DocumentError
 from dpqr.io.codebooks.column import Column, Outline
 from dpqr.io.codebooks.csvw import write_csvw
 from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.documents.forms import Constraints, Treatment
+from dpqr.io.documents.domains.forms import Constraints, Treatment
 
 CONTEXT = ["http://www.w3.org/ns/csvw", {"@language": "en"}]
 

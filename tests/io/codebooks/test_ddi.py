@@ -8,7 +8,7 @@ from support.codebooks import SAMPLES, fields_of
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.codebooks.ddi import read_ddi, write_ddi
 from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.documents.decoding import Location
+from dpqr.io.documents.text.decoding import Location
 
 LAUGHS = """<!DOCTYPE codeBook [<!ENTITY a "SECRET"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
 <codeBook><dataDscr><var name="&b;"/></dataDscr></codeBook>"""

@@ -9,7 +9,7 @@ from support.codebooks import fields_of
 
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.codebooks.ddl import read_ddl
-from dpqr.io.documents.decoding import Location
+from dpqr.io.documents.text.decoding import Location
 
 
 def fields(text):

@@ -13,7 +13,7 @@ from dpqr.io.codebooks.ddl import write_ddl
 from dpqr.io.codebooks.frictionless import write_frictionless
 from dpqr.io.codebooks.gaps import filled
 from dpqr.io.codebooks.known import read_codebook
-from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.domains.domain import read_domain
 
 SURVEY = SAMPLES.parent / "domain.json"
 

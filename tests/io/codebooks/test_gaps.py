@@ -9,8 +9,8 @@ from dpqr.io.codebooks.arrow import typed_columns
 from dpqr.io.codebooks.column import Column, Outline, document
 from dpqr.io.codebooks.gaps import filled
 from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.documents.domain import PLACEHOLDER, read_domain
-from dpqr.io.documents.forms import Constraints
+from dpqr.io.documents.domains.domain import PLACEHOLDER, read_domain
+from dpqr.io.documents.domains.forms import Constraints
 
 KINDS = ["integer", "number", "string", "boolean", "date", "datetime", "any"]
 KNOWN = {

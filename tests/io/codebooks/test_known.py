@@ -15,9 +15,9 @@ from dpqr.errors import DocumentError, DpqrError, UsageFault
 from dpqr.io.codebooks.column import document, require_sound
 from dpqr.io.codebooks.gaps import filled
 from dpqr.io.codebooks.known import FORMS, TREES, WRITERS, read_codebook
-from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.document_text import read_document
-from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.domains.domain import read_domain
+from dpqr.io.documents.text.decoding import Location
+from dpqr.io.documents.text.document_text import read_document
 
 FILES = {
     "frictionless": "clinic.schema.json",

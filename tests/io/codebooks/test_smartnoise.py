@@ -9,8 +9,8 @@ from support.codebooks import SAMPLES, fields_of
 from dpqr.io.codebooks.column import Column, Outline
 from dpqr.io.codebooks.known import read_codebook
 from dpqr.io.codebooks.smartnoise import read_smartnoise, write_smartnoise
-from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.forms import Constraints, UnitForm
+from dpqr.io.documents.domains.forms import Constraints, UnitForm
+from dpqr.io.documents.text.decoding import Location
 
 
 def test_the_private_identifier_is_the_unit_and_no_column_and_row_counts_are_not_taken():

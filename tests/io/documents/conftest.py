@@ -13,8 +13,8 @@ import pytest
 
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import DenseHistogram
-from dpqr.io.documents.domain import read_domain
-from dpqr.io.documents.queries import QueriesDocument, read_queries
+from dpqr.io.documents.domains.domain import read_domain
+from dpqr.io.documents.entries.queries import QueriesDocument, read_queries
 
 SURVEY: dict[str, Any] = {
     "fields": [

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from dpqr.errors import DocumentError, Fault
-from dpqr.io.documents.domain import read_domain
-from dpqr.io.documents.queries import read_queries
+from dpqr.io.documents.domains.domain import read_domain
+from dpqr.io.documents.entries.queries import read_queries
 
 
 def refused(error: DocumentError, file: str, path: str, words: str) -> None:

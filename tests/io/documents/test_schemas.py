@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.domain import read_domain
-from dpqr.io.documents.queries import read_queries
-from dpqr.io.documents.query_forms import KINDS
+from dpqr.io.documents.domains.domain import read_domain
+from dpqr.io.documents.entries.forms import KINDS
+from dpqr.io.documents.entries.queries import read_queries
 from dpqr.io.documents.schemas import schema
 
 FIELD = {

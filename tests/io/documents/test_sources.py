@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.queries import read_queries
+from dpqr.io.documents.entries.queries import read_queries
 from dpqr.io.documents.sources import parsed, plain, public_documents, states_domain
 
 QUERIES = [{"marginal": ["a"], "weight": 0.5}, {"where": "a < 0.5"}]

@@ -9,7 +9,7 @@ from support.guide_rule import ENGINE
 import dpqr
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
-from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.domains.domain import read_domain
 from dpqr.io.engines.engine import is_engine
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table

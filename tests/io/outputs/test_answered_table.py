@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from dpqr.construction.answered import AnsweredBlock, CellColumn
-from dpqr.construction.intervals import NO_BASIS
+from dpqr.construction.answers.answered import AnsweredBlock, CellColumn
+from dpqr.construction.answers.intervals import NO_BASIS
 from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.outputs.answered_table import answered_table, answers_file, figures_of
 

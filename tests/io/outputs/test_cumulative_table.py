@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.handmade_release import make_release
 
-from dpqr.construction.answered import answered
-from dpqr.construction.cumulative import Earlier
+from dpqr.construction.answers.answered import answered
+from dpqr.construction.answers.cumulative import Earlier
 from dpqr.data.period import Period
 from dpqr.data.period_tree import PeriodTree
 from dpqr.data.unit import PrivacyUnit

@@ -10,8 +10,8 @@ import pytest
 
 import dpqr
 from dpqr.app.verifying.verify import VerifyRequest, verify
-from dpqr.construction.answered import AnsweredBlock, CellColumn
-from dpqr.construction.intervals import NO_BASIS
+from dpqr.construction.answers.answered import AnsweredBlock, CellColumn
+from dpqr.construction.answers.intervals import NO_BASIS
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.io.outputs.plan_document import sealed
 from dpqr.io.outputs.record import document_text

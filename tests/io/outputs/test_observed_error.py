@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dpqr.construction.forecast import reaches
+from dpqr.construction.forecasts.forecast import reaches
 from dpqr.io.outputs.observed_error import observed_error, published_epsilon
 from dpqr.io.outputs.plan_document import plan_document
 

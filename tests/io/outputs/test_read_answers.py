@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.construction.answered import answered
+from dpqr.construction.answers.answered import answered
 from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import DocumentError, UsageFault

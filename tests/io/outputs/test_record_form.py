@@ -14,7 +14,7 @@ from dpqr.app.show import show, show_answers
 from dpqr.app.verifying.evidence import VerifyRequest
 from dpqr.app.verifying.reprice import reprice
 from dpqr.app.verifying.verify import verify
-from dpqr.construction.intervals import ESTIMATE, MEASURED, NO_BASIS
+from dpqr.construction.answers.intervals import ESTIMATE, MEASURED, NO_BASIS
 from dpqr.io.outputs.read_answers import read_answers
 from dpqr.io.outputs.read_release import read_release
 from dpqr.io.outputs.record_form import parsed_record, release_schema

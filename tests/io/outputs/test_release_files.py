@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from dpqr.construction.block_answers import BlockAnswers
-from dpqr.construction.noisy import Noisy
+from dpqr.construction.answers.block_answers import BlockAnswers
+from dpqr.construction.answers.noisy import Noisy
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.io.outputs.atomic import reserve

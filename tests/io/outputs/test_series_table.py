@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from support.handmade_release import make_release
 
-from dpqr.construction.answered import answered
-from dpqr.construction.series import trend
+from dpqr.construction.answers.answered import answered
+from dpqr.construction.answers.series import trend
 from dpqr.io.outputs.series_table import CHANGES, FIGURES, series_table
 
 RELEASE = make_release()

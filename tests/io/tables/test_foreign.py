@@ -19,7 +19,7 @@ import pytest
 from pyarrow import feather
 
 from dpqr.errors import DataError, UsageFault
-from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.domains.domain import read_domain
 from dpqr.io.journal.table_mark import table_mark
 from dpqr.io.tables import foreign
 from dpqr.io.tables.foreign import ArrowFile, Workbook, _silently

@@ -17,7 +17,7 @@ from pyarrow import parquet
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
-from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.domains.domain import read_domain
 from dpqr.io.journal.table_mark import table_mark
 from dpqr.io.tables.frames import in_memory
 from dpqr.io.tables.limits import Limits

@@ -14,7 +14,7 @@ from dpqr.data.domain import Domain
 from dpqr.data.period import Period, PeriodRows
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
-from dpqr.io.documents.bins import whole_bins
+from dpqr.io.documents.domains.bins import whole_bins
 from dpqr.io.tables.frames import in_memory
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table

@@ -7,7 +7,7 @@ from support.handmade_release import make_plan, make_theory_plan
 from support.pages import Read, require_accessible, require_alone
 
 from dpqr.app.report import plan_html
-from dpqr.construction.resources import Resources
+from dpqr.construction.forecasts.resources import Resources
 from dpqr.io.outputs.plan_document import plan_document, sealed
 
 

@@ -1,0 +1,253 @@
+"""Refits: by how much the released answers would be off, had the release's own rows been the table.
+
+A parametric bootstrap. The same blocks are measured again, with new public noise of the same laws, around the counts of
+the release's synthetic rows; the update rule refits; its answers are compared with those counts. What a search left out
+has left no trace in the rows: `dpqr.construction.answers.error_factors` scales the errors of unmeasured blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpqr.construction.loop import Outcome
+from dpqr.data.arrays import Axes, FloatArray, IntArray
+from dpqr.data.histogram import SparseHistogram
+from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable, prepare
+from dpqr.hypotheses.linear_estimate import GroupEstimate
+from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.noise.public import public_laplaces, public_normals
+from dpqr.plugins import is_builtin
+from dpqr.strategies.plan import Plan
+from dpqr.strategies.problem import Problem
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement, rounded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
+
+    most: int = 3  # refits
+    fewest: int = 1  # refits of a large workload: many answers of a size make up for few refits
+    work: int = 3 * 2**18  # answers that all refits give and measure together, about
+    block: int = 100  # answers that take as long as the least block
+    own: int = 2  # refits from which an answer's own error is looked at beside that of its size
+    doubt: float = 2.0  # deviations by which residuals exceed the refits' before that counts
+    rows: int = 2**18  # synthetic rows, at most; more records are hardly rougher than the hypothesis
+
+
+TUNING = Tuning()
+LARGEST = 2**61
+"""Of an answer, in its grid."""
+
+Answered = Callable[[QueryBlock], FloatArray]
+"""Answers to a block, in units of its grid, shape (rows,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RefitError:
+    """Of one block, in records (or the summed column's unit).
+
+    each: root mean square error of every answer, shape (rows,): that of the block's answers of similar size, raised
+    where they are few; where there are enough refits, its own if that is larger. total: mean L1 error of the block.
+    """
+
+    each: FloatArray
+    total: float
+
+
+def can_refit(plan: Plan) -> str | None:
+    """Why the errors of a plan's answers cannot be estimated by refits; None: they can. Public."""
+    rule = plan.roles.update
+    if not is_builtin(rule):
+        return f"update rule {rule.name!r} is a third party's"
+    if plan.problem.level is not None or not rule.cumulative:
+        return "the update rule follows the measurements one by one, so a refit would take as long as the run"
+    return None
+
+
+def refit_errors(
+    plan: Plan,
+    outcome: Outcome,
+    shown: Hypothesis,
+    beside: Sequence[QueryBlock] = (),
+    *,
+    asked: Sequence[QueryBlock] | None = None,
+    most: int = TUNING.most,
+) -> Mapping[str, RefitError]:
+    """Errors of all answers of a plan that `can_refit`, by the block's name.
+
+    Args:
+        outcome: of the run.
+        shown: its hypothesis, as it is released.
+        beside: blocks that nobody asked for, whose errors figures need.
+        asked: other blocks than the workload's, to be answered in place of them.
+        most: refits.
+
+    Privacy:
+        Post-processing, with public randomness: of the plan's seed, and of the numbers after it, one a measurement.
+    """
+    asked = plan.problem.workload.blocks if asked is None else asked
+    blocks, history = (*asked, *beside), outcome.transcript.measurements
+    if not history:
+        return {}
+    count = refit_count(asked, history, most)
+    counted = _stand_in(shown, plan.problem, blocks)
+    measured = MeasuredBlocks.of(history)
+    found = {block.name: _BlockErrors.of(block, counted(block), measured.place(block)) for block in blocks}
+    for number in range(count):
+        again = _measured_again(history, counted, plan.problem.seed + 1 + number * len(history))
+        refitted = _refitted(plan, outcome.hypothesis, again)
+        prepare(refitted, blocks)
+        for block in blocks:
+            found[block.name].add(refitted.answer(block), again)
+    return {block.name: found[block.name].error(shown.answer(block), history, count) for block in blocks}
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _BlockErrors:
+    """What all refits show of one block, in units of its grid.
+
+    counts: shape (rows,). place: of the measurement that answers it without the hypothesis. squares: summed over the
+    refits, shape (rows,). total: summed L1 errors. residual: summed mean squares of what was measured less the answers.
+    """
+
+    block: QueryBlock
+    counts: FloatArray
+    place: tuple[int, int] | None
+    squares: FloatArray
+    total: float = 0.0
+    residual: float = 0.0
+
+    @classmethod
+    def of(cls, block: QueryBlock, counts: FloatArray, place: tuple[int, int] | None) -> _BlockErrors:
+        return cls(block=block, counts=counts, place=place, squares=np.zeros(block.rows))
+
+    def add(self, answers: FloatArray, history: Sequence[Measurement]) -> None:
+        """One refit, and the measurements that it was fitted to."""
+        off = answers - self.counts
+        self.squares += off * off
+        self.total += float(np.abs(off).sum())
+        self.residual += self._residual(answers, history)
+
+    def error(self, answers: FloatArray, history: Sequence[Measurement], refits: int) -> RefitError:
+        """Of the released answers, from those to the refits.
+
+        Where the released answers are further from what was measured than refits are, they miss something that the
+        release's own rows do not show: the mean square error is larger by the difference of the two mean squares.
+        """
+        squares, doubt = self.squares / refits, TUNING.doubt * (2.0 / self.block.rows) ** 0.5
+        more = max(0.0, self._residual(answers, history) - self.residual / refits * (1.0 + doubt))
+        mean, scale = float(squares.mean()), float(self.block.scale)
+        times = (1.0 + more / mean) ** 0.5 if mean > 0.0 else 1.0
+        each = _larger(squares, self.counts, refits) if mean > 0.0 else np.full(squares.shape, more**0.5)
+        return RefitError(each=each * (times * scale), total=self.total / refits * times * scale)
+
+    def _residual(self, answers: FloatArray, history: Sequence[Measurement]) -> float:
+        if self.place is None:
+            return 0.0
+        one, index = history[self.place[0]], self.place[1]
+        return float(np.mean((answers_from(self.block, one.blocks[index], one.values[index]) - answers) ** 2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeasuredBlocks:
+    """Every measured block as (number of its measurement, less its place in it), by name; and marginals, with their
+    attributes, by each of these and, under None, all."""
+
+    named: Mapping[str, tuple[int, int]]
+    marginals: Mapping[int | None, Sequence[tuple[tuple[int, int], Axes]]]
+
+    @classmethod
+    def of(cls, history: Sequence[Measurement]) -> MeasuredBlocks:
+        named: dict[str, tuple[int, int]] = {}
+        marginals: dict[int | None, list[tuple[tuple[int, int], Axes]]] = {}
+        for number, measured in enumerate(history):
+            for place, one in enumerate(measured.blocks):
+                named[one.name] = max(named.get(one.name, (number, -place)), (number, -place))
+                for axis in (None, *one.axes) if one.is_marginal else ():
+                    marginals.setdefault(axis, []).append(((number, -place), one.axes))
+        return cls(named=named, marginals=marginals)
+
+    def place(self, block: QueryBlock) -> tuple[int, int] | None:
+        """The last measurement, and the place in it, of a block of this name or of a marginal over all its
+        attributes."""
+        wide = min((self.marginals.get(axis, ()) for axis in (None, *block.axes)), key=len)
+        found = [key for key, axes in wide if set(axes).issuperset(block.axes)]
+        last = max([*found, *([self.named[block.name]] if block.name in self.named else [])], default=None)
+        return None if last is None else (last[0], -last[1])
+
+
+def answers_from(block: QueryBlock, source: QueryBlock, values: IntArray) -> FloatArray:
+    """A block's answers, in its grid, from what was measured of itself, or of a marginal over its attributes."""
+    if source.name == block.name:
+        return values.astype(np.float64)
+    sizes = [size for factor in source.factors for size in factor.sizes]
+    answers: FloatArray = block.answer(GroupEstimate(axes=source.axes, cells=values.reshape(sizes).astype(np.float64)))
+    return answers
+
+
+def refit_count(blocks: Sequence[QueryBlock], history: Sequence[Measurement], most: int = TUNING.most) -> int:
+    """How many refits, from public sizes."""
+    work = sum(block.rows + TUNING.block for block in blocks)
+    work += sum(block.rows + TUNING.block for one in history for block in one.blocks)
+    return max(TUNING.fewest, min(most, TUNING.work // work))
+
+
+def _stand_in(hypothesis: Hypothesis, problem: Problem, blocks: Sequence[QueryBlock]) -> Answered:
+    """The counts that take the table's place: of synthetic rows, else of the hypothesis itself."""
+    if not isinstance(hypothesis, Sampleable) or hypothesis.total > TUNING.rows:
+        return hypothesis.answer
+    codes = hypothesis.rows(max(0, round(hypothesis.total)), problem.seed)
+    table = SparseHistogram(problem.domain.shape, codes, np.ones(len(codes), dtype=np.int64))
+    table.prefetch([block.axes for block in blocks])
+    return lambda block: block.answer(table).astype(np.float64)
+
+
+def _measured_again(history: Sequence[Measurement], counted: Answered, seed: int) -> list[Measurement]:
+    """The same blocks, with new noise of the same laws, rounded. The seeds from this one on, one a measurement."""
+    return [_drawn(one, counted, seed + place) for place, one in enumerate(history)]
+
+
+def _drawn(measured: Measurement, counted: Answered, seed: int) -> Measurement:
+    draws = public_laplaces if isinstance(measured.law, DiscreteLaplace) else public_normals
+    ends = np.cumsum([block.rows for block in measured.blocks])
+    parts = np.split(draws(seed, int(ends[-1])) * measured.law.deviation, ends[:-1])
+    pairs = zip(measured.blocks, parts, strict=True)
+    values = tuple(rounded(counted(block) + part, LARGEST) for block, part in pairs)
+    return Measurement(blocks=measured.blocks, values=values, law=measured.law)
+
+
+def _refitted(plan: Plan, hypothesis: Any, history: Sequence[Measurement]) -> Hypothesis:
+    """Potentials are a warm start that changes no answer; other rules start anew."""
+    rule, problem = plan.roles.update, plan.problem
+    first = hypothesis if hasattr(hypothesis, "potentials") else rule.start(problem)
+    refitted: Hypothesis | None = rule.update(problem, first, history)
+    return hypothesis if refitted is None else refitted
+
+
+def _larger(squares: FloatArray, counts: FloatArray, refits: int) -> FloatArray:
+    """The root of the larger of each answer's own mean square, and the mean of those of its size, by powers of two.
+
+    The mean over few squares is itself uncertain, so it is raised as a normal interval of estimated deviation is
+    (Student 1908), with as many degrees of freedom as squares.
+    """
+    sizes = np.log2(1.0 + np.abs(counts)).astype(np.int64)
+    cells = np.bincount(sizes)
+    alike = np.bincount(sizes, squares) / np.maximum(cells, 1) * _student(np.maximum(cells, 1) * refits) ** 2
+    found: FloatArray = np.sqrt(np.maximum(squares, alike[sizes]) if refits >= TUNING.own else alike[sizes])
+    return found
+
+
+def _student(freedom: IntArray) -> FloatArray:
+    """Student's quantile .975 over the normal one, for these degrees of freedom; two terms of its expansion.
+
+    >>> _student(np.array([4, 1000])).round(2).tolist()
+    [1.39, 1.0]
+    """
+    found: FloatArray = 1.0 + 1.21 / freedom + 1.44 / freedom**2
+    return found

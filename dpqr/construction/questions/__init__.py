@@ -1,0 +1,1 @@
+"""Questions that come one at a time: their loop, its terms and its replay."""

@@ -1,0 +1,1 @@
+"""The domain file: its columns, levels and public facts."""

@@ -1,0 +1,1 @@
+"""The queries file: each kind of entry, compiled into blocks."""

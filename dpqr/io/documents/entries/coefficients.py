@@ -1,0 +1,218 @@
+"""Any linear queries, from a public file of coefficients over the cells of some columns.
+
+Coefficients are quantised before anything is derived from them: to millionths where they are such decimals, else to
+2^-20 (a note says so). Sensitivity, noise and answers then hold for the quantised queries.
+
+A long table (.csv, .parquet) has one row a coefficient that is not 0. Its columns: the domain columns that the queries
+look at (cells by the names that answers print), `coefficient`, and `query`, which may be left out for one query.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from io import StringIO
+from itertools import islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec import UNSET, UnsetType
+
+from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.data.attribute import Attribute
+from dpqr.errors import DataError, UsageFault
+from dpqr.io.documents.entries.coefficient_arrays import Coefficients, read_npz, spanned
+from dpqr.io.documents.entries.entry import MAX_ENTRIES, Compiled, Frame, integer_matrix
+from dpqr.io.documents.entries.forms import CoefficientsEntry
+from dpqr.io.documents.text.decoding import Location, nearest, spoken
+from dpqr.io.documents.text.json_text import read_regular_file, regular_size
+from dpqr.io.tables.file import TableFile
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.parquet.table import parquet_batches, parquet_schema
+from dpqr.workload.block import Factor, QueryBlock
+
+VALUE, QUERY = "coefficient", "query"
+MAX_ROWS, MAX_TEXTS, MAX_BYTES = 2**22, 2**24, 2**27
+"""A long table is read as texts, which take far more room than numbers: rows, cells in all, bytes of the file."""
+
+Table = dict[str, list[str]]
+
+
+def read_table(path: Path, columns: Sequence[str] | UnsetType, frame: Frame) -> Coefficients:
+    """A long table. `columns` (where named) must be the file's domain columns."""
+    location = frame.location.key("coefficients")
+    table = (_csv if path.suffix.lower() == ".csv" else _parquet)(path, location)
+    named = [name for name in table if name not in (VALUE, QUERY)]
+    if VALUE not in table:
+        raise location.fault(f"{path.name} has no column {VALUE!r}; it is the one with the numbers")
+    if columns is not UNSET and set(columns) != set(named):
+        raise frame.location.key("columns").fault(
+            f"{path.name} has the columns {', '.join(map(repr, named))}; name the same"
+        )
+    axes, sizes = spanned(
+        named if columns is UNSET else columns, frame, "coefficients" if columns is UNSET else "columns"
+    )
+    attributes = [frame.domain.attributes[axis] for axis in axes]
+    codes = [_codes(table[attribute.name], attribute, path.name, location) for attribute in attributes]
+    cells = np.ravel_multi_index(codes, sizes) if codes else np.zeros(len(table[VALUE]), dtype=np.int64)
+    queries = table.get(QUERY, [""] * len(table[VALUE]))
+    labels = tuple(dict.fromkeys(queries))
+    order = {label: row for row, label in enumerate(labels)}
+    rows = np.array([order[query] for query in queries], dtype=np.int64)
+    _once(rows, cells, path.name, location)
+    values = _numbers(table[VALUE], path.name, location)
+    return Coefficients(axes=axes, rows=rows, cells=cells, values=values, labels=labels)
+
+
+def _csv(path: Path, location: Location) -> Table:
+    name = path.name
+    try:
+        text = read_regular_file(path, MAX_BYTES).decode("utf-8-sig")
+        rows = list(islice(filter(None, csv.reader(StringIO(text, newline=""), strict=True)), MAX_ROWS + 2))
+    except (UnicodeDecodeError, csv.Error):
+        raise location.fault(f"{name} is no CSV in UTF-8; save it as comma-separated text") from None
+    if len(rows) < 2:
+        raise location.fault(f"{name} holds no coefficient; it needs a header and at least one row")
+    header, *body = rows
+    _distinct(header, name, location)
+    _refuse_large(len(body), len(header), name, location)
+    for number, row in enumerate(body, start=2):
+        if len(row) != len(header):
+            raise location.fault(f"{name}: row {number} has {len(row)} cells; the header has {len(header)}")
+    return dict(zip(header, map(list, zip(*body, strict=True)), strict=True))
+
+
+def _parquet(path: Path, location: Location) -> Table:
+    """Read as a private table is: pages and footer are weighed before anything is decoded."""
+    name, limits = path.name, Limits(records=MAX_ROWS, bytes=MAX_BYTES)
+    file = TableFile(path=str(path), kind="parquet", delimiter=",", bytes=regular_size(path, MAX_BYTES))
+    try:
+        names = parquet_schema(file, {}, limits).names
+        _distinct(names, name, location)
+        table: Table = {column: [] for column in names}
+        for records in parquet_batches(file, dict.fromkeys(names, _flat), limits, lambda _: None):
+            batch = records.rows
+            if len(records.malformed):
+                raise location.fault(f"{name} holds text that is not UTF-8; write it as UTF-8")
+            _refuse_large(len(table[names[0]]) + batch.num_rows, len(names), name, location)
+            for column, values in zip(names, batch.columns, strict=True):
+                table[column].extend(_texts(values))
+    except DataError:
+        raise location.fault(
+            f"{name} is no Parquet file that can be read, or holds more than {MAX_ROWS} rows or {MAX_BYTES} bytes"
+        ) from None
+    if not names or not table[names[0]]:
+        raise location.fault(f"{name} holds no coefficient; it needs at least one row")
+    return table
+
+
+def _flat(kind: Any) -> str | None:
+    from pyarrow import types
+
+    return "plain columns" if types.is_nested(kind) else None
+
+
+def _texts(values: Any) -> list[str]:
+    """A text that stands in many rows is made once."""
+    from pyarrow import types
+
+    if types.is_dictionary(values.type):
+        known = [*_texts(values.dictionary), ""]
+        return [known[code] for code in values.indices.fill_null(len(known) - 1).to_pylist()]
+    return ["" if value is None else str(value) for value in values.to_pylist()]
+
+
+def _refuse_large(rows: int, columns: int, name: str, location: Location) -> None:
+    if rows > MAX_ROWS or rows * columns > MAX_TEXTS:
+        raise location.fault(
+            f"{name} holds more than {MAX_ROWS} rows or {MAX_TEXTS} cells; split it, or save it as .npz"
+        )
+
+
+def _distinct(header: Sequence[str], name: str, location: Location) -> None:
+    column, times = max(Counter(header).items(), key=itemgetter(1), default=("", 0))
+    if times > 1:
+        raise location.fault(f"{name} has the column {spoken(column)} twice; keep one of them")
+
+
+def _codes(titles: Sequence[str], attribute: Attribute, name: str, location: Location) -> Any:
+    codes = {title: code for code, title in enumerate(attribute.titles())}
+    for title in titles:
+        if title not in codes:
+            raise location.fault(
+                f"{name}: column {attribute.name!r} has no cell {spoken(title)}; {nearest(title, codes)} "
+                "(cells are named as answers print them)"
+            )
+    return np.array([codes[title] for title in titles], dtype=np.int64)
+
+
+def _once(rows: Any, cells: Any, name: str, location: Location) -> None:
+    if len(np.unique(np.stack([rows, cells]), axis=1).T) < len(rows):
+        raise location.fault(f"{name} gives two coefficients for one cell of one query; keep one of them")
+
+
+def _numbers(texts: Sequence[str], name: str, location: Location) -> Any:
+    values = np.empty(len(texts))
+    for index, text in enumerate(texts):
+        try:
+            values[index] = float(text)
+        except ValueError:
+            raise location.fault(f"{name}: {spoken(text)} is no number; coefficients lie in [0, 1]") from None
+    return values
+
+
+DECIMAL = 10**6
+BINARY = 2**20
+ROUNDING = 1e-12
+"""How far a float may lie from the decimal it stands for, in units of 1."""
+
+_READERS: dict[str, Callable[..., Coefficients]] = {".npz": read_npz, ".csv": read_table, ".parquet": read_table}
+
+
+def compile_coefficients(entry: CoefficientsEntry, frame: Frame) -> Compiled:
+    """One factor over all the columns; a row a query."""
+    location = frame.location.key("coefficients")
+    path = frame.folder / entry.coefficients
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise location.fault(f"{entry.coefficients!r} ends in none of {', '.join(_READERS)}; give one of these formats")
+    try:
+        found = reader(path, entry.columns, frame)
+    except UsageFault as error:
+        raise location.fault(str(error)) from None
+    _check_values(found.values, frame)
+    whole, grid, exact = quantised(found.values)
+    if not whole.any():
+        raise location.fault("holds no coefficient above 0, so every answer is 0")
+    sizes = tuple(frame.domain.attributes[axis].size for axis in found.axes)
+    matrix = integer_matrix(found.rows, found.cells, whole, (len(found.labels), math.prod(sizes)))
+    factor = Factor(axes=found.axes, sizes=sizes, matrix=matrix, labels=found.labels)
+    name = f"coefficients({Path(entry.coefficients).name})"
+    notes = (
+        () if exact else ("coefficients are rounded to multiples of 2^-20; answers are those of the rounded queries",)
+    )
+    return Compiled(blocks=(QueryBlock(name=name, factors=(factor,), scale=grid),), notes=notes)
+
+
+def _check_values(values: FloatArray, frame: Frame) -> None:
+    location = frame.location.key("coefficients")
+    if len(values) > MAX_ENTRIES:
+        raise location.fault(f"has more than {MAX_ENTRIES} coefficients; split the file")
+    if not np.isfinite(values).all():
+        raise location.fault("a coefficient is NaN or infinite; all must lie in [0, 1]")
+    if len(values) and (values.min() < 0 or values.max() > 1):
+        raise location.fault("a coefficient lies outside [0, 1]; divide each query by its largest coefficient")
+
+
+def quantised(values: FloatArray) -> tuple[IntArray, Fraction, bool]:
+    """Integers, their coarsest grid, and whether grid times integer is the decimal that was written."""
+    decimals = np.rint(values * DECIMAL)
+    exact = bool((np.abs(values - decimals / DECIMAL) <= ROUNDING).all())
+    whole = (decimals if exact else np.rint(values * BINARY)).astype(np.int64)
+    shared = int(np.gcd.reduce(whole)) or 1 if len(whole) else 1
+    return whole // shared, Fraction(shared, DECIMAL if exact else BINARY), exact

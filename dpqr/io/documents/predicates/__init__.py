@@ -1,0 +1,1 @@
+"""Predicates: parsed, and evaluated on cells."""

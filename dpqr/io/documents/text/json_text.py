@@ -1,0 +1,207 @@
+"""JSON text: read strictly, with the line and column of what is no JSON and the path of what JSON lets pass.
+
+Why the standard parser first and typed decoding after: it alone gives line and column, keeps decimals exact, and can
+be stopped at repeated keys and at NaN.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.documents.text.decoding import Location
+from dpqr.io.documents.text.positions import MAX_DEPTH, TOO_DEEP
+
+MAX_BYTES = 16 * 2**20
+MAX_DIGITS = 60
+"""Digits and decimal exponent of a number: enough for any bound, too few to exhaust the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """Stands in the parsed tree for what the parser met without knowing its path."""
+
+    reason: str
+
+
+def read_regular_file(path: Path, limit: int) -> bytes:
+    """All bytes of a regular file of at most `limit` bytes."""
+    with reached(path):
+        regular_size(path, limit)
+        with path.open("rb") as opened:
+            # Not the limit: room for so many bytes would be taken first, and its return teaches the C library to keep
+            # later arrays of that size instead of giving them back.
+            return opened.read(min(limit, os.fstat(opened.fileno()).st_size))
+
+
+def regular_size(path: Path, limit: int) -> int:
+    """Bytes of a regular file, at most `limit` (a pipe could keep a job waiting for ever)."""
+    with reached(path):
+        status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageFault(f"{str(path)!r} is not a regular file; give the path of a file")
+    if status.st_size > limit:
+        raise DocumentError(f"{path.name}: larger than {limit} bytes, the limit of such a document; split it")
+    return status.st_size
+
+
+@contextmanager
+def reached(path: Path) -> Iterator[None]:
+    """UsageFault where the path, inside the block, cannot be reached."""
+    try:
+        yield
+    except ValueError:
+        raise UsageFault(f"{str(path)!r} cannot name a file; correct the path") from None
+    except OSError as error:
+        raise UsageFault(f"cannot read {str(path)!r}: {error.strerror}; check the path and its permissions") from None
+
+
+def parse_json(data: bytes, document: str, file: Path | None = None) -> Any:
+    """Strict JSON: UTF-8, no repeated keys, no NaN or Infinity, bounded depth and digits.
+
+    Decimals become Decimal, whole numbers int.
+    """
+    top = Location(document, file=file)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise top.fault(f"byte {error.start} is not UTF-8; save the file as UTF-8") from None
+    if not text.strip():
+        raise top.fault("the file is empty; it must hold a JSON object")
+    try:
+        value = json.loads(
+            text, object_pairs_hook=_object, parse_float=_decimal, parse_int=_whole, parse_constant=_constant
+        )
+    except json.JSONDecodeError as error:
+        raise top.fault(f"{_explained(text, error.pos)}; correct it there") from None
+    except RecursionError:
+        raise top.fault(TOO_DEEP) from None
+    _refuse(value, top)
+    return value
+
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_CLOSED = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_EXPECTED = {"": "a value", "[": "a value", ":": "a value", "{": "a key in double quotes", ",": "a value or a key"}
+"""What may follow the last character before the fault; after any other a value or a key has ended."""
+
+
+def _explained(text: str, found: int) -> str:
+    """Where the text stops being JSON, and why.
+
+    The words are ours, from the characters there: the standard parser's change from one Python to another.
+    So does its position of a comma too many: here it is always the bracket behind the comma.
+    """
+    at = found
+    if text.startswith(",", found):
+        behind = _end(_SPACE, text, found + 1)
+        at = behind if text.startswith(("]", "}"), behind) else found
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return f"not JSON at line {line} column {column}: {_reason(text, at)}"
+
+
+def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
+    match = pattern.match(text, start)
+    return match.end() if match else start
+
+
+def _reason(text: str, at: int) -> str:
+    here, before = text[at : at + 1], text[:at].rstrip()[-1:]
+    if not here:
+        return "the text ends too early"
+    if here in "]}" and before == ",":
+        return f"a comma too many before {here!r}"
+    if here < " ":
+        return "a control character; write it as an escape"
+    if here == "\\":
+        return "an escape that JSON does not know"
+    if here == '"' and not _CLOSED.match(text, at):
+        return "a text that is not closed"
+    return f"expected {_EXPECTED.get(before, 'a comma, a colon, a closing bracket or the end')}, got {here!r}"
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Refused:
+    members = dict(pairs)
+    if len(members) == len(pairs):
+        return members
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            return _Refused(f"the key {key!r} stands twice; keep one of them")
+        seen.add(key)
+    raise AssertionError("fewer members than pairs, yet no key repeats")
+
+
+def _decimal(text: str) -> Decimal | _Refused:
+    value = Decimal(text)
+    if len(text) > 2 * MAX_DIGITS or abs(value.adjusted()) > MAX_DIGITS:
+        return _Refused(f"a number of more than {MAX_DIGITS} digits; shorten it")
+    return value
+
+
+def _whole(text: str) -> int | _Refused:
+    if len(text) > MAX_DIGITS:
+        return _Refused(f"a number of more than {MAX_DIGITS} digits; shorten it")
+    return int(text)
+
+
+def _constant(text: str) -> _Refused:
+    return _Refused(f"{text} is not a JSON number; give a finite number")
+
+
+def _refuse(value: Any, location: Location) -> None:
+    """Raise for the first refused part, with its path; a stack instead of recursion, for depth is the sender's.
+
+    The stack holds one cursor a level, never a part's members: their number is the sender's too.
+    """
+    path: list[int | str] = []
+    levels: list[Iterator[tuple[int | str, Any]]] = [iter([("", value)])]
+    while levels:
+        step, part = next(levels[-1], (None, None))
+        if step is None:
+            levels.pop()
+            path = path[: len(levels) - 1]
+            continue
+        reason = _fault(part, len(levels) - 1)
+        if reason:
+            raise _at(location, [*path, step][1:]).fault(reason)
+        if isinstance(part, dict | list):
+            path.append(step)
+            levels.append(iter(part.items()) if isinstance(part, dict) else enumerate(part))
+
+
+def _fault(part: Any, depth: int) -> str | None:
+    """What is wrong with a part of the tree, its members aside."""
+    if isinstance(part, _Refused):
+        return part.reason
+    if depth > MAX_DEPTH:
+        return TOO_DEEP
+    if isinstance(part, str):
+        return _text_fault(part)
+    if isinstance(part, dict):
+        found = next(filter(None, map(_text_fault, part)), None)
+        return found and f"a key {found}"
+    return None
+
+
+def _at(location: Location, path: Sequence[int | str]) -> Location:
+    for step in path:
+        location = location.key(step) if isinstance(step, str) else location.item(step)
+    return location
+
+
+def _text_fault(text: str) -> str | None:
+    if "\0" in text:
+        return "holds a null character; remove it"
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        return "holds half of a surrogate pair; write the character itself"
+    return None

@@ -1,0 +1,119 @@
+"""Moments of features and target as exact integers, and what a price buys of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.data.histogram import Counts, occupied
+from dpqr.data.unit import PrivacyUnit
+from dpqr.mechanisms.noisy_moments import STEPS, integers, ridge
+from dpqr.prediction.learners.examples import Examples
+from dpqr.prediction.learners.solver import FEATURE_NORM
+
+OUTPUT_COST = 1.5
+"""Of output perturbation at its best lambda, in units of lambda reach^2."""
+DIGIT = 16
+"""Bits of a row's count that are multiplied at once: 2^12 rows of a block times 2^24 times 2^16 is below 2^53."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MomentsLearner:
+    """Integer sums of x_i x_j and x_i y, over features and targets rounded towards 0.
+
+    Attributes:
+        examples: how rows are read.
+        unit: neighbours, and rows per person.
+
+    Privacy:
+        A row changes the sums by its own products: sum over i <= j of (x_i x_j)^2 <= ||x||^4 and
+        sum of (x_i y)^2 <= ||x||^2 y^2, together at most 2 STEPS^4, as ||x|| <= 1 (`FEATURE_NORM`) and |y| <= 1 before
+        rounding towards 0. k rows: k^2 times that; replace: two rows each, 4 times. Products and sums are exact:
+        integers below 2^53 in every step (`DIGIT`), then 64 bits, for up to 2^38 rows.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.prediction.learners.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
+    >>> learner = MomentsLearner(examples=examples, unit=PrivacyUnit())
+    >>> len(learner.sums(DenseHistogram(np.array([[20, 0], [0, 20]]))))
+    9
+    """
+
+    examples: Examples
+    unit: PrivacyUnit
+
+    @property
+    def width(self) -> int:
+        return self.examples.features.width
+
+    @property
+    def squared_sensitivity(self) -> int:
+        return math.ceil(2 * self.unit.changes**2 * STEPS**4 * FEATURE_NORM**4)
+
+    def sums(self, counts: Counts) -> IntArray:
+        codes, records = occupied(counts)
+        rows = self.examples.rows(codes, records.astype(np.float64))
+        total = np.zeros((self.width + 1, self.width), dtype=np.int64)
+        for block in rows.blocks():
+            vectors = integers(block.vectors)
+            every = np.concatenate([vectors, integers(block.targets)[:, None]], axis=1)
+            total += _exact_products(every, vectors, block.weights.astype(np.int64))
+        return np.concatenate([total[:-1][np.triu_indices(self.width)], total[-1]])
+
+
+def _exact_products(left: FloatArray, right: FloatArray, counts: IntArray) -> IntArray:
+    """left^T diag(counts) right of integers, exact."""
+    total = np.zeros((left.shape[1], right.shape[1]), dtype=np.int64)
+    place = 0
+    while counts.any():
+        digits = (counts & ((1 << DIGIT) - 1)).astype(np.float64)
+        total += ((left * digits[:, None]).T @ right).astype(np.int64) << place
+        counts, place = counts >> DIGIT, place + DIGIT
+    return total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MomentsFigures:
+    """What noisy moments need to know of a problem; all of it is public.
+
+    Attributes:
+        width: number of features.
+        squared_sensitivity: see `Moments`.
+        steps: records that come or go between neighbours.
+        records: declared; None: there is no forecast.
+        reach: guess at the norm of a good function, as output perturbation has it.
+    """
+
+    width: int
+    squared_sensitivity: int
+    steps: int
+    records: int | None
+    reach: float
+
+    @classmethod
+    def of(cls, learner: MomentsLearner, records: int | None, reach: float) -> MomentsFigures:
+        return cls(
+            width=learner.width,
+            squared_sensitivity=learner.squared_sensitivity,
+            steps=learner.unit.changes,
+            records=records,
+            reach=reach,
+        )
+
+    def spread(self, variance: Fraction) -> float:
+        """The spread at which output perturbation would cost as much (`StableRecipe.chosen_penalty`).
+
+        Either costs lambda reach^2 by its regularisation, which follows from the noise. Output perturbation costs half
+        of that again: its lambda is the minimum of lambda reach^2 + c / lambda^2.
+        """
+        if self.records is None:
+            return math.inf
+        penalty = ridge(float(variance), self.width) / self.records / OUTPUT_COST
+        return math.sqrt(penalty**3 / 2) * self.reach * self.records / (2 * self.steps)

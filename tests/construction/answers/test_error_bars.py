@@ -1,0 +1,120 @@
+"""Every answer has an error, and says what it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.released_pairs import counts, run
+
+from dpqr.construction.answers.intervals import ESTIMATE, MEASURED
+from dpqr.construction.block_errors import unmeasured
+from dpqr.construction.release import assemble
+from dpqr.construction.sentences import KNOWN, bars_words
+from dpqr.data.histogram import SparseHistogram
+
+SEARCHED = {"accountant": "zcdp"}
+"""Its plan is a search, which leaves blocks unmeasured."""
+
+
+@pytest.fixture(scope="module")
+def made():
+    return run(**SEARCHED)
+
+
+@pytest.fixture(scope="module")
+def free():
+    return run(error_bars="free", **SEARCHED)
+
+
+def test_every_answer_has_an_error_and_a_basis(made):
+    plan, outcome, release = made
+    left = {block.name for block in unmeasured(plan.problem.workload.blocks, outcome.transcript)}
+    assert 0 < len(left) < len(release.answers)
+    for each in release.answers:
+        assert (each.error >= 0).all()
+        assert each.error.max() > 0
+        assert (each.intervals.basis == (ESTIMATE if each.block.name in left else MEASURED)).all()
+        assert (each.intervals.lower <= each.intervals.upper).all()
+
+
+def test_the_bought_errors_scale_those_of_unmeasured_blocks(made):
+    plan, outcome, release = made
+    left = {block.name for block in unmeasured(plan.problem.workload.blocks, outcome.transcript)}
+    assert release.bars.source == "bought"
+    assert set(release.bars.factors) == left
+    assert min(release.bars.factors.values()) >= 1
+    words = f"those of {len(left)} unmeasured blocks rest on noisy L1 errors that were bought too"
+    assert words in bars_words(release.bars)
+
+
+def test_one_transcript_always_gives_the_same_errors(made):
+    plan, outcome, release = made
+    again = assemble(plan, outcome, {}, private=False)
+    for one, other in zip(release.answers, again.answers, strict=True):
+        assert np.array_equal(one.error, other.error)
+
+
+def test_most_bars_hold_the_true_answers(made):
+    """The noise is seeded: it is one run, whose coverage is .98."""
+    held = [np.abs(each.estimate - each.block.answer(counts())) <= 1.96 * each.error for each in made[2].answers]
+    assert 0.94 <= np.concatenate(held).mean() <= 0.995
+
+
+def test_without_a_price_a_rule_of_thumb(free):
+    _, _, release = free
+    assert release.bars.source == "rule of thumb"
+    assert max(release.bars.factors.values()) > 1
+    assert "a rule of thumb from the last selections" in bars_words(release.bars)
+
+
+def test_none_on_request(made):
+    plan, outcome, _ = made
+    release = assemble(replace(plan, error_bars=False), outcome, {}, private=False)
+    assert all(np.isnan(each.error).all() for each in release.answers)
+    assert release.bars.refits == 0
+
+
+def test_unbiased_answers_have_the_error_of_their_noise():
+    _, _, release = run([{"prefix": "a"}], {"a": 12}, schedule="strategy")
+    (answers,) = release.answers
+    assert np.array_equal(answers.error, answers.noisy.deviation)
+    assert release.bars.refits == 0
+
+
+def test_a_rule_that_follows_history_one_by_one_has_none_and_says_why():
+    _, _, release = run([{"marginal": ["a"]}], {"a": 12}, update="perceptron", schedule="queries", error_bars="free")
+    assert np.isnan(release.answers[0].error).all()
+    assert bars_words(release.bars) == (
+        "The errors of the estimates are not known: the update rule follows the measurements one by one, so a refit "
+        "would take as long as the run."
+    )
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """Of one small table, measured once with noise that leaves nearly all of its cells as they are."""
+    sizes, codes = {"a": 5, "b": 6, "c": 7}, np.random.default_rng(4).integers(0, 5, (900, 3))
+    table = SparseHistogram(tuple(sizes.values()), codes, np.ones(900, dtype=np.int64))
+    return run([{"marginals": [["a", "b"], ["c"]]}], sizes, table, epsilon="30"), table
+
+
+def test_with_hardly_any_noise_errors_need_no_refit(whole):
+    (_, outcome, release), table = whole
+    assert [one.name for one in outcome.transcript.measurements[0].blocks] != [
+        one.block.name for one in release.answers
+    ]
+    assert release.bars.refits == 0
+    assert release.bars.known == len(release.answers)
+    assert bars_words(release.bars) == KNOWN
+    for each in release.answers:
+        assert (np.abs(each.estimate - each.block.answer(table)) <= 1.96 * each.error).all()
+        assert (each.intervals.basis == MEASURED).all()
+
+
+def test_a_sum_of_a_measured_table_keeps_its_interval_where_nobody_asks_for_errors(whole):
+    (plan, outcome, _), _ = whole
+    release = assemble(replace(plan, error_bars=False), outcome, {}, private=False)
+    assert all(np.isnan(each.error).all() for each in release.answers)
+    assert all((each.intervals.basis == MEASURED).all() for each in release.answers)

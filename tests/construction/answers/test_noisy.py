@@ -1,0 +1,175 @@
+"""Intervals: which answers have one, how wide it is, and how often it misses."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.handmade_release import BLOCKS, make_plan
+from support.plan_phases import changed
+
+from dpqr.construction.answers.noisy import LEVEL, SHARES, Noisy, measured_answers, unbiased_answers
+from dpqr.construction.sentences import INTERVALS
+from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
+from dpqr.noise.discrete_gaussian import DiscreteGaussian
+from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.budget import Price
+from dpqr.strategies.plan import Phase
+from dpqr.strategies.transcript import Round, Transcript
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Measurement
+
+LAW = DiscreteLaplace(Fraction(5))
+BETA = float(1 - LEVEL)
+
+
+def answered(block, values, law=LAW):
+    return Measurement(blocks=(block,), values=(np.asarray(values, dtype=np.int64),), law=law)
+
+
+def after(*measurements, choices=None):
+    transcript = Transcript()
+    for place, one in enumerate(measurements):
+        transcript.add(Round(choice=choices[place] if choices else None, measurement=one, charges=()))
+    return transcript
+
+
+def test_the_margin_of_a_block_is_the_laws_own_quantile_in_records():
+    block = replace(BLOCKS[0], scale=Fraction(1, 4))
+    plan = make_plan()
+    noisy = measured_answers(plan, after(answered(block, np.arange(9))))[block.name]
+    assert (noisy.margin == LAW.tail(0.05) / 4).all()
+    assert (noisy.deviation == LAW.deviation / 4).all()
+    assert (noisy.values == np.arange(9) / 4).all()
+    assert (noisy.lower <= noisy.values - noisy.margin).all()
+    assert (noisy.upper >= noisy.values + noisy.margin).all()
+
+
+def searching(plan):
+    """The same plan with a search phase, as the schedule for marginals has it."""
+    return replace(plan, phases=(*plan.phases, Phase(noun="search", count=1, price=Price(epsilon=Fraction(1)))))
+
+
+def test_of_equal_draws_the_first_counts():
+    plan = make_plan()
+    noisy = measured_answers(plan, after(answered(BLOCKS[0], [0] * 9), answered(BLOCKS[0], [7] * 9)))[BLOCKS[0].name]
+    assert (noisy.values == 0).all()
+    assert (noisy.margin == LAW.tail(BETA)).all()
+
+
+def test_single_queries_have_intervals_row_by_row():
+    plan = changed(make_plan(), "selection", single=True)
+    first, again = (answered(BLOCKS[0].row(row), [4]) for row in (2, 5))
+    noisy = measured_answers(plan, after(first, again, again, choices=[2, 5, 5]))[BLOCKS[0].name]
+    assert np.flatnonzero(~np.isnan(noisy.values)).tolist() == [2, 5]
+    assert np.flatnonzero(~np.isnan(noisy.margin)).tolist() == [2, 5]
+
+
+def test_after_a_search_the_last_measurement_counts_and_a_selected_draw_has_no_interval():
+    plan, drawn = searching(make_plan()), [answered(BLOCKS[1], [value] * 3) for value in (1, 2)]
+    once = measured_answers(plan, after(*drawn[:1], choices=[4]))[BLOCKS[1].name]
+    assert (once.values == 1).all()
+    assert np.isnan(once.margin).all()
+    twice = measured_answers(plan, after(*drawn, choices=[4, None]))[BLOCKS[1].name]
+    assert (twice.values == 2).all()
+    assert (twice.margin == LAW.tail(BETA)).all()
+    assert (measured_answers(plan, after(*drawn, choices=[None, 4]))[BLOCKS[1].name].values == 1).all()
+
+
+def test_draws_of_a_block_of_the_opening_share_what_may_be_missed():
+    plan, drawn = searching(make_plan()), [answered(BLOCKS[0], [value] * 9) for value in range(4)]
+    for count in range(1, 5):
+        noisy = measured_answers(plan, after(*drawn[:count]))[BLOCKS[0].name]
+        last = min(count, len(SHARES)) - 1
+        assert (noisy.values == last).all()
+        assert (noisy.margin == LAW.tail(BETA * SHARES[last])).all()
+    assert sum(map(Fraction, map(str, SHARES))) == 1
+
+
+@pytest.mark.parametrize("kept", [0, 5, LAW.tail(0.05), LAW.tail(0.02)])
+def test_whoever_chooses_by_the_first_noise_whether_there_is_a_second_draw_misses_no_more_often(kept):
+    """Exactly, over all draws: a second one is made where the first is off by at most `kept`. Margins at the full level
+    would be missed too often."""
+    plan, names = searching(make_plan()), BLOCKS[0].name
+    first, second = (
+        measured_answers(plan, after(*[answered(BLOCKS[0], [0] * 9)] * count))[names].margin[0] for count in (1, 2)
+    )
+
+    def missed(one, two):
+        return (1 - below(max(one, kept))) + below(kept) * (1 - below(two))
+
+    assert missed(first, second) <= BETA
+    if kept == LAW.tail(0.05):
+        assert missed(LAW.tail(BETA), LAW.tail(BETA)) > BETA * 1.5
+
+
+def below(size):
+    """Pr[|draw| <= size] under LAW, whose masses fall by r = exp(-1 / scale): 1 - 2 r^(size + 1) / (1 + r)."""
+    ratio = np.exp(-1 / 5)
+    return 1 - 2 * ratio ** (size + 1) / (1 + ratio)
+
+
+def test_intervals_are_printed_as_those_of_95_of_100_runs():
+    assert Fraction(95, 100) == LEVEL
+    assert "at least 0.95 over" in INTERVALS
+
+
+@pytest.mark.parametrize("choice", range(3 + 9 + 1))
+def test_a_single_query_stands_in_its_own_row_of_its_own_block(choice):
+    """Counted over all blocks of the workload, in their order."""
+    plan = changed(make_plan(blocks=(BLOCKS[1], BLOCKS[0], BLOCKS[2])), "selection", single=True)
+    position, row = next(
+        (place, choice - first) for place, first, last in ((1, 0, 3), (0, 3, 12), (2, 12, 13)) if first <= choice < last
+    )
+    block = BLOCKS[position]
+    found = measured_answers(plan, after(answered(block.row(row), [4]), choices=[choice]))
+    assert set(found) == {block.name}
+    assert np.flatnonzero(~np.isnan(found[block.name].values)).tolist() == [row]
+
+
+def test_an_estimate_s_interval_is_in_records_and_by_the_widest_law_of_all():
+    """Which draws went into an estimate is not asked: the law with the widest tail for its deviation serves for all."""
+    block = replace(QueryBlock(name="q", factors=(Factor.identity(0, 6),)), scale=Fraction(1, 4))
+    strategy = QueryBlock(name="cells", factors=(Factor.identity(0, 6),))
+    group = GroupEstimate(axes=(0,), cells=np.zeros(6), strategy=strategy, deviation=8.0)
+    narrow, wide = DiscreteGaussian(Fraction(64)), LAW
+    per = [law.weighted_tail(0.05) / law.deviation for law in (narrow, wide)]
+    assert per[0] < per[1]
+    for history in ([narrow, wide], [wide, narrow], [narrow]):
+        measured = [answered(strategy, [0] * 6, law) for law in history]
+        noisy = unbiased_answers(block, LinearEstimate(groups=(group,)), np.zeros(6), measured)
+        assert noisy.deviation == pytest.approx(8.0 / 4)
+        assert noisy.margin == pytest.approx(8.0 / 4 * (per[0] if history == [narrow] else per[1]), rel=1e-12)
+
+
+def test_a_lost_draw_is_no_answer():
+    assert measured_answers(make_plan(), after(None)) == {}
+
+
+def test_bounds_that_are_not_whole_are_rounded_outwards():
+    figures = {name: np.array([value]) for name, value in (("values", 0.1), ("deviation", 1.0), ("margin", 0.2))}
+    noisy = Noisy(**figures)
+    assert noisy.lower[0] < 0.1 - 0.2
+    assert noisy.upper[0] > 0.1 + 0.2
+
+
+@pytest.mark.parametrize("rows", [(0,), tuple(range(6))], ids=["one cell", "all cells"])
+def test_intervals_of_linear_estimates_cover(rows):
+    """4,000 runs: a query on cells that were measured one by one. The bound is wide, so hardly any misses; half of
+    the margin would miss too often."""
+    strategy = QueryBlock(name="cells", factors=(Factor.identity(0, 6),))
+    block = QueryBlock(name="q", factors=(Factor.identity(0, 6),))
+    draws = LAW.sample(6 * 4000, SeededNoise(11)).reshape(4000, 6).astype(np.float64)
+    group = GroupEstimate(axes=(0,), cells=np.zeros(6), strategy=strategy, deviation=LAW.deviation)
+    noisy = unbiased_answers(block, LinearEstimate(groups=(group,)), np.zeros(6), [answered(strategy, [0] * 6)])
+    margin = noisy.margin[0] * len(rows) ** 0.5
+    missed = (np.abs(draws[:, list(rows)].sum(axis=1)) > margin).mean()
+    assert missed <= BETA
+    assert (np.abs(draws[:, list(rows)].sum(axis=1)) > margin / 2).mean() > BETA
+
+
+def test_no_interval_without_a_known_spread():
+    estimate = LinearEstimate(groups=(GroupEstimate(axes=(0,), cells=np.zeros(6)),))
+    block = QueryBlock(name="q", factors=(Factor.identity(0, 6),))
+    assert unbiased_answers(block, estimate, np.zeros(6), []) is None

@@ -1,0 +1,99 @@
+"""Refits: the noise of a measurement comes out again, and a misfit that refits cannot show is added."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.handmade_release import make_plan
+
+from dpqr.construction.answers.refits import TUNING, MeasuredBlocks, can_refit, refit_count, refit_errors
+from dpqr.construction.loop import Outcome
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.domain import Domain
+from dpqr.noise.discrete_gaussian import DiscreteGaussian
+from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.strategies.transcript import Round, Transcript
+from dpqr.strategies.updates.least_squares import LeastSquares
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.workload import Measurement
+
+CELLS = 400
+DOMAIN = Domain((Attribute(name="a", axis=Codes(CELLS)), Attribute(name="b", axis=Codes(2))))
+A = QueryBlock(name="a", factors=(Factor.identity(0, CELLS),))
+UP_TO = QueryBlock(name="up to", factors=(Factor(axes=(0,), sizes=(CELLS,), matrix=Prefix(CELLS)),))
+PAIR = QueryBlock(name="pair", factors=(Factor.identity(0, CELLS), Factor.identity(1, 2)))
+
+
+def measured(block, values, law):
+    return Measurement(blocks=(block,), values=(np.asarray(values, dtype=np.int64),), law=law)
+
+
+def ended(one, blocks=(A,), rule=None):
+    """A run that ended with one measurement."""
+    rule = rule or LeastSquares()
+    plan = make_plan(DOMAIN, blocks)
+    plan = replace(plan, roles=replace(plan.roles, update=rule))
+    transcript = Transcript()
+    transcript.add(Round(choice=None, measurement=one, charges=()))
+    hypothesis = rule.update(plan.problem, rule.start(plan.problem), [one])
+    return plan, Outcome(hypothesis=hypothesis, transcript=transcript)
+
+
+@pytest.mark.parametrize("law", [DiscreteGaussian(Fraction(400)), DiscreteLaplace(Fraction(14))])
+def test_an_estimate_that_is_the_measured_value_has_the_error_of_its_noise(law):
+    """The seeds are public and fixed, so this comes out the same every time."""
+    plan, outcome = ended(measured(A, np.full(CELLS, 1000), law))
+    found = refit_errors(plan, outcome, outcome.hypothesis)["a"]
+    alike = np.sort(found.each)[: CELLS // 2]
+    assert alike.min() == pytest.approx(law.deviation, rel=0.05)
+    assert found.total == pytest.approx(CELLS * law.mean_size, rel=0.05)
+
+
+def test_sums_have_the_error_of_sums():
+    law = DiscreteGaussian(Fraction(400))
+    plan, outcome = ended(measured(A, np.full(CELLS, 1000), law), (A, UP_TO))
+    each = refit_errors(plan, outcome, outcome.hypothesis)["up to"].each
+    assert each[-1] > 5 * law.deviation
+    assert each[0] < 3 * law.deviation
+
+
+def test_a_misfit_that_refits_cannot_show_is_added():
+    """The released hypothesis is another than the measurement's: by 100 records in each cell."""
+    law = DiscreteGaussian(Fraction(400))
+    plan, outcome = ended(measured(A, np.full(CELLS, 1000), law))
+    _, other = ended(measured(A, np.full(CELLS, 1100), law))
+    errors = refit_errors(plan, outcome, other.hypothesis)["a"]
+    assert np.median(errors.each) == pytest.approx((100**2 + 20**2) ** 0.5, rel=0.1)
+
+
+def test_few_refits_of_large_workloads():
+    law = DiscreteGaussian(Fraction(4))
+    one = measured(A, np.zeros(CELLS), law)
+    assert refit_count([A], [one]) == TUNING.most
+    many = Factor.identity(0, 2**22)
+    assert refit_count([QueryBlock(name="many", factors=(many,))], [one]) == TUNING.fewest
+
+
+def test_which_measurement_answers_a_block():
+    law = DiscreteGaussian(Fraction(4))
+    table, own = measured(PAIR, np.zeros(2 * CELLS), law), measured(A, np.zeros(CELLS), law)
+    assert MeasuredBlocks.of([own, table]).place(A) == (1, 0)
+    assert MeasuredBlocks.of([table, own]).place(A) == (1, 0)
+    assert MeasuredBlocks.of([table]).place(UP_TO) == (0, 0)
+    assert MeasuredBlocks.of([own]).place(PAIR) is None
+
+
+def test_which_rules_can_be_refitted():
+    plan = make_plan(DOMAIN, (A,))
+
+    def by(rule):
+        return can_refit(replace(plan, roles=replace(plan.roles, update=rule)))
+
+    assert by(MultiplicativeWeights()) is None
+    assert "one by one" in by(MultiplicativeWeights(replay=False))
+    assert "third party" in can_refit(plan)

@@ -1,0 +1,70 @@
+"""The forecast of time, memory and disk: a function of the plan, larger where there is more to do."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.command_desk import Desk
+from support.paid_releases import Unwatched
+
+from dpqr.app.planning.planning import plan_release
+from dpqr.app.releasing.release import release
+from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.construction.forecasts.resources import FORMS, Resources, loop_seconds
+from dpqr.io.tables.source import TableSource
+from dpqr.noise.source import SeededNoise
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return Desk(tmp_path)
+
+
+def plan(desk, queries, **domain):
+    desk.write(q__json={"domain": domain, "queries": queries})
+    return plan_release(PlanRequest(queries="q.json", epsilon="1"))
+
+
+def test_more_to_do_takes_more(desk):
+    small = Resources.of(plan(desk, [{"marginals": [["a"], ["b"]]}], a=5, b=5), "csv")
+    large = Resources.of(plan(desk, [{"marginals": [["a", "b"], ["b", "c"]]}], a=500, b=50, c=50), "csv")
+    assert small.seconds < large.seconds
+    assert small.memory < large.memory
+    assert small.files < large.files
+    assert small.reading < large.reading
+
+
+def test_refits_of_error_bars_take_time_beside_the_loop(desk):
+    pairs = [["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"], ["a", "c"]]
+    desk.write(q__json={"domain": dict.fromkeys("abcdefgh", 9), "queries": [{"marginals": pairs}]})
+    bars, none = (
+        plan_release(PlanRequest(queries="q.json", epsilon="1", schedule="marginals", error_bars=bars))
+        for bars in ("free", "none")
+    )
+    assert Resources.of(bars).seconds > Resources.of(none).seconds
+    assert loop_seconds(bars) == loop_seconds(none)
+
+
+def test_nothing_is_written_to_the_screen(desk):
+    assert Resources.of(plan(desk, [{"marginal": ["a"]}], a=5)).files is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_files_are_about_as_large_as_forecast(desk, form):
+    """Within a factor of two: texts are counted, figures have a typical length."""
+    made = plan(desk, [{"marginals": [["a", "b"], ["b", "c"]]}, {"prefix": "a"}], a=50, b=30, c=20)
+    rows = "".join(f"{row * row % 50},{row * 7 % 30},{row * 11 % 20}\n" for row in range(3000))
+    desk.write(table__csv=f"a,b,c\n{rows}")
+    release(
+        ReleaseRequest(
+            source=TableSource(paths=("table.csv",)),
+            plan=PlanRequest(queries="q.json", epsilon="1"),
+            output=OutputRequest(directory="out", format=form),
+        ),
+        Unwatched(),
+        noise=SeededNoise(1),
+    )
+    written = sum(file.stat().st_size for file in Path("out").iterdir())
+    assert json.loads(Path("out/release.json").read_text())["plan"]["schedule"]
+    assert written / 2 < Resources.of(made, form).files < 2 * written

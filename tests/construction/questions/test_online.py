@@ -1,0 +1,166 @@
+"""Questions one at a time: what is free, what is paid, what an interval says, and where a session ends."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpqr.construction.questions.online import Online, table_of_parts
+from dpqr.construction.questions.terms import Terms
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.domain import Domain
+from dpqr.data.histogram import DenseHistogram
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import UsageFault
+from dpqr.hypotheses.dense import DenseDistribution
+from dpqr.hypotheses.weighted_rows import WeightedRows
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.filters import EveryFilter
+from dpqr.privacy.accountants.gaussian_dp import GaussianDP
+from dpqr.privacy.accountants.losses import pure_epsilon, squared_mu
+from dpqr.privacy.accountants.zcdp import ZeroConcentrated
+from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.privacy.events import AboveThresholdEvent
+from dpqr.privacy.sealed import Private
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.updates.row_weights import RowWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Workload
+
+SHAPE = (4, 4)
+TABLE = np.array([[4_000, 0, 0, 0], [0, 1_000, 0, 0], [0, 0, 3_000, 0], [0, 0, 0, 2_000]])
+DOMAIN = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(4)) for axis in range(2)))
+BUDGET = PrivacyBudget(Fraction(6))
+
+
+def query(*rows, name="q"):
+    factors = tuple(Factor(axes=(axis,), sizes=(4,), matrix=Dense(np.array([row]))) for axis, row in enumerate(rows))
+    return QueryBlock(name=name, factors=factors)
+
+
+FIRST, LAST = query([1, 0, 0, 0], [1, 0, 0, 0]), query([0, 0, 0, 1], [1, 0, 0, 0])
+"""4,000 records where the product of the columns says 1,600; 0 where it says 800."""
+
+
+def session(surprises=4, unit=PrivacyUnit(), budget=BUDGET, accountant=None, price=None):  # noqa: B008 (frozen)
+    """It starts from the product of the true columns. The noise is repeatable, of some ten records."""
+    accountant = accountant or Basic()
+    whole = price or Price(epsilon=Fraction(6))
+    columns = [TABLE.sum(axis=1 - axis) / TABLE.sum() for axis in range(2)]
+    model = DenseDistribution(probabilities=np.multiply.outer(*columns), total=float(TABLE.sum()))
+    rows = WeightedRows.of(model, SHAPE, 0)
+    made = Online(
+        terms=Terms.within(whole, unit, surprises=surprises, questions=100),
+        problem=Problem(domain=DOMAIN, workload=Workload((FIRST,)), unit=unit),
+        rule=RowWeights(start_rows=rows),
+        hypothesis=rows,
+        data=Private(DenseHistogram(TABLE)),
+        accountant=EveryFilter(filters=(accountant.filter(budget),)),
+        noise=SeededNoise(5),
+    )
+    made.open_watches()
+    return made
+
+
+def test_what_the_model_knows_is_free_and_a_surprise_pays_and_teaches():
+    online = session()
+    known = online.ask(query([1, 1, 0, 0]))
+    assert known.free
+    assert known.low <= 5_000 <= known.high
+    assert known.estimate == pytest.approx(5_000, abs=1)
+    assert len(online.accountant.charged) == 2
+    surprise = online.ask(FIRST)
+    assert not surprise.free
+    assert surprise.low <= 4_000 <= surprise.high
+    assert len(online.accountant.charged) == 4
+    again = online.ask(FIRST)
+    assert again.free
+    assert again.estimate == pytest.approx(4_000, abs=60)
+    assert again.high - again.low < 400
+
+
+def test_both_directions_are_looked_at():
+    online = session()
+    assert not online.ask(LAST).free
+    assert not online.ask(FIRST).free
+    assert (online.surprises, online.epochs, set(online.watches)) == (2, 4, {1, -1})
+
+
+def test_the_table_of_parts_teaches_all_of_its_cells():
+    online = session()
+    online.ask(FIRST)
+    others = query([0, 1, 1, 1], [1, 0, 0, 0]), query([1, 0, 0, 0], [0, 1, 1, 1])
+    assert all(online.ask(other).free for other in others)
+
+
+def test_a_session_ends_with_its_surprises_and_costs_no_more_than_it_paid():
+    online = session(surprises=1)
+    assert not online.ask(FIRST).free
+    assert not online.checked
+    after = online.ask(LAST)
+    assert (after.free, after.low, after.high) == (True, None, None)
+    charged = online.accountant.charged
+    assert len(charged) == 3
+    assert sum(map(pure_epsilon, charged)) <= 6
+    assert sum(map(pure_epsilon, charged)) > 5.99
+
+
+def test_a_side_without_a_threshold_is_not_looked_at():
+    online = session()
+    del online.watches[1]
+    answer = online.ask(FIRST)
+    assert answer.free
+    assert answer.high is None
+    assert answer.low is not None
+
+
+@pytest.mark.parametrize(
+    ("accountant", "price"),
+    [
+        (GaussianDP(), Price(squared_mu=Fraction(1))),
+        (ZeroConcentrated(), Price(rho=Fraction(1, 2))),
+    ],
+)
+def test_all_surprises_fit_what_was_paid(accountant, price):
+    """Whatever happens: all epochs and all answers, of counts and of tables, cost no more than the price."""
+    online = session(
+        surprises=5, budget=PrivacyBudget(Fraction(9), Fraction(1, 10**6)), accountant=accountant, price=price
+    )
+    terms = online.terms
+    parts = [terms.epoch(1).event] * terms.epochs
+    parts += [terms.check.mechanism((table_of_parts(FIRST),), terms.unit, terms.answer).event] * terms.surprises
+    if price.rho is None:
+        assert 0.999 < sum(map(squared_mu, parts)) <= 1
+    assert terms.epochs == 6
+
+
+def test_a_table_of_parts():
+    table = table_of_parts(FIRST)
+    assert table.answer(DenseHistogram(TABLE)).tolist() == [4_000, 0, 0, 6_000]
+    weighted = QueryBlock(name="w", factors=(Factor(axes=(0,), sizes=(4,), matrix=Dense(np.array([[1, 2, 3, 4]]))),))
+    assert table_of_parts(weighted) is weighted
+    assert table_of_parts(QueryBlock(name="all")).rows == 1
+
+
+def test_a_weighted_query_has_its_interval_in_its_own_units():
+    online = session()
+    weighted = QueryBlock(name="w", factors=(Factor(axes=(0,), sizes=(4,), matrix=Dense(np.array([[1, 2, 3, 40]]))),))
+    answer, count = online.ask(weighted), online.ask(query([1, 1, 0, 0]))
+    true = int(TABLE.sum(axis=1) @ [1, 2, 3, 40])
+    assert answer.low <= true <= answer.high
+    assert answer.high - answer.low == pytest.approx(40 * (count.high - count.low))
+
+
+def test_a_negative_coefficient_is_refused_before_anything_is_drawn():
+    online = session()
+    charged = len(online.accountant.charged)
+    with pytest.raises(UsageFault, match="negative"):
+        online.ask(query([1, -1, 0, 0]))
+    assert len(online.accountant.charged) == charged
+
+
+def test_epochs_are_charged_as_they_are_opened():
+    kinds = [type(event) for event in session().accountant.charged]
+    assert kinds == [AboveThresholdEvent, AboveThresholdEvent]

@@ -1,0 +1,119 @@
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from dpqr.workload.naming import row_names
+from dpqr.workload.ranges import Ranges
+
+COLUMNS = ["age", "hours", "sex", "rich"]
+SIZES = {"age": 10, "hours": 3, "income": 2, "sex": 3, "home region": 2, "day": 4, "rich": 2}
+
+
+def blocks(ask, **asked):
+    return ask({"conjunctions": {"random": 400, "seed": 1, **asked}})
+
+
+def comparisons(document):
+    """Each query as {column: (first cell, one after the last)}."""
+    names = document.domain.names
+    for block in document.workload.blocks:
+        for row in range(block.rows):
+            yield {
+                names[factor.axes[0]]: (int(factor.matrix.starts[row]), int(factor.matrix.stops[row]))
+                for factor in block.factors
+            }
+
+
+def test_one_block_for_every_set_of_columns(ask) -> None:
+    document = blocks(ask, columns=COLUMNS)
+    found = [block.axes for block in document.workload.blocks]
+    sets = [axes for ways in (2, 3, 4) for axes in itertools.combinations(range(4), ways)]
+    assert sorted(found) == sorted(sets)
+    assert document.workload.rows == 400
+    for block in document.workload.blocks:
+        assert block.rowwise
+        assert all(isinstance(factor.matrix, Ranges) for factor in block.factors)
+    names = {block.name for block in document.workload.blocks}
+    assert "conjunctions(400 random, seed 1) on age,sex" in names
+    assert len(names) == len(sets)
+
+
+def test_answers_are_those_of_the_comparisons(ask, database) -> None:
+    document = blocks(ask, columns=COLUMNS, ways=[1, 3], random=40)
+    data = database(document.domain)
+    answers = np.concatenate([block.answer(data.histogram) for block in document.workload.blocks])
+    expected = [
+        data.total(
+            lambda cell, asked=asked: all(start <= cell[name][0] < stop for name, (start, stop) in asked.items())
+        )
+        for asked in comparisons(document)
+    ]
+    assert answers.tolist() == expected
+
+
+def test_labels_are_compared_for_equality_and_ordered_columns_by_every_sign(ask) -> None:
+    """Own cells, such as the null of `age` and `sex`, are in no comparison."""
+    document = blocks(ask, random=4000)
+    found = {name: set() for name in SIZES}
+    for asked in comparisons(document):
+        for name, ends in asked.items():
+            found[name].add(ends)
+    for name, size in SIZES.items():
+        equal = {(cell, cell + 1) for cell in range(size)}
+        below, above = {(0, cell + 1) for cell in range(size - 1)}, {(cell + 1, size) for cell in range(size - 1)}
+        ordered = name in ("age", "hours", "day")
+        assert found[name] == (equal | below | above if ordered else equal)
+
+
+def test_columns_and_ways_are_drawn_uniformly(ask) -> None:
+    document = blocks(ask, random=30_000, columns=COLUMNS, ways=[2, 3])
+    sizes = Counter(len(asked) for asked in comparisons(document))
+    sets = Counter(tuple(asked) for asked in comparisons(document))
+    assert abs(sizes[2] - 15_000) < 6 * 87
+    assert all(abs(count - 2_500) < 6 * 50 for asked, count in sets.items() if len(asked) == 2)
+    assert all(abs(count - 3_750) < 6 * 60 for asked, count in sets.items() if len(asked) == 3)
+    assert len(sets) == 6 + 4
+
+
+def test_they_can_be_drawn_again_from_their_seed(ask) -> None:
+    first, again, other = ([*comparisons(blocks(ask, seed=seed))] for seed in (4, 4, 5))
+    assert first == again != other
+
+
+def test_one_comparison_each_is_no_pair(ask) -> None:
+    document = blocks(ask, ways=[1, 1], columns=["rich", "sex"])
+    assert {block.axes for block in document.workload.blocks} == {(0,), (1,)}
+
+
+def test_more_queries_than_keys_are_drawn_at_once(ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpqr.io.documents.entries.conjunctions.CHUNK", 100)
+    assert blocks(ask, columns=COLUMNS).workload.rows == 400
+
+
+def test_too_many_sets_of_columns_are_refused(ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpqr.io.documents.entries.conjunctions.MAX_BLOCKS", 10)
+    with pytest.raises(Exception, match=r"queries\[0\]\.conjunctions: they look at more than 10 sets of columns; list"):
+        blocks(ask, columns=COLUMNS)
+
+
+def test_every_row_is_named_by_its_comparisons(ask) -> None:
+    document = blocks(ask, columns=["age", "sex", "hours"], ways=[3, 3], random=60)
+    (block,) = document.workload.blocks
+    names = row_names(block)
+    expected = {(0, 1): "[0, 20)", (1, 2): "[20, 40)", (2, 3): "[40, 60]", (0, 2): "[0, 40)", (1, 3): "[20, 60]"}
+    for row, asked in enumerate(comparisons(document)):
+        (first, stop), (sex, _) = asked["age"], asked["sex"]
+        age = f"{first}" if stop == first + 1 else f"[{first}, {stop - 1}]"
+        text = f"age in {age}, sex = {'FMX'[sex]}, hours in {expected[asked['hours']]}"
+        assert names.details[names.detail[row]] == text
+
+
+def test_ordered_labels_are_compared_by_every_sign(ask) -> None:
+    school = {"name": "school", "type": "string", "categories": ["none", "primary", "phd"], "categoriesOrdered": True}
+    domain = {"fields": [school, {"name": "b", "type": "boolean"}]}
+    asked = {"conjunctions": {"random": 200, "seed": 1, "ways": [1, 1], "columns": ["school"]}}
+    (block,) = ask(asked, domain=domain).workload.blocks
+    equal = {"school = none", "school = primary", "school = phd"}
+    assert set(block.factors[0].labels) == equal | {"school in [none, primary]", "school in [primary, phd]"}

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from dpqr.io.documents.entries.forms import KINDS
+from dpqr.io.documents.entries.kinds import OTHER_NAMES, asks_nothing
+from dpqr.io.documents.text.decoding import Location
+
+PLACE = Location("q")
+
+
+@pytest.mark.parametrize(
+    ("unknown", "words"),
+    [
+        ("average", '{"mean": COLUMN}'),
+        ("Quartiles", '{"quantiles": COLUMN, "at": ['),
+        ("cdf", '{"prefix": COLUMN}'),
+        ("group_by", '{"marginal": [COLUMN, ...]}'),
+        ("std-dev", '{"variance": COLUMN}'),
+        ("margnial", "did you mean 'marginal'?"),
+        ("Sum", "did you mean 'sum'?"),
+        ("", "asks nothing: one of marginal, marginals"),
+        ("xyz", "asks nothing: one of marginal, marginals"),
+    ],
+)
+def test_unknown_kinds_name_the_way(unknown: str, words: str) -> None:
+    assert words in asks_nothing(unknown, PLACE).faults[0].message
+
+
+def test_only_a_misspelling_is_fixed() -> None:
+    fix = asks_nothing("margnial", PLACE).faults[0].fix
+    assert fix is not None
+    assert (fix.path, fix.text, fix.key) == ("$.margnial", '"marginal"', True)
+    assert asks_nothing("average", PLACE).faults[0].fix is None
+
+
+def test_no_kind_has_two_meanings() -> None:
+    assert not set(OTHER_NAMES) & set(KINDS)

@@ -1,0 +1,182 @@
+import json
+import math
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.documents.domains.domain import read_domain
+from dpqr.io.documents.entries.queries import read_queries
+from dpqr.workload.matrix import Identity
+
+SIZES = {"a": 2, "b": 3, "c": 4}
+
+
+def write(folder: Path, **document) -> Path:
+    path = folder / "queries.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_the_domain_is_the_columns_that_are_asked_about(tmp_path: Path) -> None:
+    path = write(tmp_path, domain=SIZES, queries=[{"marginal": ["c"]}, {"where": "a = 1", "by": ["c"]}])
+    document = read_queries(path)
+    assert document.domain.names == ("a", "c")
+    assert [block.axes for block in document.workload.blocks] == [(1,), (1, 0)]
+    assert document.workload.blocks[0].factors[0].sizes == (4,)
+
+
+def test_where_the_domain_may_stand(tmp_path: Path) -> None:
+    queries = [{"marginal": ["a"]}]
+    (tmp_path / "domain.json").write_text(json.dumps({"a": 5}))
+    inside = read_queries(write(tmp_path, domain={"a": 5}, queries=queries))
+    named = read_queries(write(tmp_path, domain="domain.json", queries=queries))
+    given = read_queries(write(tmp_path, queries=queries), read_domain({"a": 5}))
+    assert inside.domain == named.domain == given.domain
+    assert given.notes == ()
+
+
+def test_a_given_domain_wins_and_a_note_says_so(tmp_path: Path) -> None:
+    path = write(tmp_path, domain="nowhere.json", queries=[{"marginal": ["a"]}])
+    document = read_queries(path, read_domain({"a": 7}))
+    assert document.domain.shape == (7,)
+    assert document.notes == ("the domain in queries.json is not used: another is given",)
+
+
+def test_without_a_domain_the_command_that_starts_one_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError) as caught:
+        read_queries(write(tmp_path, queries=[{"marginal": ["a"]}]))
+    assert str(caught.value).startswith("queries.json: $: there is no domain")
+    assert "`dpqr domain TABLE`" in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_errors_of_the_domain_are_placed_in_their_own_file(tmp_path: Path) -> None:
+    queries = [{"marginal": ["a"]}]
+    with pytest.raises(DocumentError, match=r"^queries\.json: \$\.domain\.a: a size"):
+        read_queries(write(tmp_path, domain={"a": 0}, queries=queries))
+    with pytest.raises(DocumentError, match=r"^queries\.json: \$\.domain: cannot read"):
+        read_queries(write(tmp_path, domain="none.json", queries=queries))
+    (tmp_path / "domain.json").write_text('{"a": 0}')
+    with pytest.raises(DocumentError, match=r"^domain\.json: \$\.a: a size"):
+        read_queries(write(tmp_path, domain="domain.json", queries=queries))
+
+
+def test_names_and_weights(tmp_path: Path) -> None:
+    entries = [
+        {"marginal": ["a"], "name": "first", "weight": 0.1},
+        {"prefix": "b", "by": ["a"]},
+        {"where": "a  =\n 1"},
+        {"ranges": "c", "random": 3, "seed": 1},
+        {"conjunctions": {"random": 1, "seed": 1, "ways": [2, 2], "columns": ["a", "b"]}},
+        {"conjunctions": {"random": 1, "seed": 1, "ways": [2, 2], "columns": ["a", "b"]}, "name": "some"},
+        {"sum": "c"},
+    ]
+    blocks = read_queries(write(tmp_path, domain=SIZES, queries=entries)).workload.blocks
+    assert [block.name for block in blocks] == [
+        "first",
+        "prefix(b) by a",
+        "where(a = 1)",
+        "ranges(c, 3 random, seed 1)",
+        "conjunctions(1 random, seed 1) on a,b",
+        "some on a,b",
+        "sum(c)",
+    ]
+    assert blocks[0].weight == Fraction(1, 10)
+    assert blocks[1].weight == 1
+
+
+def test_only_the_total_keeps_one_column(tmp_path: Path) -> None:
+    document = read_queries(write(tmp_path, domain=SIZES, queries=[{"marginal": []}]))
+    assert document.domain.names == ("a",)
+    assert document.workload.blocks[0].axes == ()
+    assert document.notes == ("only the total is asked for: the rules of column 'a' say which rows count",)
+
+
+def test_reading_twice_gives_the_same(tmp_path: Path) -> None:
+    path = write(tmp_path, domain=SIZES, queries=[{"ranges": ["b", "c"], "random": 20, "seed": 9}])
+    first, second = (read_queries(path).workload.blocks[0] for _ in range(2))
+    assert [*map(list, first.coefficients())] == [*map(list, second.coefficients())]
+
+
+def test_a_missing_file_is_a_usage_fault(tmp_path: Path) -> None:
+    with pytest.raises(UsageFault, match="cannot read"):
+        read_queries(tmp_path / "none.json")
+
+
+def test_many_entries_are_read(tmp_path: Path) -> None:
+    queries = [{"where": f"a = {i % 2} and b < {i % 3 + 1}", "name": f"q{i}"} for i in range(2000)]
+    assert len(read_queries(write(tmp_path, domain=SIZES, queries=queries)).workload.blocks) == 2000
+
+
+def test_what_many_predicates_say_alike_is_made_once_and_answers_as_if_alone(tmp_path: Path) -> None:
+    """Wherever it stands in the text; another constant, another kind of it, or a `by` column makes another factor."""
+    texts = ["a = 1 and b = 2", "b = 2 and (a = 1)", "b != 2 and a = 1", "b = 1 or c = 3", "c = 3 and b = 2"]
+    entries = [{"where": text} for text in texts] + [{"where": "b = 2", "by": ["b"]}, {"where": "b = 2 or c = 3"}]
+    together = read_queries(write(tmp_path, domain=SIZES, queries=entries)).workload.blocks
+    domain = read_domain(SIZES)
+    for entry, block in zip(entries, together, strict=True):
+        (alone,) = read_queries(write(tmp_path, queries=[entry]), domain).workload.blocks
+        assert [row.tolist() for row in block.coefficients()] == [row.tolist() for row in alone.coefficients()]
+        assert [factor.labels for factor in block.factors] == [factor.labels for factor in alone.factors]
+    made = {id(factor.matrix) for block in together for factor in block.factors}
+    assert len(made) == len({"a=1", "b=2", "b!=2", "b=1 or c=3", "c=3", "b by b", "b=2 or c=3"})
+
+
+def test_an_error_names_its_own_entry_and_character_where_others_said_the_same(tmp_path: Path) -> None:
+    entries = [{"where": "a = 1 and c = 3"}, {"where": "c = 3 and a = 1 and b = 9"}]
+    with pytest.raises(DocumentError) as caught:
+        read_queries(write(tmp_path, domain=SIZES, queries=entries))
+    assert str(caught.value).startswith("queries.json: $.queries[1].where: no cell of column 'b' holds 9")
+
+
+def test_a_marginal_keeps_the_order_of_its_columns(ask) -> None:
+    document = ask({"marginal": ["sex", "age"]})
+    (block,) = document.workload.blocks
+    assert block.name == "marginal(sex,age)"
+    assert document.domain.names == ("age", "sex")
+    assert block.axes == (1, 0)
+    assert all(isinstance(factor.matrix, Identity) for factor in block.factors)
+    assert block.rows == 4 * 11
+
+
+def test_no_columns_ask_for_the_total(ask, database) -> None:
+    document = ask({"marginal": []}, {"marginal": ["sex"]})
+    total = document.workload.blocks[0]
+    assert total.name == "total"
+    data = database(document.domain)
+    assert total.answer(data.histogram).tolist() == [data.total(lambda cell: 1)]
+
+
+def test_all_marginals_of_some_columns(ask) -> None:
+    document = ask({"marginals": {"ways": 2, "columns": ["sex", "age", "rich"]}})
+    assert [block.name for block in document.workload.blocks] == [
+        "marginal(sex,age)",
+        "marginal(sex,rich)",
+        "marginal(age,rich)",
+    ]
+
+
+@pytest.mark.parametrize("ways", [1, 3, 7])
+def test_all_marginals_of_all_columns(ways: int, ask, survey) -> None:
+    document = ask({"marginals": {"ways": ways}})
+    assert len(document.workload.blocks) == math.comb(7, ways)
+    assert {block.axes for block in document.workload.blocks} == set(combinations(range(7), ways))
+
+
+def test_listed_marginals(ask) -> None:
+    document = ask({"marginals": [["sex"], ["age", "sex"], []], "name": "ours", "weight": 2})
+    assert [block.name for block in document.workload.blocks] == [
+        "ours marginal(sex)",
+        "ours marginal(age,sex)",
+        "ours total",
+    ]
+    assert {block.weight for block in document.workload.blocks} == {2}
+
+
+def test_too_many_marginals_are_refused_before_they_are_made(ask) -> None:
+    sizes = {f"c{index}": 2 for index in range(60)}
+    with pytest.raises(DocumentError, match=r"\$\.queries\[0\]\.marginals\.ways: makes 118264581564861424 marginals"):
+        ask({"marginals": {"ways": 30}}, domain=sizes)

@@ -1,0 +1,151 @@
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dpqr.errors import DocumentError
+from dpqr.io.documents.domains.domain import read_domain
+from dpqr.io.documents.domains.forms import TableSchema
+from dpqr.io.documents.entries.forms import MarginalsEntry, WhereEntry
+from dpqr.io.documents.text.decoding import Location, decode, fitting, nearest, number, obvious, shaped, spoken
+from dpqr.io.documents.text.faults import Faults
+
+
+def test_paths_are_json_paths() -> None:
+    location = Location("f.json").key("queries").item(3).key("ways")
+    assert str(location.fault("is wrong")) == "f.json: $.queries[3].ways: is wrong"
+    assert Location("f").key("income>50K").path == '$["income>50K"]'
+
+
+def test_errors_of_nouns_get_the_place() -> None:
+    with pytest.raises(DocumentError, match=r"^f: \$\.a: no such column$"), Location("f").key("a").blamed():
+        raise DocumentError("no such column")
+
+
+def test_nearest_suggests_or_lists() -> None:
+    assert nearest("marginl", ("marginal", "prefix")) == "did you mean 'marginal'?"
+    assert nearest("xyz", ("a", "b")) == "known: 'a', 'b'"
+    assert nearest("xyz", map(str, range(30))).endswith("'19', ...")
+    assert nearest("x", ()) == "none are known"
+
+
+def test_long_words_and_long_lists_are_not_compared() -> None:
+    assert nearest("x" * 10**6, ("y" * 10**6,)).startswith("known: ")
+    assert nearest("cell 77", [f"cell {each}" for each in range(10**6)]).startswith("known: 'cell 0', ")
+
+
+PLACE = Location("d.json")
+
+
+def field(**parts: Any) -> dict[str, Any]:
+    return {"fields": [{"name": "a", "type": "string", **parts}]}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (field(dqpr={}), "d.json: $.fields[0]: unknown key 'dqpr'; did you mean 'dpqr'?"),
+        (field(dpqr={"edge": []}), "d.json: $.fields[0].dpqr: unknown key 'edge'; did you mean 'edges'?"),
+        (field(otherwise="cell"), "d.json: $.fields[0]: unknown key 'otherwise'; it belongs in 'dpqr'"),
+        (field(minimum=0), "d.json: $.fields[0]: unknown key 'minimum'; it belongs in 'constraints'"),
+        (field(type="text"), "d.json: $.fields[0].type: unknown value 'text'; allowed: 'boolean', 'date'"),
+        (field(name=3), "d.json: $.fields[0].name: expected text, got a whole number"),
+        (field(missingValues="x"), "d.json: $.fields[0].missingValues: expected a list, got text"),
+        (field(dpqr=None), "d.json: $.fields[0].dpqr: expected an object, got null"),
+        (field(dpqr={"bins": True}), "d.json: $.fields[0].dpqr.bins: expected a whole number, got true or false"),
+        (field(dpqr={"bins": Decimal("2.5")}), "d.json: $.fields[0].dpqr.bins: expected a whole number, got a decimal"),
+        ({"fields": [{"type": "string"}]}, "d.json: $.fields[0]: the key 'name' is missing; add it"),
+        ({}, "d.json: $: the key 'fields' is missing; add it"),
+        ([], "d.json: $: expected an object, got a list"),
+    ],
+)
+def test_errors_name_the_place_and_the_remedy(value: Any, expected: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        decode(value, TableSchema, PLACE)
+    assert str(caught.value).startswith(expected)
+
+
+def test_paths_follow_unions() -> None:
+    with pytest.raises(DocumentError, match=r"d\.json: \$\.marginals: unknown key 'way'; did you mean 'ways'\?"):
+        decode({"marginals": {"way": 2}}, MarginalsEntry, PLACE)
+
+
+def test_numbers_are_exact() -> None:
+    assert number(Decimal("0.1"), PLACE) == Fraction(1, 10)
+    assert number(0.1, PLACE) == Fraction(1, 10)
+    assert number(-3, PLACE) == -3
+
+
+@pytest.mark.parametrize("value", [True, "1", None, [], {}, Decimal("NaN"), float("inf")])
+def test_what_is_no_number_is_refused(value: Any) -> None:
+    with pytest.raises(DocumentError, match=r"^d\.json: \$: expected a (finite )?number"):
+        number(value, PLACE)
+
+
+def test_values_are_shown_short() -> None:
+    assert spoken("a\nb") == "'a\\nb'"
+    assert spoken({"a": 1}) == "an object"
+    assert spoken([]) == "a list"
+    assert spoken(None) == "null"
+    assert spoken(False) == "false"
+    assert len(spoken("x" * 500)) == 60
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("marginl", "marginal"),
+        ("margianl", "marginal"),
+        ("Marginal", "marginal"),
+        ("missing_values", "missingValues"),
+        ("pre-fix", "prefix"),
+        ("marginale", None),
+        ("mrginl", None),
+        ("v2", None),
+        ("form/2", None),
+        (3, None),
+        ("x" * 10**6, None),
+    ],
+)
+def test_a_misspelling_has_one_meaning_or_none(word: Any, meant: str | None) -> None:
+    assert obvious(word, ("marginal", "marginals", "prefix", "missingValues", "v1", "form/1")) == meant
+
+
+def test_every_fault_of_a_shape_is_named() -> None:
+    value = {"fields": [{"name": 3, "type": "x", "dpqr": {"bins": 0, "null": 1}}, 7], "malformed": "x", "y": 1}
+    with pytest.raises(DocumentError) as caught:
+        decode(value, TableSchema, PLACE)
+    assert [fault.path for fault in caught.value.faults] == [
+        "$.fields[0].name",
+        "$.fields[0].type",
+        "$.fields[0].dpqr.bins",
+        "$.fields[0].dpqr.null",
+        "$.fields[1]",
+        "$.malformed",
+        "$",
+    ]
+
+
+def test_an_obvious_fix_is_shaped_as_if_it_were_made() -> None:
+    faults = Faults()
+    value = {"wheer": "a = 1", "by": "b", "weight": "2"}
+    assert shaped(value, WhereEntry, PLACE, faults) == {"where": "a = 1", "by": ["b"], "weight": "2"}
+    assert [fault.fix and fault.fix.text for fault in faults.found] == ['"where"', '["b"]']
+    assert fitting(value, WhereEntry) is None
+
+
+@pytest.mark.parametrize(
+    ("field", "hint"),
+    [
+        ({"constraints": {"edges": [0, 1]}}, "unknown key 'edges'; it belongs in 'dpqr'"),
+        ({"dpqr": {"minimum": 0}}, "unknown key 'minimum'; it belongs in 'constraints'"),
+        ({"dpqr": {"groupChar": ","}}, "unknown key 'groupChar'; it belongs one level further out"),
+        ({"dpqr": {"qqqq": ","}}, "unknown key 'qqqq'; known: 'bins'"),
+    ],
+)
+def test_a_key_in_the_wrong_place_is_sent_to_the_right_one(field, hint) -> None:
+    stated = {"name": "a", "type": "number", **field}
+    with pytest.raises(DocumentError, match=re.escape(hint)):
+        read_domain({"fields": [stated]})

@@ -1,0 +1,67 @@
+"""The online learner's error: the bound against measured errors, its order, and the parts of its proof."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.prediction_tables import counts, online
+
+from dpqr.prediction.bounds.online_error import DRIFT, OnlineError
+from dpqr.prediction.learners.online import Steps
+
+VECTORS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, 0.6]])
+SHARES = np.array([0.4, 0.3, 0.2, 0.1])
+BEST = np.array([0.4, -0.3])
+"""f_rho, of norm 1/2; targets are -1 or 1 with the mean that it has, so the noise is large."""
+
+
+@pytest.mark.parametrize("theta", ["3/5", "3/4", "9/10"])
+@pytest.mark.parametrize("slots", [30, 300])
+def test_measured_errors_stay_below_the_bound(theta, slots):
+    drawn, stable = np.random.default_rng(8), online(VECTORS, slots, theta)
+    squares = []
+    for _ in range(12):
+        places = drawn.choice(4, size=slots, p=SHARES)
+        labels = (drawn.random(slots) < (1 + VECTORS[places] @ BEST) / 2).astype(int)
+        weights = stable.fit(counts(np.stack([places, labels, np.arange(slots)], axis=1), (1000, 1000, 1000)))
+        squares.append(SHARES @ np.square(VECTORS @ (weights - BEST)))
+    assert np.mean(squares) <= OnlineError(steps=stable.steps, radius=0.5).after(slots)
+
+
+@pytest.mark.parametrize("theta", ["3/5", "3/4", "9/10"])
+def test_its_order_is_that_of_the_theory(theta):
+    """The exponent min(theta, 1 - theta) = 1 - theta at r = 1/2, between 10^9 and 10^12 records."""
+    error, power = OnlineError(steps=Steps(theta=Fraction(theta)), radius=0.5), 1 - float(Fraction(theta))
+    fallen = math.log(error.after(10**9) / error.after(10**12), 10) / 3
+    assert fallen == pytest.approx(power, abs=0.09)
+    times = [error.after(10**k) for k in range(1, 10)]
+    assert times == sorted(times, reverse=True)
+
+
+def test_few_steps_prove_little():
+    assert OnlineError(steps=Steps(), radius=0.5).after(1) == 4
+    assert OnlineError(steps=Steps(), radius=1000.0).after(10**5) == 4
+
+
+def test_the_drift_of_the_path_of_penalties():
+    """||L^(1/2) (f_lambda - f_lambda')|| <= R DRIFT (lambda - lambda') / sqrt(lambda'), and sqrt(lambda) R / 2."""
+    values = np.geomspace(1e-9, 1, 4001)
+    for one, two in ((1e-2, 8e-3), (0.3, 0.1)):
+        paths = [values**1.5 / (values + penalty) for penalty in (one, two)]
+        assert np.abs(paths[0] - paths[1]).max() <= DRIFT * (one - two) / math.sqrt(two)
+        assert np.abs(paths[0] - np.sqrt(values)).max() <= math.sqrt(one) / 2 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("theta", ["51/100", "3/4", "99/100"])
+def test_the_steps_noise_is_not_below_the_sum_that_it_bounds(theta):
+    """sum_i eta_i^2 ((i + t0) / N)^2 min(1, 1 / (2 e S_i)), with the sums S_i as they are."""
+    steps = Steps(theta=Fraction(theta))
+    error, power = OnlineError(steps=steps, radius=0.5), float(Fraction(theta))
+    for slots in (1, 2, 10, 1000):
+        sizes = (np.arange(slots) + steps.start) ** -power
+        later = np.append(np.cumsum(sizes[::-1])[::-1][1:], 0.0)
+        kept = np.minimum(1.0, 1 / (2 * math.e * np.maximum(later, 1e-300)))
+        last = slots - 1 + steps.start
+        exact = np.sum(sizes**2 * ((np.arange(slots) + steps.start) / last) ** 2 * kept)
+        assert exact <= error._noise(last)

@@ -1,0 +1,121 @@
+"""Outlook: what else a budget would buy, and the rates of the sources."""
+
+from fractions import Fraction
+
+import pytest
+from support.prediction_tables import domain
+
+from dpqr.data.unit import PrivacyUnit
+from dpqr.prediction.bounds.outlook import outlook, theory
+from dpqr.prediction.bounds.stability import Stability
+from dpqr.prediction.ensembles.bases import RidgeBase
+from dpqr.prediction.ensembles.ensemble import Aggregate
+from dpqr.prediction.learners.features import CellFeatures
+from dpqr.prediction.planner import PlannerInput, least_spread
+from dpqr.prediction.problem import PredictionProblem, Target
+from dpqr.prediction.recipes import StableRecipe
+from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.budget import PrivacyBudget
+
+FEATURES = CellFeatures(domain=domain(3))
+TABLE = domain(3, 2)
+LOGISTIC = StableRecipe(name="logistic", features=FEATURES)
+
+
+def wanted(points, delta="0", recipe=LOGISTIC, records=1000):
+    problem = PredictionProblem(
+        domain=TABLE,
+        target=Target(attribute=TABLE.attributes[1], axis=1, positive=1),
+        unit=PrivacyUnit(),
+        records=records,
+        points=points,
+    )
+    accountants = [ACCOUNTANTS[name] for name in ("basic", "advanced", "optimal", "zcdp")]
+    budget = PrivacyBudget(epsilon=Fraction(1), delta=Fraction(delta))
+    return PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=accountants)
+
+
+def looked(given):
+    plan = least_spread(given)
+    return plan, outlook(plan, given)
+
+
+@pytest.mark.parametrize("points", [1, 7, 300])
+@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+def test_the_plans_own_accountant_buys_what_was_planned_and_no_other_more(points, delta):
+    plan, seen = looked(wanted(points, delta))
+    assert seen.bought[plan.accountant.name] == points == max(seen.bought.values())
+    assert set(seen.bought) == ({"basic"} if delta == "0" else {"basic", "advanced", "optimal", "zcdp"})
+
+
+@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+def test_from_the_reported_count_on_a_function_has_less_noise(delta):
+    output = StableRecipe(name="logistic", features=FEATURES, method="output")
+    _, seen = looked(wanted(2, delta, output))
+    function = least_spread(wanted(None, delta, output)).spread
+    assert least_spread(wanted(seen.function_from, delta, output)).spread > function
+    assert least_spread(wanted(seen.function_from - 1, delta, output)).spread <= function
+
+
+def test_a_perturbed_objective_may_have_less_noise_than_a_single_prediction():
+    _, seen = looked(wanted(2))
+    assert seen.function_from == 1
+
+
+def test_an_ensemble_has_no_function_and_no_theory():
+    recipe = Aggregate(features=FEATURES, base=RidgeBase())
+    _, seen = looked(wanted(50, "1/1000000", recipe))
+    assert seen.bought["zcdp"] == 50
+    assert (seen.function_from, seen.theory) == (None, None)
+
+
+def test_a_number_of_records_that_is_bought_leaves_room_for_its_price():
+    _, seen = looked(wanted(9, records=None))
+    assert seen.bought == {"basic": 9}
+    assert seen.theory is None
+
+
+def rates(name, smoothness):
+    return theory(StableRecipe(name=name, features=CellFeatures(domain=domain(2)), smoothness=smoothness), 10**6)
+
+
+@pytest.mark.parametrize(
+    ("name", "smoothness", "penalty", "risk", "epsilon"),
+    [
+        # Nie and Wang 2017, JAMP: r = 1/2 is where both minima turn over
+        ("least-squares", "1/2", 1 / 2, 1 / 2, 1 / 3),
+        ("least-squares", "1/4", 4 / 7, 2 / 7, 2 / 9),
+        ("least-squares", "3", 1 / 2, 1 / 2, 1 / 3),
+        # J. Inequal. Appl., Theorem 4
+        ("quantile", "1/2", 1 / 2, 1 / 4, 1 / 4),
+        ("logistic", "1/2", 1 / 2, 1 / 8, 1 / 4),
+        ("svm", "3/4", 2 / 5, 3 / 10, 3 / 10),  # a hinge function's sign errs no more than its loss exceeds
+        # theta = 3/4: lambda_t = t^-1/4; noise of (n^-(3 theta - 1) / 2 / eps)^2
+        ("online", "1/2", 1 / 4, 1 / 4, 1 / 2),
+        ("online", "5", 1 / 4, 1 / 2, 3 / 8),
+    ],
+)
+def test_the_sources_exponents(name, smoothness, penalty, risk, epsilon):
+    found = rates(name, Fraction(smoothness))
+    assert (found.penalty, found.risk, found.epsilon) == pytest.approx((penalty, risk, epsilon))
+    assert found.power(found.penalty) == pytest.approx(10 ** (-6 * penalty))
+    assert not found.assumed
+
+
+def test_a_decay_of_the_eigenvalues_has_exponents_of_its_own():
+    """1 / (2 r + 1 / p), as without noise, up to where the noise is more: 2 / (2 r + 2)."""
+    features, found = CellFeatures(domain=domain(2)), []
+    for decay in (Fraction(3, 2), Fraction(4)):
+        stability = Stability(decay=decay)
+        given = {"features": features, "smoothness": Fraction(1, 2), "stability": stability}
+        found.append(theory(StableRecipe(name="least-squares", **given), 10**6))
+    assert [(each.penalty, each.risk) for each in found] == [
+        pytest.approx((3 / 5, 3 / 5)),
+        pytest.approx((2 / 3, 2 / 3)),
+    ]
+    assert [each.epsilon for each in found] == pytest.approx([1 / 10, 0], abs=1e-12)
+
+
+def test_a_smoothness_that_nobody_states_is_assumed():
+    assert rates("svm", None).assumed
+    assert rates("svm", None).smoothness == Fraction(1, 2)

@@ -1,0 +1,63 @@
+"""Noisy moments: exact integers, their sensitivity against all changes of tiny tables, and the function they give."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.prediction_tables import UNITS, VALUES, counts, examples
+
+from dpqr.data.histogram import SparseHistogram
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.mechanisms.noisy_moments import STEPS
+from dpqr.prediction.learners.moments import MomentsFigures, MomentsLearner
+
+VECTORS = [[1.0, 0.0], [-0.6, 0.8], [0.1, -0.3]]
+
+
+def learner(relation=Neighbours.ADD_REMOVE, vectors=VECTORS, rows=1):
+    unit = PrivacyUnit(neighbours=relation, column="p", rows=rows) if rows > 1 else UNITS[relation]
+    return MomentsLearner(examples=examples(vectors, VALUES), unit=unit)
+
+
+def test_sums_by_hand():
+    """Two rows of the first vector with target 1, one of the second with -1; steps of 2^-24."""
+    found = learner().sums(counts([(0, 1), (0, 1), (1, 0)]))
+    x, y = int(-0.6 * STEPS), int(0.8 * STEPS)
+    assert found.tolist() == [2 * STEPS**2 + x * x, x * y, y * y, 2 * STEPS**2 - x * STEPS, -y * STEPS]
+    assert found.dtype == np.int64
+
+
+@pytest.mark.parametrize("often", [1, 2**16 + 3, 2**33 + 5])
+def test_sums_are_exact_for_any_number_of_rows(often):
+    table = SparseHistogram((1000, 1000), np.array([[1, 1]]), np.array([often], dtype=np.int64))
+    one = learner().sums(counts([(1, 1)]))
+    assert learner().sums(table).tolist() == [often * int(each) for each in one]
+
+
+def test_no_rows_give_sums_of_nothing():
+    assert learner().sums(counts(np.zeros((0, 2), dtype=int))).tolist() == [0] * 5
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("rows", [1, 4])
+def test_no_change_exceeds_the_sensitivity_and_one_comes_within_15_percent(relation, rows):
+    given, shares = learner(relation, rows=rows), []
+    for one in range(3):
+        for value in range(4):
+            for other in range(3):
+                table = [(one, value)] * rows
+                fewer = [(other, 0)] * rows if relation is Neighbours.REPLACE else []
+                after = learner(relation, rows=rows).sums(counts(np.array(fewer, dtype=int).reshape(len(fewer), 2)))
+                moved = (given.sums(counts(table)) - after).astype(object)
+                shares.append(int((moved**2).sum()) / given.squared_sensitivity)
+    assert max(shares) <= 1
+    if relation is Neighbours.ADD_REMOVE:
+        assert max(shares) > 0.85**2
+
+
+def test_the_forecast_needs_a_number_of_records():
+    figures = {"width": 100, "squared_sensitivity": 2 * STEPS**4, "steps": 1, "reach": 0.5}
+    assert MomentsFigures(**figures, records=None).spread(Fraction(1)) == math.inf
+    less, more = (MomentsFigures(**figures, records=10**5).spread(Fraction(v)) for v in (2**40, 2**60))
+    assert less < more
