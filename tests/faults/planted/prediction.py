@@ -211,7 +211,11 @@ FAULTS = (
         ("steps = records * unit.rows if", "steps = records if", "a person's slots are one"),
         ("rows=unit.rows,", "rows=1,", "a person moves a stream by one row"),
         ("if self.ordered and self.slots is None and problem", "if False and problem", "streams under add"),
-        ("return problem.unit.rows_public and ", "return ", "the private number of records decides for an exact kernel"),
+        (
+            "return problem.unit.rows_public and ",
+            "return ",
+            "the private number of records decides for an exact kernel",
+        ),
     ),
     *planted_in(
         "prediction/learners/known_losses.py",
