@@ -54,8 +54,8 @@ class Counter:
         replaced:* the new row may lie in another period: at most 2 x levels nodes.
         *A person is added or removed:* noise is scaled to K rows, and the answers are linear in rows. So a node that
         uses k of them moves by k / K of that and costs (k / K) c in epsilon and (k / K)^2 c in rho and mu^2 of normal
-        noise; a pure draw of epsilon e costs e^2 / 2 in rho and, in mu^2, a figure whose ratio to e grows with e: always
-        at most (k / K) c. By the lemma the k of a level sum up to at most K: c a level, as for a row.
+        noise; a pure draw of epsilon e costs e^2 / 2 in rho, and in mu^2 a figure whose ratio to e grows with e: never
+        above (k / K) c. By the lemma the k of a level sum up to at most K: c a level, as for a row.
         *A person is replaced,* with their whole history, by another: in a node k rows go and k' come. Paired off with
         rows of zeros they are max(k, k') replaced rows, which cost at most (max(k, k') / K) c <= (k + k') c / K:
         2 x levels x c together.
