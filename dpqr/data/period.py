@@ -150,6 +150,7 @@ class PeriodRows:
     since: the first period; None: `period` is the only one.
     first: where each person's rows are bounded over the life of a counter, its first period: rows from there on are
     read to be counted against the bound, and those before `since` for nothing else. None: each release by itself.
+    read: digest of what decides there whether a row is well-formed, as a ledger must know it; empty elsewhere.
 
     Privacy:
         Whether a row is among them is decided by its own date alone, so each row is in one period at most: a row whose
@@ -163,6 +164,7 @@ class PeriodRows:
     period: Period
     since: Period | None = None
     first: Period | None = None
+    read: str = ""
 
     @property
     def days(self) -> tuple[date, ...]:
