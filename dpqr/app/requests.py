@@ -19,6 +19,8 @@ from dpqr.strategies.inputs import LockedPlan
 AnswerForm = Literal["csv", "parquet", "json"]
 SyntheticForm = Literal["rows", "cells"]
 BinForm = Literal["title", "midpoint", "sampled"]
+UNPAID = ("free", "none")
+"""What --error-bars may say beside a share: estimated from released values alone, or not at all."""
 ExistingForm = Literal["skip", "fail", "replace"]
 
 

@@ -22,6 +22,7 @@ from dpqr.audit.cases.choices import choice_cases
 from dpqr.audit.cases.counters import counter_cases
 from dpqr.audit.cases.files import file_cases
 from dpqr.audit.cases.filters import filter_cases
+from dpqr.audit.cases.histories import history_cases
 from dpqr.audit.cases.learned_functions import function_cases
 from dpqr.audit.cases.left_out import left_out_cases
 from dpqr.audit.cases.predictions import predict_cases
@@ -114,11 +115,12 @@ class Audit:
 def known_cases() -> dict[str, Attacked]:
     """Every case by its name, in the order in which they are shown."""
     releases = [*release_cases(), *partition_cases(), *schedule_cases(), *search_cases()]
-    drawn = [
+    drawn: list[Attacked] = [
         *choice_cases(),
         *answer_cases(),
         *left_out_cases(),
         *counter_cases(),
+        *history_cases(),
         *error_cases(),
         *filter_cases(),
         *sparse_vector_cases(),

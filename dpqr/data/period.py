@@ -148,6 +148,9 @@ class PeriodRows:
     if they were not there.
 
     since: the first period; None: `period` is the only one.
+    first: where each person's rows are bounded over the life of a counter, its first period: rows from there on are
+    read to be counted against the bound, and those before `since` for nothing else. None: each release by itself.
+    read: digest of what decides there whether a row is well-formed, as a ledger must know it; empty elsewhere.
 
     Privacy:
         Whether a row is among them is decided by its own date alone, so each row is in one period at most: a row whose
@@ -160,11 +163,17 @@ class PeriodRows:
     column: str
     period: Period
     since: Period | None = None
+    first: Period | None = None
+    read: str = ""
 
     @property
-    def start(self) -> date:
-        """The first day."""
-        return (self.since or self.period).start
+    def days(self) -> tuple[date, ...]:
+        """The first day that is read, and the first one after: of all periods together, or of each where `first` is
+        known."""
+        if self.first is None:
+            return (self.since or self.period).start, self.period.end
+        later = (self.first.later(step).start for step in range(self.period.index(self.first) + 1))
+        return (*later, self.period.end)
 
     @property
     def name(self) -> str:

@@ -29,22 +29,54 @@ class Counter:
         Release t draws once, with the budget `node`, from the rows of the periods in `tree.span(t)` alone. Budgets are
         equal and fixed at the first release; what is drawn may depend on everything that was released before.
 
-        Theorem. All releases of the life together keep the budget `life` for `unit`, if a row stays in its period and,
-        where the unit is a person, at most K rows of each person are used over the whole life.
+        *The bound on rows.* Where the unit is a person, their first K rows in the order of periods are used over the
+        whole life. Let N(p) be how many of their rows lie in the counter's periods before p, whatever the domain's
+        rules make of these. Of period p a release uses min(rows of p that pass the rules, max(0, K - N(p))), whichever.
 
-        Proof. Fix two neighbouring tables, and call the price of a node for one unit c: its epsilon, rho or mu^2. A
-        node none of whose rows differ has the same law on both tables, given what was released before it; a likelihood
+        Lemma. The nodes of one level together use at most K rows of a person, if each of their rows stays in the table,
+        well-formed (`Records`), with this person and in its period, in all later releases. (Rows may come late, move to
+        an earlier period of the counter, or change in other columns.) Proof. Nodes of a level share no period and are
+        drawn in the order of their periods. Let k_i be what the i-th of them uses and N_i the N of its first period, in
+        the table as release i reads it. Each period stops at K rows counted from the counter's first period on, so k_i
+        <= max(0, K - N_i). The rows that the level's earlier nodes used lie before that period and are still there, so
+        k_1 + ... + k_(i-1) <= N_i. Their sum s <= K becomes at most s + max(0, K - s) = K.
+        Only the *number* of earlier rows decides, so which rows a release uses of a period may be drawn with a new key
+        each time, and nothing has to be remembered between releases.
+
+        Theorem. All releases of the life together keep the budget `life` for `unit`, if each node is drawn once, in the
+        order of periods, a row stays in its period and, of persons, the lemma's condition holds.
+
+        Proof. Fix two neighbouring tables (histories of tables, if it grows), and the keys that choose rows, which no
+        row decides (`Bounding` says why that is enough). Call the price of a node for one unit c: its epsilon, rho or
+        mu^2. A node none of whose rows differ has the same law on both, given what was released before it; a likelihood
         ratio of 1 adds nothing to the sums of epsilon, of rho or of mu^2, which are filters (`in_parallel`).
         *A row is added or removed:* it lies in one period, so in at most `levels` nodes: levels x c. *A row is
         replaced:* the new row may lie in another period: at most 2 x levels nodes.
-        *A person of at most K rows is added or removed:* noise is scaled to K rows, so a node that holds k of them
-        costs (k / K) c in epsilon and (k / K)^2 c in rho and mu^2: at most (k / K) c. The nodes of a level share no
-        row, so these k sum up to at most K: c a level, as for a row. *A person is replaced:* in a node k rows go and k'
-        come, which costs at most (max(k, k') / K) c: 2 x levels x c together.
+        *A person is added or removed:* noise is scaled to K rows, and the answers are linear in rows. So a node that
+        uses k of them moves by k / K of that and costs (k / K) c in epsilon and (k / K)^2 c in rho and mu^2 of normal
+        noise; a pure draw of epsilon e costs e^2 / 2 in rho, and in mu^2 a figure whose ratio to e grows with e: never
+        above (k / K) c. By the lemma the k of a level sum up to at most K: c a level, as for a row.
+        *A person is replaced,* with their whole history, by another: in a node k rows go and k' come. Paired off with
+        rows of zeros they are max(k, k') replaced rows, which cost at most (max(k, k') / K) c <= (k + k') c / K:
+        2 x levels x c together.
         `node` is `life` over that number of prices.
 
+        Moves of one count over all nodes of one level, noise apart; L levels move by at most L times as much. All are
+        attained, the replaced ones on a level of two nodes:
+
+        | unit                       | L1  | squared L2 |
+        |----------------------------|-----|------------|
+        | row added or removed       | 1   | 1          |
+        | row replaced               | 2   | 2          |
+        | person added or removed    | K   | K^2        |
+        | person replaced            | 2 K | 2 K^2      |
+
+        K^2 is attained by K rows in one node; where each lies in another node, it is K.
+
     References:
-        Chan, Shi and Song 2011, section 3.3 (rows, epsilon); McSherry 2009, Theorem 4 (disjoint rows).
+        Chan, Shi and Song 2011, section 3.3 (rows, epsilon); McSherry 2009, Theorem 4 (disjoint rows). Of mu^2: with
+        H the normal distribution function and h its density, mu = 2 x costs e = log(H(x) / H(-x)), and x^2 / e grows
+        as x e' <= 2 e, for x e'' <= e', which is h(x) / H(-x) <= x + 1 / x (Gordon 1941).
     """
 
     tree: PeriodTree

@@ -6,6 +6,7 @@ a ledger holds declared names, prices and the events that were charged.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, Protocol
@@ -15,6 +16,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.budget import NO_COST, PURE, Cost, Pricing, PrivacyBudget
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.layers import Layer, LayerNode, of_layers
 from dpqr.privacy.periods import WHOLE, PeriodBudgets, Spending
 from dpqr.privacy.policy import Policy, PolicyChange
 from dpqr.privacy.reason import UNSTATED, Reason
@@ -73,9 +75,10 @@ class Terms:
     def currency(self) -> Currency:
         return currency(self.accountant, pure=self.budget.pure)
 
-    def total(self, spent: Spending) -> Cost:
-        """Return what one unit has paid at most."""
-        return self.periods.total(spent) if self.periods else sum(spent.values(), NO_COST)
+    def total(self, spent: Spending, nodes: Collection[LayerNode] = ()) -> Cost:
+        """Return what one unit has paid at most. nodes: releases of counters that are not among `spent`."""
+        whole = self.periods.total(spent) if self.periods else sum(spent.values(), NO_COST)
+        return whole + of_layers(nodes, 2 if self.neighbours is Neighbours.REPLACE else 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +126,8 @@ class Entry:
     init: `terms` of a dataset. policy: its `policy` from now on.
     approve: `reason` says who approves one release of the plan whose document has the SHA-256 `plan`.
     reserve: `cost` of `events` is paid, by `pricing` if the currency needs it; `plan` is its plan's hash, `reason` says
-    why, for whom, and who approved; `period` is the one whose rows alone the run reads.
+    why, for whom, and who approved; `period` is the one whose rows alone the run reads; `layer` is the one of a counter
+    that bounds each person's rows over its life.
     draw: the run of reservation `run` begins a draw; `transcript` is the running hash of all before it.
     record: the draw is in the transcript, whose hash is now `transcript`.
     settle: `events` were charged in the run of reservation `settles`; `note` is how it ended.
@@ -154,6 +158,7 @@ class Entry:
     reason: Reason = UNSTATED
     plan: str = ""
     period: str = WHOLE
+    layer: Layer | None = None
 
 
 class Ledger(Protocol):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
 from dpqr.data.period import Every, Period, named_periods
 from dpqr.privacy.budget import NO_COST, Cost
+from dpqr.privacy.layers import LayerNode
 
 WHOLE = ""
 """Stands, among the names of periods, for releases that read the rows of all periods."""
@@ -36,7 +37,9 @@ class PeriodBudgets:
         each filter that the ledger's currencies use holds for adaptive sequences, such as this one (McSherry 2009,
         Theorem 4, for histories).
 
-        *Persons*: one person may have rows in every period, so a unit costs at most w + sum s(p).
+        *Persons*: one person may have rows in every period, so a unit costs at most w + sum s(p). Releases of counters
+        that bound a person's rows over the life are left out of that sum, and are added by `of_layers`; each period's
+        own s(p) holds them too.
 
         *Replaced rows* are refused: a row that is replaced may leave one period and enter another, so a unit would
         cost w + the sum of the two largest s(p); and though the number of all rows is public there, that of a period's
@@ -69,6 +72,14 @@ class PeriodBudgets:
         ('2026-01', '2026-02')
         """
         return (WHOLE,) if name == WHOLE else tuple(period.name for period in named_periods(name, self.every))
+
+    def read(self, spent: Spending, nodes: Iterable[LayerNode]) -> Spending:
+        """Return what the releases that read each period cost, with those of layers."""
+        found = dict(spent)
+        for node in nodes:
+            for name in self.paying(node.period):
+                found[name] = found.get(name, NO_COST) + node.cost
+        return found
 
     def of(self, period: str, spent: Spending) -> Cost:
         """Return what the releases that read this period's rows cost; WHOLE: in the period where they cost most."""

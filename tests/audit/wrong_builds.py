@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from dpqr.data.period import PeriodRows
 from dpqr.mechanisms import noisy_answers, selection, votes
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.scores import BlockScores, QueryScores
@@ -89,6 +90,13 @@ def hidden_leaks() -> Iterator[Wrong]:
     """What only the published files show."""
     yield Wrong("an exact n in the answers' decimals", exact_total_in_decimals, ("file-csv-row",))
     yield Wrong("person bounding switched off", unbounded_persons, ("file-parquet-person",))
+
+
+def forgotten_rows() -> Iterator[Wrong]:
+    """What a bound over the life of a counter must count."""
+    yield Wrong("rows of earlier releases", bounded_releases, ("counter-history-*",))
+    yield Wrong("rows of earlier periods of a node", bounded_periods, ("counter-history-*",))
+    yield Wrong("any bound on rows", unbounded_persons, ("counter-history-*",))
 
 
 def _cases_of(draw: str) -> str:
@@ -210,5 +218,28 @@ def unbounded_persons() -> Iterator[None]:
     """All rows of every person are kept."""
     from dpqr.io.tables.persons import bounding
 
-    with patch.object(bounding, "smallest_tickets", lambda owners, persons, most, key: owners >= 0):
+    with patch.object(bounding, "smallest_tickets", lambda owners, *_: owners >= 0):
+        yield
+
+
+@contextmanager
+def bounded_releases() -> Iterator[None]:
+    """Each release of a counter keeps K rows of a person, whatever earlier ones have used."""
+    sound = PeriodRows.__init__
+    with patch.object(PeriodRows, "__init__", lambda self, **given: sound(self, **given | {"first": given["since"]})):
+        yield
+
+
+@contextmanager
+def bounded_periods() -> Iterator[None]:
+    """K rows of each period, so that a node over several periods holds more."""
+    from dpqr.io.tables.persons import bounding
+
+    sound = bounding.smallest_tickets
+
+    def of_periods(owners: Any, persons: Any, most: int, key: bytes, ranks: Any = None) -> Any:
+        kept = [sound(owners[ranks == rank], persons, most, key) for rank in np.unique(ranks)]
+        return np.concatenate(kept) if kept else owners >= 0
+
+    with patch.object(bounding, "smallest_tickets", of_periods):
         yield

@@ -8,7 +8,7 @@ import argparse
 import time
 from fractions import Fraction
 
-from audit.wrong_builds import forgotten_factors, hidden_leaks, wrong_builds
+from audit.wrong_builds import forgotten_factors, forgotten_rows, hidden_leaks, wrong_builds
 
 from dpqr.audit.run import RUNS, SHORT_RUNS, audit, chosen_cases, known_cases
 from dpqr.noise.source import SystemNoise
@@ -19,7 +19,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="100,000 runs a case, noise x 0.9")
     full = parser.parse_args().full
     width, runs = (Fraction(9, 10), RUNS) if full else (Fraction(8, 10), SHORT_RUNS)
-    for wrong in (*wrong_builds(width), *forgotten_factors(), *hidden_leaks()):
+    for wrong in (*wrong_builds(width), *forgotten_factors(), *forgotten_rows(), *hidden_leaks()):
         known_cases.cache_clear()
         began = time.perf_counter()
         with wrong.made():

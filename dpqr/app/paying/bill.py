@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 
 from dpqr.app.paying.budget import configured_ledger
 from dpqr.app.requests import LedgerRequest
@@ -16,10 +17,11 @@ from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import Pricing
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import DEFAULT
-from dpqr.privacy.policy import Policy
+from dpqr.privacy.policy import UTF_8, Policy
 from dpqr.privacy.reason import UNSTATED, Reason
 from dpqr.strategies.choice import guarded
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.problem import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +41,8 @@ class Bill:
     period: PeriodRows | None = None
 
 
-def release_bill(plan: Plan, policy: Policy = DEFAULT) -> Bill:
-    """The bill of a release."""
+def release_bill(plan: Plan, policy: Policy = DEFAULT, encoding: str | None = None) -> Bill:
+    """The bill of a release. encoding: of the table's text; None: UTF-8."""
     pricing, guard = Pricing(accountant=plan.roles.accountant.name, delta=plan.budget.delta), partial(guarded, plan)
     unit = plan.problem.unit
     return Bill(
@@ -51,8 +53,22 @@ def release_bill(plan: Plan, policy: Policy = DEFAULT) -> Bill:
         note=release_note(),
         plan=plan_hash(plan),
         policy=policy,
-        period=plan.problem.period,
+        period=_read_rows(plan.problem, encoding),
     )
+
+
+def _read_rows(problem: Problem, encoding: str | None) -> PeriodRows | None:
+    """Whose rows a release reads and, where they are bounded over a counter's life, how.
+
+    Privacy:
+        A row is malformed, and so nobody's, by the cells of the columns that are read and by the encoding. A release
+        that reads others might not count a row that an earlier one has used (`Layer`).
+    """
+    rows = problem.period
+    if rows is None or rows.first is None:
+        return rows
+    read = "\n".join([encoding or UTF_8, *sorted(problem.domain.names)])
+    return replace(rows, read=sha256(read.encode()).hexdigest())
 
 
 def require_affordable(asked: LedgerRequest | None, bill: Bill, *, locked: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dpqr.app.requests import PlanRequest, ReleaseRequest
+from dpqr.app.requests import UNPAID, PlanRequest, ReleaseRequest
 from dpqr.data.period import Period
 from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
@@ -46,29 +46,51 @@ def as_counter(request: PlanRequest) -> PlanRequest:
             f"--schedule {request.schedule}: a counter adds up answers, which only those of --schedule {SCHEDULE} "
             "allow; leave it out"
         )
+    if request.n is not None:
+        raise UsageFault("--cumulative: how many rows have come so far is private and cannot be stated; leave --n out")
     pure = PrivacyBudget.parse(request.epsilon, request.delta).pure
     return replace(request, schedule=SCHEDULE, accountant=request.accountant or ("basic" if pure else "zcdp"))
+
+
+def _refuse_more(request: PlanRequest) -> None:
+    """UsageFault where a unit may have rows in many nodes, for draws that are not answers of rows that count.
+
+    Privacy:
+        `Counter` prices a node by how far the rows that it uses move its answers. Rows that it leaves out are bounded
+        in each release alone.
+    """
+    share = None if request.error_bars in UNPAID else request.error_bars
+    asked = {"--count-dropped": request.count_dropped, "--certify": request.certify, "--error-bars": share}
+    for option, value in asked.items():
+        if value is not None:
+            raise UsageFault(
+                f"{option} {value}: a counter of persons, or under --neighbours replace, releases its counts alone; "
+                "leave it out"
+            )
 
 
 def with_turn(problem: Problem, request: PlanRequest) -> Problem:
     """The problem with what this release is of its counter, and so with the rows that it reads.
 
     Raises:
-        UsageFault: a unit that no counter protects, or a period that is none of the counter's.
+        UsageFault: a period that is none of the counter's, or more than counts where a unit may be in many nodes.
     """
     if request.cumulative is None or problem.period is None:
         return problem
     unit, rows = problem.unit, problem.period
-    if unit.column is not None or unit.neighbours is Neighbours.REPLACE:
-        raise UsageFault(
-            "--cumulative protects rows that are added or removed; for persons (--unit), or under --neighbours "
-            "replace, release each period by itself"
-        )
+    if unit.neighbours is Neighbours.REPLACE:
+        unit = replace(unit, drops=True)  # a replaced row may come from, or go to, a period that is not read
+    if not unit.apart:
+        _refuse_more(request)
     life = PrivacyBudget.parse(request.epsilon, request.delta)
     counter = Counter.of(request.cumulative, life, str(request.accountant), unit)
-    first = Period.parse(request.first or rows.period.name, rows.period.every)
-    turn = CounterTurn(counter=counter, first=first, period=rows.period)
-    return replace(problem, turn=turn, period=replace(rows, since=turn.since))
+    turn = CounterTurn(
+        counter=counter,
+        first=Period.parse(request.first or rows.period.name, rows.period.every),
+        period=rows.period,
+    )
+    first = None if unit.column is None else turn.first
+    return replace(problem, unit=unit, turn=turn, period=replace(rows, since=turn.since, first=first))
 
 
 def counter_notes(turn: CounterTurn | None) -> tuple[str, ...]:
@@ -83,8 +105,27 @@ def counter_notes(turn: CounterTurn | None) -> tuple[str, ...]:
     return (
         f"release {turn.number} of a counter over {tree.periods} periods, {turn.first.name} to {last.name}: it reads "
         f"the rows of {read}, and adds the counts of earlier releases",
-        f"all releases of the counter together cost a row at most {life}: it is read by {counter.prices} of them at "
-        "most, if it stays in its period",
+        f"all releases of the counter together cost {_cost_words(counter, life)}",
+        *([_life_words(turn)] if counter.unit.column else []),
+    )
+
+
+def _cost_words(counter: Counter, life: str) -> str:
+    if counter.unit.column is None:
+        return f"a row at most {life}: it is read by {counter.prices} of them at most, if it stays in its period"
+    return f"a person at most {life}, over all periods: {_times(counter.prices)} the price of one release"
+
+
+def _times(prices: int) -> str:
+    return "once" if prices == 1 else f"{prices} times"
+
+
+def _life_words(turn: CounterTurn) -> str:
+    """What bounds a person's rows, and what that asks of the table."""
+    return (
+        f"of each person the first {turn.counter.unit.rows} rows from {turn.first.name} on are used, over the whole "
+        "life of the counter; the number of earlier ones decides, so they must still be there, with their person and "
+        "period"
     )
 
 

@@ -30,7 +30,7 @@ def period_rows(request: PlanRequest, domain: Domain) -> PeriodRows | None:
             f"--period {request.period}: the domain file does not say which period a row is in\n"
             'name a column of dates at its top level, for example "period": {"column": "admitted", "every": "month"}'
         )
-    if Neighbours(request.neighbours) is Neighbours.REPLACE:
+    if Neighbours(request.neighbours) is Neighbours.REPLACE and request.cumulative is None:
         raise UsageFault(
             "--period: a replaced row may leave one period and enter another, and how many rows a period has is "
             "private; use --neighbours add-remove"

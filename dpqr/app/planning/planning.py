@@ -21,7 +21,7 @@ from dpqr.app.planning.roles import (
     settled,
 )
 from dpqr.app.planning.units import unit_notes, unit_of
-from dpqr.app.requests import PlanRequest
+from dpqr.app.requests import UNPAID, PlanRequest
 from dpqr.data.attribute import Codes
 from dpqr.data.domain import Domain, may_leave_out, unstated_faults
 from dpqr.data.unit import Neighbours, PrivacyUnit
@@ -46,9 +46,6 @@ NUMBER = 8
 SIZES_SHOWN = 6
 
 MARGINALS = "--schedule auto: marginals, for a fit to them leaves less error than these queries measured by themselves"
-
-UNPAID = ("free", "none")
-"""What --error-bars may say beside a share: estimated from released values alone, or not at all."""
 
 SMALLEST_SHARE = Fraction(1, 10**12)
 """Smallest alpha, beta and share of the budget: below it a tail's double-precision figure would mean nothing."""
@@ -209,7 +206,7 @@ def _refuse_theory_of_persons(request: PlanRequest, unit: PrivacyUnit) -> None:
 def _declared(request: PlanRequest) -> int | None:
     """The number that --n states: of rows, or of persons where these are replaced."""
     replaced = Neighbours(request.neighbours) is Neighbours.REPLACE
-    if replaced and request.n is None:
+    if replaced and request.n is None and request.cumulative is None:
         raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
     if request.n is not None and not replaced and request.schedule in WITHOUT_N:
         raise UsageFault(

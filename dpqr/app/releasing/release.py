@@ -68,7 +68,7 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
     _reserved(request.output, request.payer)
     _require_output(plan, request.output)
     earlier_counts(request, plan)
-    bill = replace(release_bill(plan, held.policy), reason=request.reason)
+    bill = replace(release_bill(plan, held.policy, held.source.encoding), reason=request.reason)
     require_affordable(request.payer, bill, locked=request.locked is not None)
     return plan, resources(plan, request.output)
 
@@ -142,7 +142,7 @@ def release(
     planned(plan)
     target, prices, earlier = _reserved(output, payer), whole_prices(plan), earlier_counts(request, plan)
     _require_output(plan, output)
-    bill = replace(release_bill(plan, held.policy), reason=request.reason)
+    bill = replace(release_bill(plan, held.policy, held.source.encoding), reason=request.reason)
     _check_input(request, plan, held, bill)
     with paid_run(payer, bill, target.path if target else None) as run:
         source = noise or SystemNoise()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpqr.audit.case import Case, Shown, numbers, records
@@ -15,13 +16,14 @@ from dpqr.data.histogram import Counts
 from dpqr.data.period_tree import PeriodTree
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.noise.source import NoiseSource
-from dpqr.privacy.accountant import Portion
+from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.known import available
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.counter import Counter
-from dpqr.privacy.gate import measure
+from dpqr.privacy.gate import Mechanism, measure
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.workload.workload import Measurement
 
 SHAPE = (3, 2)
 """The period of a record, and its cell there."""
@@ -30,11 +32,20 @@ PURE, APPROXIMATE = PrivacyBudget(Fraction(1)), PrivacyBudget(Fraction(2), Fract
 Table = dict[tuple[int, ...], int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Life:
     """All releases of a counter, one after the other: the number of records in one cell."""
 
     counter: Counter
+    drawn: Mechanism[Counts, Measurement] = field(init=False, repr=False)
+    _guard: PrivacyFilter = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        node, accountant = self.counter.node, available()[self.counter.accountant]
+        (price,) = accountant.cut(node, [Portion(share=Fraction(1), count=1)])
+        drawn = (Laplace() if node.pure else Gaussian()).mechanism((ASKED,), self.counter.unit, price)
+        object.__setattr__(self, "drawn", drawn)
+        object.__setattr__(self, "_guard", accountant.guard(node, ((drawn.event, 1),)))
 
     @property
     def claim(self) -> Claim:
@@ -46,25 +57,27 @@ class Life:
         return Claim(epsilon=life.epsilon, delta=life.delta, rho=whole.figure)
 
     @property
-    def draws(self) -> tuple[OfParts, ...]:
-        """A draw for each node."""
-        node, unit = self.counter.node, self.counter.unit
-        (price,) = available()[self.counter.accountant].cut(node, [Portion(share=Fraction(1), count=1)])
-        drawn = (Laplace() if node.pure else Gaussian()).mechanism((ASKED,), unit, price)
+    def spans(self) -> tuple[tuple[int, ...], ...]:
+        """The places of each node's periods."""
         spans = map(self.counter.tree.span, range(1, self.counter.tree.periods + 1))
-        return tuple(OfParts(inner=drawn, parts=tuple(period - 1 for period in span)) for span in spans)
+        return tuple(tuple(period - 1 for period in span) for span in spans)
 
     def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
-        accountant, shown = available()[self.counter.accountant], list[int]()
-        for drawn in self.draws:
-            guard = accountant.guard(self.counter.node, ((drawn.event, 1),))
-            shown += numbers(measure(database, drawn, accountant=guard, noise=noise).value)
+        return self.released([(database, OfParts(inner=self.drawn, parts=parts)) for parts in self.spans], noise)
+
+    def released(
+        self, nodes: Sequence[tuple[Private[Counts], Mechanism[Counts, Measurement]]], noise: NoiseSource
+    ) -> Shown:
+        """A draw for each node, which has a filter of its own."""
+        shown = list[int]()
+        for database, drawn in nodes:
+            shown += numbers(measure(database, drawn, accountant=copy(self._guard), noise=noise).value)
         return (), tuple(shown), ()
 
     def laws(self, table: Table) -> Laws:
         """Of every node's number."""
-        counts = (sum(table.get((period, 0), 0) for period in drawn.parts) for drawn in self.draws)
-        return tuple(noisy(count, drawn.event) for count, drawn in zip(counts, self.draws, strict=True))
+        counts = (sum(table.get((period, 0), 0) for period in parts) for parts in self.spans)
+        return tuple(noisy(count, self.drawn.event) for count in counts)
 
 
 def counter_cases() -> Iterator[Case]:

@@ -24,6 +24,7 @@ from dpqr.data.arrays import AnyArray
 from dpqr.data.attribute import PLAIN, Attribute, Axis, Bins, Labels, Rule
 from dpqr.data.domain import Domain
 from dpqr.data.facts import PublicFacts, Region
+from dpqr.data.period import PeriodRows
 from dpqr.io.ledger.entry_codec import canonical
 from dpqr.io.ledger.event_codec import encode_events
 from dpqr.io.outputs.document_parts import option_parts
@@ -85,7 +86,7 @@ def plan_form(plan: Plan) -> dict[str, Any]:
             "drops": unit.drops,
         },
         "records": {"n": problem.n, "most": problem.most, "persons": problem.persons},
-        **({"period": [problem.period.column, problem.period.name]} if problem.period else {}),
+        **({"period": _period(problem.period)} if problem.period else {}),
         "accuracy": {
             "alpha": _exact(problem.alpha),
             "beta": _exact(problem.beta),
@@ -106,6 +107,10 @@ def plan_form(plan: Plan) -> dict[str, Any]:
         "phases": [[phase.noun, phase.count, _price(phase.price)] for phase in plan.phases],
         "events": encode_events(plan.events),
     }
+
+
+def _period(rows: PeriodRows) -> list[str]:
+    return [rows.column, rows.name, *([rows.first.name] if rows.first else [])]
 
 
 def _digest(parts: Iterable[Any]) -> str:

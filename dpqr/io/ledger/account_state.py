@@ -12,6 +12,7 @@ from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import NO_COST, PURE, Cost
 from dpqr.privacy.currency import Currency
 from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.layers import LayerNode
 from dpqr.privacy.ledger import Account, Entry, Terms
 from dpqr.privacy.periods import WHOLE
 from dpqr.privacy.reason import Reason
@@ -132,7 +133,8 @@ class OpenRun:
 class AccountState:
     """A dataset's budget, and the runs that are paid and not settled, by their reservation's number.
 
-    spent: by period; under WHOLE that of all periods, and of a dataset that has none.
+    spent: by period; under WHOLE that of all periods, and of a dataset that has none. nodes: what is spent on counters
+    that bound each person's rows over their life, and is not part of the former.
     approvals: those that no reservation has used up: the hash of a plan, and who approved it.
     """
 
@@ -140,6 +142,7 @@ class AccountState:
     spent: dict[str, Cost] = field(default_factory=dict)
     reservations: int = 0
     runs: dict[int, OpenRun] = field(default_factory=dict)
+    nodes: tuple[LayerNode, ...] = ()
     approvals: list[Approval] = field(default_factory=list)
 
     def approval(self, plan: str, reason: Reason) -> Approval:
@@ -156,9 +159,20 @@ class AccountState:
 
     def charged(self, spent: dict[str, Cost], paid: Entry, cost: Cost) -> dict[str, Cost]:
         """What is spent with `cost` added for the run of a reservation; where there are periods, each that it reads
-        pays it."""
+        pays it. A counter's layer pays by itself (`noded`)."""
+        if paid.layer is not None:
+            return spent
         names = self.terms.periods.paying(paid.period) if self.terms.periods else (WHOLE,)
         return spent | {name: spent.get(name, NO_COST) + cost for name in names}
+
+    def noded(self, paid: Entry, cost: Cost) -> tuple[LayerNode, ...]:
+        """The nodes with `cost` added for the run of a reservation; one that has cost nothing is gone."""
+        if paid.layer is None:
+            return self.nodes
+        before = sum((node.cost for node in self.nodes if node.entry == paid.number), NO_COST)
+        node = LayerNode(layer=paid.layer, period=paid.period, entry=paid.number, cost=before + cost)
+        others = tuple(other for other in self.nodes if other.entry != paid.number)
+        return (*others, node) if node.cost else others
 
     @property
     def account(self) -> Account:
@@ -167,9 +181,9 @@ class AccountState:
             waiting = self.charged(waiting, run.paid, run.paid.cost)
         return Account(
             terms=self.terms,
-            spent=self.terms.total(self.spent),
-            pending=self.terms.total(waiting),
+            spent=self.terms.total(self.spent, self.nodes),
+            pending=self.terms.total(waiting, [node for node in self.nodes if node.entry in self.runs]),
             reservations=self.reservations,
             unsettled=len(self.runs),
-            periods=dict(self.spent) if self.terms.periods else {},
+            periods=self.terms.periods.read(self.spent, self.nodes) if self.terms.periods else {},
         )

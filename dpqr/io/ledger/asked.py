@@ -38,5 +38,6 @@ class Asked:
             "cost": terms.currency.price(self.events, self.pricing),
             "events": self.events,
             "pricing": self.pricing if terms.currency is PAIR else None,
+            "layer": state.layer(self.dataset, self.period, self.unit.rows),
             "period": WHOLE if self.period is None else self.period.name,
         }

@@ -10,6 +10,7 @@ from dpqr.data.unit import Neighbours
 from dpqr.errors import DpqrError, LedgerError
 from dpqr.io.ledger.event_codec import cost_document, decode_cost, decode_events, encode_events, exact_text, parse_exact
 from dpqr.privacy.budget import Pricing, PrivacyBudget
+from dpqr.privacy.layers import Layer
 from dpqr.privacy.ledger import DataKind, Entry, Terms
 from dpqr.privacy.periods import WHOLE, PeriodBudgets
 from dpqr.privacy.policy import Policy
@@ -116,7 +117,31 @@ def _content(entry: Entry) -> dict[str, Any]:
     priced = {} if entry.pricing is None else _pricing_document(entry.pricing)
     planned = {"plan": entry.plan} if entry.plan else {}
     period = {"period": entry.period} if entry.period else {}
-    return {**content, **priced, **planned, **period, **_reason_document(entry.reason)}
+    layer = {"layer": layer_document(entry.layer)} if entry.layer else {}
+    return {**content, **priced, **planned, **period, **layer, **_reason_document(entry.reason)}
+
+
+def layer_document(layer: Layer) -> dict[str, Any]:
+    """Every field."""
+    return {
+        "column": layer.column,
+        "first": layer.first,
+        "rows": layer.rows,
+        "read": layer.read,
+        "number": layer.number,
+    }
+
+
+def read_layer(document: dict[str, Any] | None) -> Layer | None:
+    """The inverse. Raises: ValueError, KeyError, TypeError or DpqrError."""
+    if document is None:
+        return None
+    rows, number = document["rows"], document["number"]
+    if not isinstance(rows, int) or not isinstance(number, int) or rows < 1 or number < 0:
+        raise ValueError("no layer")
+    first = Period.parse(_text(document["first"])).name
+    column, read = _text(document["column"]), _text(document["read"])
+    return Layer(column=column, first=first, rows=rows, read=read, number=number)
 
 
 def _reason_document(reason: Reason) -> dict[str, str]:
@@ -197,6 +222,7 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
         reason=_read_reason(document),
         plan=_text(document.get("plan", "")),
         period=_text(document.get("period", WHOLE)),
+        layer=read_layer(document.get("layer")),
     )
 
 

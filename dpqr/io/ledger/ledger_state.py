@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from dpqr.data.period import named_periods
+from dpqr.data.period import PeriodRows, named_periods
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.io.ledger.account_state import AccountState, OpenRun, is_digest
 from dpqr.io.ledger.chain import BEGINNING, ChainSegment, digest
 from dpqr.io.ledger.entry_codec import decode_entry
 from dpqr.io.ledger.refusals import before_first, folded, has_moved, over_cap, over_limit, over_share
 from dpqr.io.ledger.state_codec import Checkpoint, encode_state
+from dpqr.privacy.layers import Layer, free_layer, is_free
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.periods import WHOLE, PeriodBudgets
@@ -30,6 +31,12 @@ def _require_period(periods: PeriodBudgets, name: str) -> None:
     period = named_periods(name, periods.every)[0]
     if periods.first is not None and period.index(periods.first) < 0:
         raise before_first(periods.first, period)
+
+
+def _require_layer(held: AccountState, entry: Entry, layer: Layer) -> None:
+    """LedgerError for a layer that the release may not join, or in a currency of pairs, where costs do not scale."""
+    if held.terms.currency is PAIR or not is_free(layer, entry.period, held.nodes, held.runs):
+        raise LedgerError("a reservation in a layer that does not take it")
 
 
 @dataclass(slots=True)
@@ -134,6 +141,14 @@ class LedgerState:
             require_stricter(held.terms.policy, entry.policy)
         held.terms = replace(held.terms, policy=entry.policy, policy_stated=True)
 
+    def layer(self, dataset: str, rows: PeriodRows | None, most: int) -> Layer | None:
+        """The layer that a release joins; None: it bounds no rows over a life, or costs are pairs, which do not scale
+        with rows."""
+        held = self._account_state(dataset)
+        if rows is None or held.terms.currency is PAIR:
+            return None
+        return free_layer(rows, most, held.nodes, held.runs)
+
     def approver(self, dataset: str, plan: str, reason: Reason) -> str:
         """Whose approval a reservation would use up; of a policy that asks for none, who is named. BudgetRefused."""
         held = self._account_state(dataset)
@@ -153,16 +168,20 @@ class LedgerState:
             raise has_moved(self.moved)
         held = self._account_state(entry.dataset)
         terms, spent = held.terms, held.charged(held.spent, entry, entry.cost)
+        nodes = held.noded(entry, entry.cost)
+        if entry.layer is not None:
+            _require_layer(held, entry, entry.layer)
         if (entry.pricing is not None) != (terms.currency is PAIR):
             raise LedgerError("a reservation that does not say how it is priced, or says it in vain")
         if terms.cap is not None and not entry.cost <= terms.cap:
             raise over_cap(held.account, entry.cost)
         if terms.periods:
             _require_period(terms.periods, entry.period)
+            read = terms.periods.read(spent, nodes)
             for name in terms.periods.paying(entry.period):
-                if not terms.periods.of(name, spent) <= terms.periods.share:
+                if not terms.periods.of(name, read) <= terms.periods.share:
                     raise over_share(held.account, name, entry.cost)
-        if not terms.total(spent) <= terms.limit:
+        if not terms.total(spent, nodes) <= terms.limit:
             raise over_limit(held.account, entry.cost)
 
     def _reserve(self, entry: Entry) -> None:
@@ -171,6 +190,7 @@ class LedgerState:
         if held.terms.policy.approval:
             held.approvals.remove(held.approval(entry.plan, entry.reason))
         held.spent = held.charged(held.spent, entry, entry.cost)
+        held.nodes = held.noded(entry, entry.cost)
         held.reservations += 1
         held.runs[entry.number] = OpenRun.of(entry, held.terms.currency)
 
@@ -199,6 +219,7 @@ class LedgerState:
         held = self._account_state(entry.dataset)
         del held.runs[paid.number]
         held.spent = held.charged(held.spent, paid, entry.cost - paid.cost)
+        held.nodes = held.noded(paid, entry.cost - paid.cost)
 
     def _account_state(self, dataset: str) -> AccountState:
         if dataset not in self.accounts:

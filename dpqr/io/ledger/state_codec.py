@@ -10,11 +10,20 @@ from typing import Any
 
 from dpqr.errors import DpqrError, LedgerError
 from dpqr.io.ledger.account_state import AccountState, OpenRun
-from dpqr.io.ledger.entry_codec import canonical, entry_document, read_entry, read_terms, terms_document
+from dpqr.io.ledger.entry_codec import (
+    canonical,
+    entry_document,
+    layer_document,
+    read_entry,
+    read_layer,
+    read_terms,
+    terms_document,
+)
 from dpqr.io.ledger.event_codec import decode_events, decode_sum, encode_events, sum_document
 from dpqr.privacy.budget import NO_COST
 from dpqr.privacy.currency import Currency
 from dpqr.privacy.events import Composition
+from dpqr.privacy.layers import LayerNode
 from dpqr.privacy.periods import WHOLE, Spending
 
 FORMAT = "dpqr state/1"
@@ -61,6 +70,7 @@ def _account_document(held: AccountState) -> dict[str, Any]:
         "terms": terms_document(held.terms),
         "spent": sum_document(held.spent.get(WHOLE, NO_COST)),
         **_periods_document(held.spent),
+        **({"layers": [_node_document(node) for node in held.nodes]} if held.nodes else {}),
         "reservations": held.reservations,
         "runs": [_run_document(run) for run in held.runs.values()],
         **({"approvals": [list(each) for each in held.approvals]} if held.approvals else {}),
@@ -73,6 +83,22 @@ def _periods_document(spent: Spending) -> dict[str, Any]:
     return {"periods": periods} if periods else {}
 
 
+def _node_document(node: LayerNode) -> dict[str, Any]:
+    return {
+        "layer": layer_document(node.layer),
+        "period": node.period,
+        "entry": node.entry,
+        "cost": sum_document(node.cost),
+    }
+
+
+def _node(document: dict[str, Any]) -> LayerNode:
+    layer = read_layer(document["layer"])
+    if layer is None:
+        raise ValueError("a node of no layer")
+    return LayerNode(layer=layer, period=document["period"], entry=document["entry"], cost=decode_sum(document["cost"]))
+
+
 def _account_state(document: dict[str, Any]) -> AccountState:
     terms = read_terms(document["dataset"], document["terms"])
     runs = [_run(part, terms.currency) for part in document["runs"]]
@@ -80,6 +106,7 @@ def _account_state(document: dict[str, Any]) -> AccountState:
         terms=terms,
         spent={WHOLE: decode_sum(document["spent"])}
         | {name: decode_sum(cost) for name, cost in document.get("periods", {}).items()},
+        nodes=tuple(_node(part) for part in document.get("layers", [])),
         reservations=document["reservations"],
         runs={run.paid.number: run for run in runs},
         approvals=[(plan, by) for plan, by in document.get("approvals", [])],

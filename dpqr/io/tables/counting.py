@@ -20,6 +20,7 @@ from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet.table import Accepts, sifted
 from dpqr.io.tables.persons.bounding import PEAK
+from dpqr.io.tables.persons.first_rows import FirstRows
 from dpqr.io.tables.persons.person import Splitter
 from dpqr.io.tables.row_encoder import Records, RowEncoder
 from dpqr.io.tables.tallies import Tally, tally
@@ -41,10 +42,10 @@ _PERSON_WORDS = 4
 _ROW_WORDS = 2
 
 
-def person_groups(rows: int, domain: Domain, limits: Limits) -> int:
+def person_groups(rows: int, domain: Domain, limits: Limits, ranks: int = 0) -> int:
     """Groups of persons, one pass each, that a person of their own in every row needs; a quarter more may be in one
-    group than in another."""
-    words = len(Packing(domain.shape).groups) + _ROW_WORDS + _PERSON_WORDS
+    group than in another. ranks: words of a row's rank (`FirstRows`), 0 or 1."""
+    words = len(Packing(domain.shape).groups) + ranks + _ROW_WORDS + _PERSON_WORDS
     needed = PEAK * min(rows, limits.records) * 8 * words
     return 1 if needed <= limits.memory else -(-5 * needed // (4 * limits.memory))
 
@@ -73,8 +74,9 @@ class Counting:
     domain: the code of every cell and the rules. asked: sets of axes whose joint counts are all that is looked at;
     None: all columns together. unit: whose rows, and how many of one person's at most. count_column: where rows stand
     for several records. limits: of memory, records and bytes a row. key: secret; it chooses the rows of a person, the
-    same ones wherever they are counted. last: one more axis, of which each record, or person, draws its place
-    (learners). workers: threads that count, each in arrays of its own; they do not change the result.
+    same ones wherever they are counted. first: bounds a person's rows over the life of a counter. last: one more axis,
+    of which each record, or person, draws its place (learners). workers: threads that count, each in arrays of its own;
+    they do not change the result.
     """
 
     domain: Domain
@@ -83,6 +85,7 @@ class Counting:
     count_column: str | None = None
     limits: Limits = Limits()  # noqa: RUF009 (frozen)
     key: bytes = field(default_factory=lambda: secret_key(SystemNoise()), repr=False)
+    first: FirstRows | None = None
     last: LastAxis | None = None
     workers: int = 1
 
@@ -191,5 +194,6 @@ class Counting:
             memory=self.limits.memory,
             key=self.key,
             in_order=in_order,
+            first=self.first,
             last=self.last,
         )

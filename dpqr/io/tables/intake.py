@@ -11,6 +11,7 @@ from dpqr.data.arrays import AnyArray, IntArray, WordArray
 from dpqr.data.packing import Packing
 from dpqr.io.tables.arrow_arrays import mask, numpy_values
 from dpqr.io.tables.persons.bounding import Bounded, Bounding
+from dpqr.io.tables.persons.first_rows import FirstRows
 from dpqr.io.tables.persons.person import Splitter, last_in_order, persons
 from dpqr.io.tables.row_encoder import CodedRows, Records, RowEncoder
 from dpqr.io.tables.tallies import Tally
@@ -90,7 +91,8 @@ class PersonIntake:
     """One group of persons a pass: rows of nobody are left out, then rows that a rule drops, then rows beyond K.
 
     place: of the unit column in a batch. key: chooses the rows. in_order: rows come in the order of persons
-    (`last_in_order`), so those of one person at a time are held. A malformed row is nobody's: whose it is cannot be
+    (`last_in_order`), so those of one person at a time are held. first: bounds rows over the life of a counter; None:
+    over this table. A malformed row is nobody's: whose it is cannot be
     read. A row counts as left out only if somebody has it: nothing bounds how many rows without a person one person may
     have brought.
     """
@@ -103,6 +105,7 @@ class PersonIntake:
     memory: int
     key: bytes = field(repr=False)
     in_order: bool = False
+    first: FirstRows | None = None
     last: LastAxis | None = None
     read: int = 0
     units: int = 0
@@ -128,7 +131,12 @@ class PersonIntake:
             people = people.filter(mask(mine))
             chosen = chosen.copy()
             chosen[chosen] = mine
-        coded = rows.encode(batch.rows if chosen.all() else batch.rows.filter(mask(chosen)))
+        own = batch.rows if chosen.all() else batch.rows.filter(mask(chosen))
+        if self.first:
+            ranked, failed = self.first.ranked(own, rows, self.packing)
+            self._add(people, np.arange(len(people)), ranked)
+            return failed
+        coded = rows.encode(own)
         places = np.arange(len(people)) if coded.places is None else coded.places
         self._add(people, places, self.packing.pack(coded.codes, coded.rows))
         return coded.failed
@@ -152,6 +160,7 @@ class PersonIntake:
 
     def _finish(self) -> None:
         bounded = self._open.finish()
+        bounded = self.first.counted(bounded) if self.first else bounded
         drawn = self.last.of_persons(bounded) if self.last else None
         for start in range(0, bounded.rows.shape[1], _UNPACKED):
             codes = self.packing.unpack(bounded.rows[:, start : start + _UNPACKED])
@@ -164,6 +173,6 @@ class PersonIntake:
     @property
     def _open(self) -> Bounding:
         if self._bounding is None:
-            words = len(self.packing.groups)
-            self._bounding = Bounding(self.most, words, self.memory, self.key)
+            words = len(self.packing.groups) + (self.first is not None)
+            self._bounding = Bounding(self.most, words, self.memory, self.key, ranked=self.first is not None)
         return self._bounding

@@ -29,6 +29,7 @@ from dpqr.io.tables.last_axis import Parts, Slots
 from dpqr.io.tables.limits import Limits, Percent, discreetly
 from dpqr.io.tables.parquet.table import Accepts, parquet_batches
 from dpqr.io.tables.period_filter import PeriodFilter
+from dpqr.io.tables.persons.first_rows import FirstRows
 from dpqr.io.tables.row_encoder import Records, RowEncoder
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import require_places, require_single_rows
@@ -92,7 +93,7 @@ def bytes_on_disk(files: Sequence[TableFile]) -> int | None:
     return None if None in sizes else sum(size or 0 for size in sizes)
 
 
-def group_count(files: Sequence[TableFile], domain: Domain, limits: Limits) -> int:
+def group_count(files: Sequence[TableFile], domain: Domain, limits: Limits, ranks: int = 0) -> int:
     """Groups of persons, one pass each.
 
     It allows for a person of their own in every row, for as many rows as the files can well hold (two bytes a cell
@@ -102,7 +103,7 @@ def group_count(files: Sequence[TableFile], domain: Domain, limits: Limits) -> i
     if any(file.bytes is None for file in files):
         return 1
     columns = len(domain.attributes) + 1
-    return person_groups(sum(_rows(file, columns) for file in files), domain, limits)
+    return person_groups(sum(_rows(file, columns) for file in files), domain, limits, ranks)
 
 
 def dense_cells(files: Sequence[TableFile], domain: Domain, limits: Limits) -> int:
@@ -158,7 +159,8 @@ def load_table(
 
     A malformed row, and one with a cell whose rule is `drop`, is left out; all others count once (or as the count
     column says), whatever order, batches and files they come in. Where the unit has a column, rows without a person
-    are left out, and of each person's other rows K are kept by a uniform choice (`Bounding`).
+    are left out, and of each person's other rows K are kept by a uniform choice (`Bounding`); in a counter, of each
+    person's first K rows those of the periods that are counted (`FirstRows`).
 
     noise: what the key of that choice is drawn from. declared: the public number of records of the table (of persons,
     where the unit has a column), those included that a rule drops; None: it is private. parts: the number of parts of
@@ -182,7 +184,9 @@ def load_table(
     if slots:
         require_places(source)
     key = b"" if unit.column is None else secret_key(noise)
-    question = Counting(domain=domain, asked=asked, unit=unit, limits=limits, key=key, last=last)
+    wanted = tuple(wanted_columns(domain, unit, source.count_column, source.period))
+    first = FirstRows.of(source.period, wanted)
+    question = Counting(domain=domain, asked=asked, unit=unit, limits=limits, key=key, first=first, last=last)
     question = replace(question, count_column=source.count_column, workers=source.workers)
     return discreetly(lambda: _sealed(_watched(source, question, progress), question, declared), _unexpected)
 
@@ -195,7 +199,8 @@ def _last_axis(parts: int | None, slots: int | None, unit: PrivacyUnit, noise: N
 
 def _watched(source: TableSource, asked: Counting, progress: Progress) -> Counted:
     files, limits = source.files(), asked.limits
-    groups = 1 if asked.unit.column is None else group_count(files, asked.domain, limits)
+    ranks = int(asked.first is not None)
+    groups = 1 if asked.unit.column is None else group_count(files, asked.domain, limits, ranks)
     size = None if source.engine else bytes_on_disk(files)
     watch = Percent(total=None if size is None else groups * size, tell=progress)
     watch.begin()

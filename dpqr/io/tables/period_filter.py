@@ -1,4 +1,4 @@
-"""PeriodFilter: the records of a batch whose date lies in one period; all others are as if they were not there."""
+"""PeriodFilter: the records of a batch whose date is read; all others are as if they were not there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from dpqr.data.arrays import IntArray
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.period import PeriodRows
 from dpqr.io.tables.arrow_arrays import is_text, mask
@@ -19,7 +22,9 @@ _EPOCH = date(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeriodFilter:
-    """Keeps the records of one period. place: of the date column in a batch; days: reads it, as one bin of dates.
+    """Keeps the records of one period, or of several in a row.
+
+    place: of the date column in a batch; days: reads it, as bins of dates; bins: how many.
 
     Privacy:
         Whether a record is kept is a function of its own date cell alone: a date by its day, a moment by the day of its
@@ -30,25 +35,26 @@ class PeriodFilter:
     """
 
     place: int
+    bins: int
     days: Column = field(repr=False)
 
     @classmethod
     def of(cls, rows: PeriodRows, columns: Sequence[str]) -> PeriodFilter:
         """columns: of the batches, in their order."""
-        edges = tuple(Fraction(2 * day - 1, 2) for day in whole_days(rows))
+        edges = tuple(Fraction(2 * (day - _EPOCH).days - 1, 2) for day in rows.days)
         bins = Bins(edges, integral=True, kind="date")
         days = Column.of(Attribute(name=rows.column, axis=bins), text=False)
-        return cls(place=tuple(columns).index(rows.column), days=days)
+        return cls(place=tuple(columns).index(rows.column), bins=len(edges) - 1, days=days)
 
     def records(self, batch: Records) -> Records:
-        """The records of the period, in their order."""
-        inside = self.days.encode(batch.rows.column(self.place)).codes == 0
+        """The records in the bins, in their order."""
+        numbers = self.numbers(batch.rows)
+        inside = (numbers >= 0) & (numbers < self.bins)
         return Records(batch.rows if inside.all() else batch.rows.filter(mask(inside)))
 
-
-def whole_days(rows: PeriodRows) -> tuple[int, int]:
-    """The first day, and the first day after the last, since 1970-01-01."""
-    return (rows.start - _EPOCH).days, (rows.period.end - _EPOCH).days
+    def numbers(self, rows: Any) -> IntArray:
+        """The bin of each row of an Arrow batch, from 0; anything else where it is in none."""
+        return self.days.encode(rows.column(self.place)).codes.astype(np.int64, copy=False)
 
 
 def date_refusal(kind: Any) -> str | None:

@@ -22,10 +22,11 @@ from dpqr.io.tables.tallies import merged
 from dpqr.noise.source import keyed_words
 
 
-def smallest_tickets(owners: IntArray, persons: Any, most: int, key: bytes) -> AnyArray:
+def smallest_tickets(owners: IntArray, persons: Any, most: int, key: bytes, ranks: WordArray | None = None) -> AnyArray:
     """Which rows are among the `most` of their owner with the smallest tickets, shape (rows,).
 
-    owners: shape (rows,), places among `persons` (an Arrow array), rising; the rows of each are in order.
+    owners: shape (rows,), places among `persons` (an Arrow array), rising; the rows of each are in order. ranks: of
+    rows, rising for each owner; rows of a lower rank come before others, whatever their tickets.
     """
     kept = np.ones(len(owners), dtype=bool)
     sizes = np.bincount(owners, minlength=len(persons))
@@ -35,9 +36,16 @@ def smallest_tickets(owners: IntArray, persons: Any, most: int, key: bytes) -> A
     rows = np.flatnonzero((sizes > most)[owners])
     names, sizes = as_text(persons.filter(mask(sizes > most))).to_pylist(), sizes[crowded]
     tickets = keyed_words(key, names, sizes.tolist())
-    ranks = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    kept[rows[_by_ticket(owners[rows], tickets)[ranks >= most]]] = False
+    places = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    runs = owners[rows] if ranks is None else _runs(owners[rows], ranks[rows])
+    kept[rows[_by_ticket(runs, tickets)[places >= most]]] = False
     return kept
+
+
+def _runs(owners: IntArray, ranks: WordArray) -> IntArray:
+    """A number for each run of rows of one owner and rank, rising."""
+    changed = (owners[1:] != owners[:-1]) | (ranks[1:] != ranks[:-1])
+    return np.concatenate([[0], np.cumsum(changed)])
 
 
 def _by_ticket(owners: IntArray, tickets: WordArray) -> AnyArray:
@@ -91,7 +99,7 @@ class Bounding:
     """Rows come in batches; those that wait are merged in when they are as many as the rows held.
 
     most: K. words: 64-bit words of one packed row. memory: bytes that a run may need at its peak. key: secret, and
-    independent of all rows.
+    independent of all rows. ranked: whether the first word is a rank; rows of a lower rank are kept before others.
 
     **Privacy.** Fix the key. A person's kept rows are a function of that person's rows, of which they are at most K.
     So for two tables that differ in one person the kept rows differ by at most K rows come or gone, or K in place of K
@@ -106,6 +114,7 @@ class Bounding:
     words: int
     memory: int
     key: bytes = field(repr=False)
+    ranked: bool = False
     _held: _Held | None = None
     _waiting: list[tuple[Any, IntArray, WordArray]] = field(default_factory=list)
     _pending: int = 0
@@ -128,7 +137,8 @@ class Bounding:
             return Bounded(rows=nothing, owners=np.zeros(0, dtype=np.int64), persons=0, lost=0)
         rows = np.repeat(np.arange(len(held.counts)), held.counts)
         owners = held.rows[0].astype(np.int64)[rows]
-        chosen = smallest_tickets(owners, held.persons, self.most, self.key)
+        ranks = held.rows[1, rows] if self.ranked else None
+        chosen = smallest_tickets(owners, held.persons, self.most, self.key, ranks)
         rows, owners = rows[chosen], owners[chosen]
         kept = np.bincount(owners, minlength=len(held.read))
         lost = np.minimum(held.read - kept, self.most).sum()
