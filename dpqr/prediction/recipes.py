@@ -20,7 +20,7 @@ from dpqr.prediction.names import CLASSIFIERS, Method, require_method
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.penalties import PULLED_REACH, REACH, balanced_penalty, on_grid, require_penalty, theory_exponent
 from dpqr.prediction.perturbation import MOST_FORECAST, Perturbation, widened
-from dpqr.prediction.perturbed import PerturbedLearner
+from dpqr.prediction.perturbed import EXTENDED, PerturbedLearner
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.risk_bound import RiskBound
 from dpqr.prediction.stability import USUAL_STABILITY, Stability, best_length
@@ -206,10 +206,10 @@ class StableRecipe:
     def perturbation(self, problem: PredictionProblem, budget: PrivacyBudget) -> Perturbation | None:
         """Of objective perturbation, in a run of this budget; None where it is not offered.
 
-        It chooses its own strength, so it goes with no option that chooses lambda.
+        It chooses its own strength, so it goes with no option that chooses lambda, and its solver needs EXTENDED.
         """
         loss = None if self.own is not None else smooth_loss(self.name, self.tau)
-        if loss is None or self.method not in (None, "objective") or self._chooses:
+        if loss is None or self.method not in (None, "objective") or self._chooses or not EXTENDED:
             return None
         reach = PULLED_REACH.get(self.name, self.reach)
         loss = widened(loss, reach, problem.records, budget.epsilon / problem.unit.changes)
