@@ -11,7 +11,6 @@ from dpqr.api.predict_options import PredictionRun, model_request, prediction_re
 from dpqr.api.requests import Unwatched
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
-from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +90,7 @@ class PredictionPlan:
 
     record: dict[str, Any]
     text: Receipt
-    _planned: PlannedRun | None = None
+    _planned: PlannedRun
 
     @property
     def sha256(self) -> str:
@@ -99,17 +98,15 @@ class PredictionPlan:
         return str(self.record["sha256"])
 
     def save(self, path: Path) -> None:
-        """Write the plan to be reviewed, for `dpqr.predict(table, plan=path)`, as `dpqr predict --lock` does.
+        """Write the plan to be reviewed, for `dpqr.predict(table, plan=path)`, as `dpqr predict --lock` does; that of a
+        session for `dpqr.open_predictions`.
 
         Raises:
-            UsageFault: the file exists, or cannot be written; or it is of a session, which follows no plan.
+            UsageFault: the file exists, or cannot be written.
         """
         from dpqr.app.releasing.locked_plan import plan_file, save_prediction_plan
 
-        planned = self._planned
-        if planned is None:
-            raise UsageFault("save: a session follows no plan; predict a batch of points by it")
-        withheld(lambda: save_prediction_plan(planned, plan_file(os.fspath(path))))
+        withheld(lambda: save_prediction_plan(self._planned, plan_file(os.fspath(path))))
 
     def __repr__(self) -> str:
         return str(self.text)

@@ -92,7 +92,8 @@ def open_predictions(
     Args:
         table: the private table, as for `dpqr.predict`. dry_run: only plan; no table is opened, and the plan is
             returned. options: those of `dpqr predict open`, with _ for -, as for `dpqr.predict`. predictions: how many
-            points are paid for; None: 100.
+            points are paid for; None: 100. plan: the file of a reviewed plan of a session (`PredictionPlan.save` of a
+            dry run), which states what is not given.
 
     Raises:
         DpqrError: of the class whose `exit_code` the command would end with.
@@ -141,4 +142,4 @@ def _planned(request: OpenPredictions) -> PredictionPlan:
 
     made = withheld(lambda: planned_predictions(request))
     record = prediction_plan_document(made.plan) | {"outlook": outlook_part(made.outlook)}
-    return PredictionPlan(record, Receipt.of(lambda: prediction_plan_view(made.plan, made.outlook)))
+    return PredictionPlan(record, Receipt.of(lambda: prediction_plan_view(made.plan, made.outlook)), made.plan)

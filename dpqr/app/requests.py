@@ -141,7 +141,7 @@ class PredictionPlanRequest:
     """What a prediction run is planned from: every field is one option of the same name.
 
     domain: a path, or an already parsed document. penalty: --lambda. predictions: how many, where no points are read.
-    form: --release.
+    form: --release. session: whether its points come one at a time; no option, but the command.
     """
 
     target: str
@@ -179,6 +179,7 @@ class PredictionPlanRequest:
     accountant: str | None = None
     predictions: int | None = None
     seed: int = 0
+    session: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

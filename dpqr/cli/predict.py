@@ -47,9 +47,7 @@ class WithSessions(options.Sectioned):
     "--rehearse", is_flag=True, help="Learn from rows drawn from the domain: free, stamped; the data is not opened."
 )
 @options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the private table is not opened.")
-@options.under("Review")(
-    "--lock", metavar="FILE", callback=options.named, help="As --dry-run; write the plan, to be reviewed."
-)
+@predict_options.lock
 @groups.display
 def command(
     data: tuple[str, ...],
@@ -88,9 +86,7 @@ def command(
     if asked.model:
         _apply(given, {"DATA": data, "--dry-run": dry_run, "--rehearse": rehearse, "--lock": lock}, screen)
         return
-    if lock and asked.plan:
-        raise click.UsageError("--lock writes a plan and --plan follows one; give one of them")
-    paper = dry_run or lock is not None
+    paper = predict_options.on_paper(dry_run, lock, asked.plan)
     request = prediction_request(data, given, dry_run=paper, rehearse=rehearse, notes=settings_notes())
     if paper:
         _plan(request, screen, lock)

@@ -91,6 +91,20 @@ _AGGREGATE = (
 )
 
 
+_REVIEW = (
+    options.under("Review")(
+        "--plan",
+        metavar="FILE",
+        callback=options.named,
+        shell_complete=DOCUMENTS,
+        help="Follow this plan (--lock); refused where anything differs.",
+    ),
+    options.under("Review")(
+        "--approved-by", metavar="NAME", help="Who approved: one line, kept in the ledger and the record."
+    ),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """What is predicted, and in which form it is released."""
@@ -128,16 +142,7 @@ def prediction(command: Callable[..., Any]) -> Callable[..., Any]:
             type=_count,
             help="With --dry-run, without points: how many. [default: 100]",
         ),
-        options.under("Review")(
-            "--plan",
-            metavar="FILE",
-            callback=options.named,
-            shell_complete=DOCUMENTS,
-            help="Follow this plan (--lock); refused where anything differs.",
-        ),
-        options.under("Review")(
-            "--approved-by", metavar="NAME", help="Who approved: one line, kept in the ledger and the record."
-        ),
+        *_REVIEW,
     )
 
 
@@ -147,7 +152,9 @@ class SessionOptions:
 
     target: str | None
     domain: str | None
-    predictions: int
+    predictions: int | None
+    plan: str | None
+    approved_by: str | None
 
 
 def session(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -161,11 +168,22 @@ def session(command: Callable[..., Any]) -> Callable[..., Any]:
             "--predictions",
             metavar="COUNT",
             type=_count,
-            default=100,
-            show_default=True,
-            help="Points that are paid for: each has an equal part of the budget.",
+            help="Points that are paid for: each has an equal part of the budget. [default: 100]",
         ),
+        *_REVIEW,
     )
+
+
+lock = options.under("Review")(
+    "--lock", metavar="FILE", callback=options.named, help="As --dry-run; write the plan, to be reviewed."
+)
+
+
+def on_paper(dry_run: bool, lock: str | None, plan: str | None) -> bool:
+    """Whether only a plan is wanted. UsageError for one that is followed and written."""
+    if lock and plan:
+        raise click.UsageError("--lock writes a plan and --plan follows one; give one of them")
+    return dry_run or lock is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,11 +11,12 @@ from dpqr.cli import groups, options, predict_options
 from dpqr.cli.completion import TABLES
 from dpqr.cli.session_options import last_commands, of_session, show
 from dpqr.cli.settings import settings_notes
-from dpqr.cli.streams import product_json, require_output
+from dpqr.cli.streams import product_json, require_output, say
 
 if TYPE_CHECKING:
     from dpqr.api.predict_sessions import PredictionSession
-    from dpqr.app.predicting.session import PredictionStatus
+    from dpqr.app.predicting.session import OpenPredictions, PredictionStatus
+    from dpqr.cli.screen import Screen
 
 
 @click.group("predict")
@@ -33,7 +34,7 @@ def sessions() -> None:
 
 @sessions.command("open", cls=options.Sectioned)
 @click.argument("name")
-@click.argument("data", nargs=-1, required=True, callback=options.named, shell_complete=TABLES)
+@click.argument("data", nargs=-1, callback=options.named, shell_complete=TABLES)
 @predict_options.session
 @groups.guarantee
 @predict_options.learner
@@ -41,6 +42,7 @@ def sessions() -> None:
 @groups.payer
 @groups.asker
 @options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the private table is not opened.")
+@predict_options.lock
 @groups.display
 def open_command(
     name: str,
@@ -54,6 +56,7 @@ def open_command(
     payer: groups.Payer,
     asker: groups.Asker,
     dry_run: bool,
+    lock: str | None,
     display: groups.Display,
 ) -> None:
     """Pay for the session NAME over the private table DATA.
@@ -61,21 +64,34 @@ def open_command(
     Its plan (--dry-run) says how a point will be answered, at what price, with how much noise, and how many are paid.
     """
     from dpqr.api.predict_sessions import open_predictions_request
-    from dpqr.app.predicting.session import open_predictions, planned_predictions
+    from dpqr.app.predicting.session import open_predictions
     from dpqr.cli.progress import progress
     from dpqr.cli.screen import Screen
 
     screen = Screen.of(display)
+    paper = predict_options.on_paper(dry_run, lock, asked.plan)
+    if not (data or paper):
+        raise click.UsageError("open: DATA names the private table; only --dry-run and --lock go without it")
     given = groups.keywords(asked, guarantee, learner, table, payer, asker) | {"eps": eps}
     request = open_predictions_request(data, name, given, settings_notes())
-    if dry_run:
-        made = planned_predictions(request)
-        screen.prediction_plan(made.plan, made.outlook)
+    if paper:
+        _plan(request, screen, lock)
         return
     require_output()
     with progress(display.progress, color=screen.color) as observer:
         found = open_predictions(request, observer)
     show(found.document(), _lines(found), as_json=display.as_json)
+
+
+def _plan(request: OpenPredictions, screen: Screen, lock: str | None) -> None:
+    from dpqr.app.predicting.session import planned_predictions
+    from dpqr.app.releasing.locked_plan import plan_file, save_prediction_plan
+
+    place = None if lock is None else plan_file(lock)
+    made = planned_predictions(request)
+    screen.prediction_plan(made.plan, made.outlook)
+    if place:
+        say(f"planned into {place.given}, sha256 {save_prediction_plan(made.plan, place)}")
 
 
 @sessions.command("ask")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 
@@ -28,8 +29,8 @@ WIDEST = Fraction(1)
 """Rounding of a corner."""
 HINGE_DENSITY = 1 / 4
 """Public guess at the density of scores at the corner: as if they had a standard deviation of 1.6."""
-PINBALL_DENSITY = 2.0
-"""Of targets at a prediction: as if they had one of 1/5."""
+TARGETS = NormalDist(sigma=1 / 5)
+"""Public guess at targets around a prediction of their median. The corner lies at a quantile of them."""
 MOST_CHANGES = 16
 """Records of a neighbour up to which a normal pull is offered: its bound has a term for each of their sets."""
 MOST_FORECAST = 512
@@ -163,13 +164,13 @@ class Perturbation:
 def usual_curvature(loss: Sided) -> float:
     """Public guess at the mean of L'' over rows near a good function: half of the largest, or the corner's density.
 
-    >>> usual_curvature(Hinge()), usual_curvature(Hinge(width=Fraction(1)))
-    (0.25, 0.25)
+    >>> [round(usual_curvature(loss), 2) for loss in (Hinge(), Pinball(), Pinball(tau=Fraction(9, 10)))]
+    [0.25, 1.99, 0.88]
     """
     half = float(loss.smoothness) / 2
-    if isinstance(loss, Hinge | Pinball):
-        return min(half, HINGE_DENSITY if isinstance(loss, Hinge) else PINBALL_DENSITY)
-    return half
+    if isinstance(loss, Pinball):
+        return min(half, TARGETS.pdf(TARGETS.inv_cdf(float(loss.tau))))
+    return min(half, HINGE_DENSITY) if isinstance(loss, Hinge) else half
 
 
 def paid_curvature(epsilon: Fraction) -> Fraction:

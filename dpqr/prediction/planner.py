@@ -184,9 +184,15 @@ def _form(wanted: PlannerInput) -> Form:
         return VotesForm(count=problem.points, noises=(recipe.vote or better_selection(wanted.budget),))
     recipe.require(problem)
     if problem.points is None:
+        objective = recipe.perturbation(problem, wanted.budget)
+        if objective is None and recipe.method == "objective":
+            raise InfeasiblePlan(
+                "--method objective needs floating-point numbers of 64 bits and more, which this computer lacks; use "
+                "output, or rounded"
+            )
         return FunctionForm(
             width=recipe.features.width,
-            objective=recipe.perturbation(problem, wanted.budget),
+            objective=objective,
             moments=recipe.moments(problem),
             only=recipe.only_noise,
         )

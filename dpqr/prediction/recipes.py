@@ -27,7 +27,7 @@ from dpqr.prediction.learners.known_losses import cornered_loss, errors, smooth_
 from dpqr.prediction.learners.losses import Cornered, Loss, Sided, Square
 from dpqr.prediction.learners.moments import MomentsFigures, MomentsLearner
 from dpqr.prediction.learners.online import USUAL_STEPS, OnlineLearner, Steps
-from dpqr.prediction.learners.perturbed import PerturbedLearner
+from dpqr.prediction.learners.perturbed import EXTENDED, PerturbedLearner
 from dpqr.prediction.learners.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 from dpqr.prediction.names import CLASSIFIERS, Method, require_method
 from dpqr.prediction.perturbation import MOST_FORECAST, Perturbation, widened
@@ -213,10 +213,10 @@ class StableRecipe:
     def perturbation(self, problem: PredictionProblem, budget: PrivacyBudget) -> Perturbation | None:
         """Of objective perturbation, in a run of this budget; None where it is not offered.
 
-        It chooses its own strength, so it goes with no option that chooses lambda.
+        It chooses its own strength, so it goes with no option that chooses lambda, and its solver needs EXTENDED.
         """
         loss = None if self.own is not None else smooth_loss(self.name, self.tau)
-        if loss is None or self.method not in (None, "objective") or self._chooses:
+        if loss is None or self.method not in (None, "objective") or self._chooses or not EXTENDED:
             return None
         reach = PULLED_REACH.get(self.name, self.reach)
         loss = widened(loss, reach, problem.records, budget.epsilon / problem.unit.changes)

@@ -31,6 +31,16 @@ def test_a_session_over_a_frame(tmp_path, shops):
     assert (tmp_path / "p.csv").is_file()
 
 
+def test_a_session_by_a_plan_that_was_saved(tmp_path, shops):
+    path = tmp_path / "lock.json"
+    planned = dpqr.open_predictions(ROWS, **shops, n=400, predictions=3, dry_run=True)
+    planned.save(path)
+    paid = {name: value for name, value in shops.items() if name in ("name", "dataset", "ledger")}
+    assert dpqr.open_predictions(ROWS, plan=path, **paid).status().points == 3
+    with pytest.raises(dpqr.UsageFault, match="is of a session"):
+        dpqr.predict(ROWS, plan=path, points=ROWS[["day"]].copy())
+
+
 def test_points_that_are_the_private_table_and_options_of_other_commands_are_refused(shops):
     with pytest.raises(dpqr.UsageFault, match="before its points are known"):
         dpqr.open_predictions(ROWS, **shops, points=ROWS[["day"]])

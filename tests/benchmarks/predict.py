@@ -1,7 +1,7 @@
 """Adult: accuracy and loss of private predictions on a held-out fifth, mean over releases, beside non-private figures.
 
 python tests/benchmarks/predict.py --data adult-labels.csv [--runs 20] [--only function methods votes loss rates
-    made] [--peer PYTHON]
+    made few] [--peer PYTHON]
 
 Income: function release at (eps, delta) with lambda chosen by the public default, and aggregation of 1,000 points under
 one total; bars beside the figures. Hours per week: quantile and least squares at eps 1, as a ratio to the loss of the
@@ -9,7 +9,8 @@ same learner without noise and with little regularisation. --n, where it is decl
 a public research extract. CPU seconds are those of one run.
 Methods: the same function by gradient descent and by means of parts. Rates: mean excess risk of the online learner on
 made-up streams, its bound and its order. Made: functions of made-up tables, by the default method and by
-output perturbation, at delta 1e-6. --data is not read for these two. --peer: the Python of an environment with
+output perturbation, at delta 1e-6. --data is not read for these two. Few: the same at 500 and 1,000 records, one
+release of each of --runs tables, made up or drawn from Adult. --peer: the Python of an environment with
 diffprivlib, whose logistic regression gets the same features, and its best C by the test file, which is not paid for.
 """
 
@@ -23,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -50,6 +51,7 @@ from dpqr.noise.source import SystemNoise
 from dpqr.prediction.bounds.online_error import OnlineError
 from dpqr.prediction.forms import DIRECT
 from dpqr.prediction.learners.features import CellFeatures
+from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target, read_target, without
 from dpqr.prediction.recipes import StableRecipe
@@ -67,6 +69,7 @@ PURE_BARS = {"1": 0.83, "0.1": 0.785}
 POINTS = 1000
 VOTES_BAR = 0.82
 PINBALL = ("0.5", "0.9")
+CLASSES = (("logistic", None), ("logistic", "output"), ("svm", None), ("svm", "rounded"))
 
 
 class Unwatched:
@@ -196,36 +199,91 @@ def rates(_: Bench | None, runs: int) -> None:
             )
 
 
-def made(_: Bench | None, runs: int) -> None:
-    """Independent uniform columns; labels by a random linear score of deviation about 3."""
-    drawn, noise = np.random.default_rng(5), SystemNoise()
+@dataclass(frozen=True)
+class Table:
+    """Rows to learn two classes from, and vectors of others with their labels."""
+
+    problem: PredictionProblem
+    counts: SparseHistogram
+    points: np.ndarray
+    truth: np.ndarray
+
+    def shares(self, plan: PredictionPlan, runs: int) -> list[float]:
+        """Of right labels, in each of so many releases."""
+        mechanism = plan.direct() if plan.noise in DIRECT else plan.weights(plan.learner(plan.problem.records))
+        found = (mechanism.sample(self.counts, SystemNoise()).astype(float) for _ in range(runs))
+        return [float(np.mean((self.points @ each > 0) == self.truth)) for each in found]
+
+
+def class_plans(problem: PredictionProblem, eps: str) -> list[PredictionPlan]:
+    """Of CLASSES, at delta 1e-6."""
     accountants = [one for name, one in PREDICTING.items() if name != "pld"]
+    asked = {"problem": problem, "budget": PrivacyBudget.parse(eps, "1e-6"), "accountants": accountants}
+    features = CellFeatures(domain=problem.features)
+    recipes = [StableRecipe(name=learner, features=features, method=method) for learner, method in CLASSES]
+    return [least_spread(PlannerInput(recipe=recipe, **asked)) for recipe in recipes]
+
+
+def made_table(columns: int, size: int, drawn: np.random.Generator, records: int, held: int = 4000) -> Table:
+    """Independent uniform columns; labels by a random linear score of deviation about 3."""
+    names = [f"c{place}" for place in range(columns)]
+    fields = (*(Attribute(name=name, axis=Codes(size)) for name in names), Attribute(name="y", axis=Codes(2)))
+    target = Target(attribute=fields[-1], axis=columns, positive=1)
+    problem = PredictionProblem(domain=Domain(fields), target=target, unit=PrivacyUnit(), records=records)
+    weights = drawn.normal(size=(columns, size)) * 3 / columns**0.5
+    rows = drawn.integers(size, size=(records + held, columns))
+    scores = weights[np.arange(columns), rows].sum(axis=1)
+    labels = (drawn.random(len(rows)) < 1 / (1 + np.exp(-scores))).astype(int)
+    codes, times = np.unique(np.column_stack([rows, labels])[:records], axis=0, return_counts=True)
+    counts = SparseHistogram(problem.domain.shape, codes, times)
+    return Table(problem, counts, CellFeatures(domain=problem.features).of(rows[records:]), labels[records:] == 1)
+
+
+def made(_: Bench | None, runs: int) -> None:
+    drawn = np.random.default_rng(5)
     print("made-up tables: share of right labels, default and output perturbation, logistic and svm")
     for columns, size in ((3, 3), (8, 5), (20, 10)):
-        names = [f"c{place}" for place in range(columns)]
-        fields = (*(Attribute(name=name, axis=Codes(size)) for name in names), Attribute(name="y", axis=Codes(2)))
-        problem = PredictionProblem(
-            domain=Domain(fields), target=Target(attribute=fields[-1], axis=columns, positive=1), unit=PrivacyUnit()
-        )
-        features = CellFeatures(domain=problem.features)
         for records in (500, 5000, 50_000):
-            weights = drawn.normal(size=(columns, size)) * 3 / columns**0.5
-            rows = drawn.integers(size, size=(records + 20_000, columns))
-            scores = weights[np.arange(columns), rows].sum(axis=1)
-            labels = (drawn.random(len(rows)) < 1 / (1 + np.exp(-scores))).astype(int)
-            codes, times = np.unique(np.column_stack([rows, labels])[:records], axis=0, return_counts=True)
-            table, test = SparseHistogram(problem.domain.shape, codes, times), features.of(rows[records:])
+            table = made_table(columns, size, drawn, records, 20_000)
             for eps in ("0.1", "1"):
-                told = []
-                for learner, method in (("logistic", None), ("logistic", "output"), ("svm", None), ("svm", "rounded")):
-                    recipe = StableRecipe(name=learner, features=features, method=method)
-                    asked = {"budget": PrivacyBudget.parse(eps, "1e-6"), "recipe": recipe, "accountants": accountants}
-                    plan = least_spread(PlannerInput(problem=replace(problem, records=records), **asked))
-                    mechanism = plan.direct() if plan.noise in DIRECT else plan.weights(plan.learner(records))
-                    found = [mechanism.sample(table, noise).astype(float) for _ in range(runs)]
-                    right = [np.mean((test @ each > 0) == (labels[records:] == 1)) for each in found]
-                    told.append(f"{plan.noise} {np.mean(right):.3f} +-{np.std(right):.3f}")
+                found = [(plan.noise, table.shares(plan, runs)) for plan in class_plans(table.problem, eps)]
+                told = (f"{noise} {np.mean(right):.3f} +-{np.std(right):.3f}" for noise, right in found)
                 print(f"  {columns:>2} x {size:<2} n {records:>6,} eps {eps:<3}: {', '.join(told)}", flush=True)
+
+
+def few(bench: Bench, runs: int) -> None:
+    """One release of each of `runs` tables, so that the mean is of tables and of noise."""
+    print("few records: share of right labels +- standard error, default and output perturbation, logistic and svm")
+    kinds = {f"{columns} x {size}": partial(made_table, columns, size) for columns, size in ((3, 3), (8, 5), (20, 10))}
+    for name, drawn_table in {**kinds, "Adult": partial(income_rows, income(bench))}.items():
+        for records in (500, 1000):
+            for eps in ("0.1", "1"):
+                rows = [drawn_table(np.random.default_rng(1000 + seed), records) for seed in range(runs)]
+                plans = class_plans(rows[0].problem, eps)
+                found = [(plan.noise, [table.shares(plan, 1)[0] for table in rows]) for plan in plans]
+                told = (f"{noise} {np.mean(right):.3f} +-{np.std(right) / runs**0.5:.3f}" for noise, right in found)
+                print(f"  {name:<7} n {records:>5,} eps {eps:<3}: {', '.join(told)}", flush=True)
+
+
+Income = tuple[PredictionProblem, np.ndarray, np.ndarray, np.ndarray]
+
+
+def income(bench: Bench) -> Income:
+    """Who earns more, the codes of the rows to learn from, and the other rows' vectors and truth."""
+    domain = read_domain(bench.folder / "domain.json")
+    problem = PredictionProblem(domain=domain, target=read_target(domain, "income", ">50K"), unit=PrivacyUnit())
+    train, test = (read_points(bench.source(f"{name}.csv"), domain, Limits()) for name in ("train", "test"))
+    axis = problem.target.axis
+    points = CellFeatures(domain=problem.features).of(np.delete(test, axis, axis=1))
+    return problem, train, points, test[:, axis] == problem.target.positive
+
+
+def income_rows(known: Income, drawn: np.random.Generator, records: int) -> Table:
+    """So many of the rows."""
+    problem, train, points, truth = known
+    chosen = train[drawn.choice(len(train), records, replace=False)]
+    counts = SparseHistogram(problem.domain.shape, chosen, np.ones(records, dtype=np.int64))
+    return Table(replace(problem, records=records), counts, points, truth)
 
 
 def peer(bench: Bench, python: str, runs: int) -> None:
@@ -292,7 +350,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--runs", type=int, default=20)
     free = {"rates": rates, "made": made}
-    parts = {"function": function, "methods": methods, "votes": votes, "loss": loss}
+    parts = {"function": function, "methods": methods, "votes": votes, "loss": loss, "few": few}
     parser.add_argument("--peer", metavar="PYTHON")
     parser.add_argument("--only", nargs="+", choices=[*parts, *free], default=[*parts, *free])
     given = parser.parse_args()

@@ -51,6 +51,25 @@ def test_from_open_to_close(shop):
     assert not any(value in words for value in PRIVATE)
 
 
+def test_a_session_by_a_reviewed_plan(shop):
+    assert shop.run("budget", "policy", "survey", "--require-approval", *LEDGER).code == 0
+    paper = ("predict", "open", "desk", "--target", "buys", "--domain", "d.json", *LEARN, *PAID)
+    written = shop.run(*paper, "--lock", "lock.json")
+    assert written.code == 0, written.err
+    assert "planned into lock.json, sha256 " in written.err
+    follow = ("predict", "open", "desk", "t.csv", "--plan", "lock.json", *PAID, "--by", "R. Jones")
+    assert shop.run(*follow).code == 4
+    assert shop.run("budget", "approve", "survey", "lock.json", "--by", "M. Lee", *LEDGER).code == 0
+    assert shop.run(*follow, "--predictions", "5").code == 3
+    done = shop.run(*follow, "--approved-by", "M. Lee")
+    assert done.code == 0, done.err
+    assert "4 of the 4 that were paid for are left" in done.out
+    for more, said in ((("--lock", "more.json"), "give one of them"), ((), "is of a session")):
+        wrong = shop.run(*(follow if more else ("predict", "t.csv", "--points", "one.csv", *follow[4:])), *more)
+        assert (wrong.code, said in wrong.err) == (2, True), wrong.err
+    assert "DATA names the private table" in shop.run(*paper).err
+
+
 def test_a_dry_run_states_price_and_number_and_opens_nothing(shop):
     (shop.path / "t.csv").unlink()
     before = shop.everything()

@@ -77,6 +77,13 @@ def test_a_perturbed_objective_is_taken_where_its_noise_is_forecast_to_be_least(
     assert tuned.noise == "spherical"
 
 
+def test_without_extended_precision_no_objective_is_perturbed(monkeypatch):
+    monkeypatch.setattr("dpqr.prediction.recipes.EXTENDED", False)
+    assert least_spread(wanted(method=None)).noise == "gaussian"
+    with pytest.raises(InfeasiblePlan, match="floating-point"):
+        least_spread(wanted(method="objective"))
+
+
 def test_a_perturbed_objective_goes_with_no_other_choice_of_lambda():
     for points, tuning in ((3, None), (None, Fraction(1, 5))):
         with pytest.raises(UsageFault, match="--method objective"):

@@ -11,6 +11,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.descent import GradientDescent
 from dpqr.prediction.learners.exact_kernel import ExactKernel
 from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learners.kernels import Kernel
 from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball, Square
 from dpqr.prediction.learners.online import OnlineLearner, Steps
 from dpqr.prediction.learners.perturbed import PerturbedLearner
@@ -160,6 +161,32 @@ def built_share(name, relation):
     stable = learner(name, vectors, penalty, UNITS[relation], many)
     fits = [stable.fit(counts([(0, 1), *rows], often=[many - 1, *[1] * len(rows)])) for rows in (goes, comes)]
     return np.linalg.norm(fits[0] - fits[1]) / float(stable.bound)
+
+
+def built_descent_share(relation):
+    """Logistic: most records pull f far along the first axis. One that is badly wrong there, before and after, pulls
+    along the second axis, where nobody else does: up and then down, or it comes."""
+    short = 0.42 if relation is Neighbours.ADD_REMOVE else 0.38
+    vectors = [[1.0, 0.0], *([-short, side * (1 - short**2) ** 0.5] for side in (1, -1))]
+    goes, comes = ((), ((1, 1),)) if relation is Neighbours.ADD_REMOVE else (((1, 1),), ((2, 1),))
+    stable = descent("logistic", vectors, radius=20, horizon=Fraction(4000), unit=UNITS[relation], records=10**6)
+    fits = [stable.fit(counts([(0, 1), *rows], often=[10**6 - 1, *[1] * len(rows)])) for rows in (goes, comes)]
+    return np.linalg.norm(fits[0] - fits[1]) / float(stable.bound)
+
+
+def built_kernel_share():
+    """The same of a kernel's values, whose bound is in the kernel's norm: at (0, 1), where both pull upwards, one from
+    either side of it. Rounding, which is charged, leaves no room for a smaller lambda."""
+    up = (1 - 0.38**2) ** 0.5
+    values = exact_kernel(
+        np.array([[1.0, 0.0], [0.38, up], [-0.38, up], [0.0, 1.0]]),
+        Logistic(),
+        Kernel(name="polynomial", degree=1),
+        40_000,
+        "1/30000",
+    ).at(np.array([[3]]))
+    one, two = (values.fit(counts([(0, 1), other], often=[39_999, 1])) for other in ((1, 0), (2, 1)))
+    return float(np.abs(one - two).max()) / float(values.learner.bound)
 
 
 def unit_vectors(drawn, number=8, width=3):

@@ -28,7 +28,7 @@ from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target, read_target
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.third_party import ThirdParty, read_third_party
-from dpqr.privacy.accountant import Accountant
+from dpqr.privacy.accountant import Accountant, FilterAccountant
 from dpqr.privacy.accountants.known import ACCOUNTANTS, PREDICTING
 from dpqr.privacy.budget import PrivacyBudget, decimal
 from dpqr.strategies.known import ACCOUNTANTS as OFFERED
@@ -91,13 +91,27 @@ def wanted_prediction(request: PredictionPlanRequest) -> PlannerInput:
         points=_asked_points(request),
         seed=request.seed,
     )
-    return PlannerInput(
+    wanted = PlannerInput(
         problem=problem,
         budget=budget,
         recipe=_recipe(request, problem, slots),
         accountants=_accountants(request),
         asked=request.accountant is not None,
     )
+    return _within_a_session(wanted) if request.session else wanted
+
+
+def _within_a_session(wanted: PlannerInput) -> PlannerInput:
+    """What a session may be planned with: theorems that hold however its points follow from earlier predictions, and
+    that give back what was not drawn. UsageFault: there is none, or it is no plan for points."""
+    accountants = [each for each in wanted.accountants if isinstance(each, FilterAccountant)]
+    if not accountants:
+        raise UsageFault(f"--accountant {wanted.accountants[0].name}: a session needs basic, zcdp or gdp")
+    if wanted.problem.points is None:
+        raise UsageFault("open: a function answers all points; release it with `dpqr predict --release function`")
+    if isinstance(wanted.recipe, StableRecipe) and wanted.recipe.releases > 1:
+        raise UsageFault("--releases: a session predicts each point once; leave it out")
+    return replace(wanted, accountants=accountants, separate=True)
 
 
 def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:

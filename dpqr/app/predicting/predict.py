@@ -96,6 +96,8 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     if payer and payer.resume:
         raise UsageFault("--resume: a prediction run keeps no transcript; what a killed one reserved stays spent")
+    if request.plan.session:
+        raise UsageFault("--plan: is of a session; `dpqr predict open NAME DATA --plan FILE` follows it")
     plan, held, wanted = checked_prediction(request)
     codes = wanted.codes
     files, domain = _reserved(request.place, codes is None), domain_text(request.plan.domain or "")

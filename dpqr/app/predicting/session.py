@@ -7,17 +7,15 @@ from typing import Any
 
 from dpqr.app.paying.bill import Bill, require_affordable
 from dpqr.app.predicting.draws import bought
-from dpqr.app.predicting.planning import settled_prediction
 from dpqr.app.predicting.predict import (
-    as_read,
     check_input,
+    checked_prediction,
     opened_table,
     prediction_bill,
     session_files,
-    wanted_run,
     write_session,
 )
-from dpqr.app.predicting.turn import KIND, distinct, stated_predictions, within_a_session
+from dpqr.app.predicting.turn import KIND, distinct, stated_predictions
 from dpqr.app.releasing.reading import Reading
 from dpqr.app.releasing.release import Progress
 from dpqr.app.requests import LedgerRequest, PredictionRequest
@@ -38,7 +36,8 @@ NOTE = "prediction session"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenPredictions:
-    """A new session. run: table, plan and payer of its predictions; its plan says how many points are paid for."""
+    """A new session. run: table, plan and payer of its predictions; its plan says how many points are paid for, and
+    may be a locked one of a session."""
 
     name: str
     run: PredictionRequest
@@ -92,13 +91,11 @@ def planned_predictions(request: OpenPredictions) -> OpeningPlan:
 
     Raises: UsageFault, DocumentError, InfeasiblePlan; BudgetRefused where the ledger would not pay for it.
     """
-    run = request.run
-    asked = wanted_run(run)
-    wanted = within_a_session(asked.planner)
-    plan, read = as_read(settled_prediction(wanted), asked.request)
-    bill = replace(prediction_bill(plan, read.policy, run.reason), note=NOTE, plan="")
-    require_affordable(run.payer, bill)
-    return OpeningPlan(plan=plan, outlook=outlook(plan, wanted), read=read, bill=bill)
+    run = replace(request.run, plan=replace(request.run.plan, session=True))
+    plan, read, wanted = checked_prediction(run)
+    bill = replace(prediction_bill(plan, read.policy, run.reason), note=NOTE)
+    require_affordable(run.payer, bill, locked=run.locked is not None)
+    return OpeningPlan(plan=plan, outlook=outlook(plan, wanted.planner), read=read, bill=bill)
 
 
 def open_predictions(request: OpenPredictions, progress: Progress) -> PredictionStatus:

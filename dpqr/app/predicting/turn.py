@@ -16,18 +16,16 @@ from dpqr.app.requests import PredictionPlanRequest
 from dpqr.app.sessions.session import Stated, Turn, statement
 from dpqr.data.arrays import AnyArray
 from dpqr.data.domain import Domain
-from dpqr.errors import BudgetRefused, UsageFault
+from dpqr.errors import BudgetRefused
 from dpqr.io.documents.text.json_text import parse_json
 from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.one_by_one import one_by_one
 from dpqr.prediction.plan import PredictionPlan, usable
-from dpqr.prediction.planner import PlannerInput
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.release import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
-from dpqr.privacy.accountant import FilterAccountant
 from dpqr.privacy.gate import measure_together
 from dpqr.report.wording import counted
 from dpqr.strategies.inputs import PublicInputs
@@ -57,7 +55,7 @@ class StatedPredictions(Stated):
         kept = self.document["plan"]
         domain = parse_json(self.document["domain"].encode(), "domain")
         request = PredictionPlanRequest(**{**kept, "domain": domain, "trust": tuple(kept["trust"])})
-        plan = settled_prediction(within_a_session(wanted_prediction(request)))
+        plan = settled_prediction(wanted_prediction(replace(request, session=True)))
         inputs = PublicInputs(request=self.document["request"]) if "request" in self.document else None
         return replace(plan, notes=tuple(self.document["notes"]), inputs=inputs)
 
@@ -168,19 +166,6 @@ class StatedPredictions(Stated):
 def stated_predictions(held: Turn) -> StatedPredictions:
     """LedgerError: its file is damaged, of another version, or of another kind of session."""
     return StatedPredictions(held=held, document=statement(held, KIND))
-
-
-def within_a_session(wanted: PlannerInput) -> PlannerInput:
-    """What a session may be planned with: theorems that hold however its points follow from earlier predictions, and
-    that give back what was not drawn. UsageFault: there is none, or it is no plan for points."""
-    accountants = [each for each in wanted.accountants if isinstance(each, FilterAccountant)]
-    if not accountants:
-        raise UsageFault(f"--accountant {wanted.accountants[0].name}: a session needs basic, zcdp or gdp")
-    if wanted.problem.points is None:
-        raise UsageFault("open: a function answers all points; release it with `dpqr predict --release function`")
-    if isinstance(wanted.recipe, StableRecipe) and wanted.recipe.releases > 1:
-        raise UsageFault("--releases: a session predicts each point once; leave it out")
-    return replace(wanted, accountants=accountants, separate=True)
 
 
 def distinct(codes: AnyArray, known: dict[Codes, int]) -> list[Codes]:

@@ -175,7 +175,13 @@ def begun(name: str, payer: LedgerRequest, bill: Bill) -> Iterator[Turn]:
     """
     ledger = configured_ledger(payer.ledger, payer.anchor)
     ledger.require_fit(
-        payer.dataset, bill.events, unit=bill.unit, policy=bill.policy, pricing=bill.pricing, reason=bill.reason
+        payer.dataset,
+        bill.events,
+        unit=bill.unit,
+        policy=bill.policy,
+        pricing=bill.pricing,
+        plan=bill.plan,
+        reason=bill.reason,
     )
     folder = _folder(ledger, name)
     folder.make()
@@ -185,6 +191,7 @@ def begun(name: str, payer: LedgerRequest, bill: Bill) -> Iterator[Turn]:
             bill.events,
             unit=bill.unit,
             note=bill.note,
+            plan=bill.plan,
             policy=bill.policy,
             pricing=bill.pricing,
             reason=bill.reason,

@@ -17,7 +17,6 @@ from dpqr import __version__
 from dpqr.app.predicting.draws import grid
 from dpqr.app.predicting.planning import settled_prediction
 from dpqr.app.predicting.predict import as_read, wanted_run
-from dpqr.app.predicting.turn import within_a_session
 from dpqr.app.releasing.locked_plan import SPOKEN, read_plan
 from dpqr.app.releasing.public_request import stated_prediction
 from dpqr.app.verifying.checks_of_ledger import whole_ledger
@@ -85,9 +84,11 @@ class PredictionEvidence:
         if request["options"]["trust"]:
             raise NotChecked("a third party's code takes part in it, and a check runs no code that a record names")
         try:
-            wanted = wanted_run(stated_prediction(request, TableSource(paths=(STDIN,))))
-            planner = within_a_session(wanted.planner) if "draws" in self.document else wanted.planner
-            return as_read(settled_prediction(planner), wanted.request)[0]
+            stated = stated_prediction(request, TableSource(paths=(STDIN,)))
+            session = True if "draws" in self.document else stated.plan.session
+            wanted = wanted_run(replace(stated, plan=replace(stated.plan, session=session)))
+            asked = replace(wanted.request, plan=replace(wanted.request.plan, session=stated.plan.session))
+            return as_read(settled_prediction(wanted.planner), asked)[0]
         except (DocumentError, UsageFault, InfeasiblePlan) as fault:
             raise GoalMissed(f"the request in the record cannot be planned: {fault}") from None
 

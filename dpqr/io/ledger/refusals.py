@@ -98,7 +98,7 @@ def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
     approve = f"`dpqr budget approve {dataset} plan.json --by NAME`"
     if not plan:
         return BudgetRefused(
-            f"dataset {dataset!r}: its budget pays for approved plans only, and a session follows none\n"
+            f"dataset {dataset!r}: its budget pays for approved plans only, and a session of questions follows none\n"
             f"release or predict with --plan, after somebody else has approved the plan with {approve}"
         )
     if not reason.by.strip():

@@ -76,9 +76,9 @@ class Rows:
         return self.features.of(self.codes[at : at + BLOCK])
 
 
-def summed(parts: Iterator[FloatArray]) -> FloatArray:
-    """The sum of arrays of one shape, in pairs, so that rounding hardly grows with their number."""
-    waiting: list[tuple[int, FloatArray]] = []
+def summed(parts: Iterator[AnyArray]) -> AnyArray:
+    """The sum of arrays of one shape and type, in pairs, so that rounding hardly grows with their number."""
+    waiting: list[tuple[int, AnyArray]] = []
     for part in parts:
         level, total = 0, part
         while waiting and waiting[-1][0] == level:
@@ -88,7 +88,7 @@ def summed(parts: Iterator[FloatArray]) -> FloatArray:
     total = waiting.pop()[1]
     while waiting:
         total = waiting.pop()[1] + total
-    return np.asarray(total, dtype=np.float64)
+    return total
 
 
 TAPER = Fraction(1, 64)

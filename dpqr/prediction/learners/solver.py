@@ -50,15 +50,13 @@ NEWTON_WORK = 2**37
 HALVINGS = 40
 
 
-class Minimised(Protocol):
-    """A strongly convex function of a vector that stands for a point of a Hilbert space."""
+class Refinable(Protocol):
+    """A strongly convex function of a vector that stands for a point of a Hilbert space, by its gradients."""
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows, and coordinates of a point."""
         ...
-
-    def value(self, point: FloatArray) -> float: ...
 
     def gradient(self, point: FloatArray) -> FloatArray: ...
 
@@ -67,6 +65,12 @@ class Minimised(Protocol):
     def size(self, gradient: FloatArray) -> float:
         """At least its norm in the space."""
         ...
+
+
+class Minimised(Refinable, Protocol):
+    """The same, with its values."""
+
+    def value(self, point: FloatArray) -> float: ...
 
     def inner(self, one: FloatArray, two: FloatArray) -> float:
         """Inner product in the space."""
@@ -171,6 +175,19 @@ class Solver:
         found = self._newton(objective, start) if affordable else None
         return self._accelerated(objective, start) if found is None else found
 
+    def refine(self, objective: Refinable) -> FloatArray:
+        """The minimiser, within the tolerance, where 0 is so near that values no longer show which point is better.
+
+        0 stands for a point that `minimise` found, where F exceeds its least by far less than `start`.
+        """
+        point = np.zeros(objective.shape[1])
+        for _ in range(NEWTON_STEPS):
+            gradient = objective.gradient(point)
+            if self.certified(objective.size(gradient)):
+                return point
+            point = point - objective.newton_step(point, gradient)
+        return self._accelerated(objective, np.zeros(objective.shape[1]))
+
     def certified(self, size: float) -> bool:
         return size <= self.needed
 
@@ -194,7 +211,7 @@ class Solver:
             point, value = tried, reached
         return point if self.certified(objective.size(objective.gradient(point))) else None
 
-    def _accelerated(self, objective: Minimised, point: FloatArray) -> FloatArray:
+    def _accelerated(self, objective: Refinable, point: FloatArray) -> FloatArray:
         root = math.sqrt(self.modulus / self.smoothness)
         momentum, length = (1 - root) / (1 + root), 1 / float(self.smoothness)
         ahead = point

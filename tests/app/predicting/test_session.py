@@ -8,6 +8,7 @@ import random
 import signal
 import time
 import warnings
+from dataclasses import replace
 from itertools import count
 from unittest.mock import patch
 
@@ -16,6 +17,7 @@ from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import Unwatched, payer
 from support.slow_cases import slow_but
 
+from dpqr.app.predicting.predict import planned_prediction, predict
 from dpqr.app.predicting.session import (
     AskPredictions,
     OpenPredictions,
@@ -25,12 +27,18 @@ from dpqr.app.predicting.session import (
     planned_predictions,
     prediction_status,
 )
+from dpqr.app.releasing.approval import approve
+from dpqr.app.releasing.locked_plan import following_prediction, plan_file, save_prediction_plan
 from dpqr.app.requests import PredictionPlanRequest, PredictionRequest
-from dpqr.errors import BudgetRefused, DataError, InfeasiblePlan, LedgerError, UsageFault
+from dpqr.app.verifying.evidence import VerifyRequest
+from dpqr.app.verifying.verify import require_verified, verify
+from dpqr.errors import BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
 from dpqr.io.sessions.session_folder import SessionFolder
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.events import ExponentialEvent
+from dpqr.privacy.policy import PolicyChange
+from dpqr.privacy.reason import Reason
 
 LABELS = {"type": "string", "dpqr": {"otherwise": "drop"}}
 DOMAIN = {
@@ -329,3 +337,57 @@ def test_kills_at_100_moments_lose_and_double_spend_nothing(place):
     finished = close_predictions("desk", payer(place), None)
     assert len(finished.numbers) == 200
     ledger_in(place).verify()
+
+
+def locked(place, plan):
+    """The plan of a session, written to be reviewed."""
+    path = str(place / "lock.json")
+    save_prediction_plan(planned_predictions(request(place, **plan)).plan, plan_file(path))
+    return path
+
+
+def followed(place, path, **stated):
+    """A session that states nothing but a table and its plan."""
+    empty = PredictionPlanRequest(target="", epsilon="", domain=None, **stated)
+    table = TableSource(paths=(str(place / "table.csv"),))
+    asked = PredictionRequest(table=table, plan=empty, payer=payer(place), reason=Reason(by="R. Jones"))
+    return OpenPredictions(name="desk", run=following_prediction(asked, path))
+
+
+@pytest.mark.parametrize("plan", [{}, {**VOTES, "penalty": None}], ids=["stable", "votes"])
+def test_a_session_by_a_plan_that_somebody_approved(place, plan):
+    path = locked(place, plan)
+    ledger_in(place).restrict("survey", PolicyChange(approval=True))
+    with pytest.raises(BudgetRefused, match="approve"):
+        open_predictions(followed(place, path), Unwatched())
+    with pytest.raises(BudgetRefused, match="approve"):
+        opened(place, **plan)
+    approved = approve(payer(place), path, Reason(by="M. Lee"))
+    assert open_predictions(followed(place, path), Unwatched()).points == 6
+    asked(place, WOMAN)
+    finished = close_predictions("desk", payer(place), str(place / "p.csv"))
+    record = json.loads((place / "p.csv.record.json").read_text())
+    assert record["plan"]["sha256"] == approved.sha256
+    assert finished.paid.reason.approved_by == "M. Lee"
+    found = verify(VerifyRequest(release=str(place / "p.csv"), plan=path, ledger=str(place / "ledger.sqlite")))
+    require_verified(found)
+
+
+def test_what_differs_from_a_sessions_plan_is_refused(place):
+    path = locked(place, {})
+    with pytest.raises(DocumentError, match=r"predictions is 6 in the plan, and would be 7 now"):
+        open_predictions(followed(place, path, predictions=7), Unwatched())
+    assert spent(place) == 0
+
+
+def test_a_plan_of_a_batch_is_none_of_a_session_and_the_other_way_round(place):
+    batch = str(place / "batch.json")
+    run = request(place, accountant="basic").run
+    save_prediction_plan(planned_prediction(run)[0], plan_file(batch))
+    with pytest.raises(DocumentError, match=r"session is nothing in the plan, and would be true now"):
+        open_predictions(followed(place, batch), Unwatched())
+    points = TableSource(paths=(str(place / "table.csv"),))
+    wrong = replace(followed(place, locked(place, {})).run, points=points)
+    with pytest.raises(UsageFault, match="is of a session"):
+        predict(wrong, Unwatched())
+    assert spent(place) == 0

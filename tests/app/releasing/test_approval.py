@@ -144,9 +144,12 @@ def test_plans_of_releases_and_of_predictions_are_told_apart(predicting):
     assert "was edited" in approve(predicting, plan="edited.json").err
 
 
-def test_a_session_cannot_follow_a_plan(predicting):
+def test_a_session_needs_an_approved_plan_and_one_of_questions_cannot_follow_any(predicting):
     ended = predicting.run("predict", "open", "desk", "table.csv", *LEARN[:-2], *PAID, "--by", "Ann")
-    assert (ended.code, "a session follows none" in ended.err) == (4, True), ended.err
+    assert (ended.code, "dpqr budget approve" in ended.err) == (4, True), ended.err
+    asked = ("--domain", LEARN[LEARN.index("--domain") + 1], "--eps", "1", *PAID, "--by", "Ann")
+    ended = predicting.run("interactive", "open", "desk", "table.csv", *asked)
+    assert (ended.code, "a session of questions follows none" in ended.err) == (4, True), ended.err
 
 
 def test_what_would_be_refused_is_not_approved(reviewed):

@@ -5,7 +5,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.prediction_tables import KERNEL_VALUES as VALUES
-from support.prediction_tables import Given, counts, exact_kernel, examples, measured_kernel_shares, unit_vectors
+from support.prediction_tables import (
+    Given,
+    built_kernel_share,
+    counts,
+    exact_kernel,
+    examples,
+    measured_kernel_shares,
+    unit_vectors,
+)
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
@@ -50,6 +58,10 @@ def test_it_is_the_learner_on_features_that_make_the_kernel(loss, kernel):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_random_neighbours_stay_within_the_bound(loss):
     assert max(measured_kernel_shares(np.random.default_rng(7), loss, KERNELS[0], 40)) <= 1
+
+
+def test_logistic_loss_comes_within_15_percent_of_the_bound():
+    assert 0.85 <= built_kernel_share() <= 1
 
 
 @pytest.mark.parametrize("loss", LOSSES[1:], ids=repr)
