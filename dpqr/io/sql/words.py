@@ -13,6 +13,7 @@ from dpqr.io.documents.decoding import Location, nearest
 from dpqr.io.documents.predicate_parser import KEYWORDS
 
 _PLAIN = re.compile(r"[^\W\d][\w.-]*")
+_SIGNS = {"add": "+", "sub": "-", "neg": "-", "mul": "*", "div": "/", "intdiv": "//", "mod": "%", "dpipe": "||"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,14 @@ def _has_null(treatment: Any) -> bool:
 class Words:
     """Some SQL. name: of its file, or SQL. columns: of the domain; None: not known, every name is taken as written.
 
-    notes: what a reader must know of the translation.
+    notes: what a reader must know of the translation. comparisons: where the SQL has each comparison of its predicates.
     """
 
     text: str
     name: str = "SQL"
     columns: Columns | None = None
     notes: list[str] = field(default_factory=list)
+    comparisons: dict[str, Location] = field(default_factory=dict)
     _lines: list[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -64,9 +66,25 @@ class Words:
         return Location(self.name, f"line {line}, column {start - self._lines[line - 1] + 1}")
 
     def place(self, node: Any) -> Location:
-        """Where a part of a parsed statement begins; of a word that sqlglot does not place, what it stands in."""
-        starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
-        return self.place(node.parent) if not starts and node.parent else self.at(min(starts, default=0))
+        """Where a part of a parsed statement begins."""
+        return self.at(self._start(node))
+
+    def _start(self, node: Any) -> int:
+        """sqlglot places names and most functions only; other words are looked for where they stand."""
+        from sqlglot import exp
+
+        start = min((part.meta["start"] for part in node.walk() if "start" in part.meta), default=None)
+        if start is None and node.parent:
+            around = self._start(node.parent)
+            word = re.compile(rf"(?<!\w){re.escape(node.sql())}(?!\w)", re.IGNORECASE).search(self.text, around)
+            return word.start() if word else around
+        if start is None or "start" in node.meta or not isinstance(node, exp.Func):
+            return start or 0
+        opened = re.compile(rf"(?<!\w){re.escape(called(node))}\s*\(", re.IGNORECASE).finditer(self.text, 0, start)
+        before = [
+            one for one in opened if self.text.count(")", one.end(), start) <= self.text.count("(", one.end(), start)
+        ]
+        return before[-1].start() if before else start
 
     def fault(self, node: Any, message: str) -> DocumentError:
         return self.place(node).fault(message)
@@ -83,6 +101,10 @@ class Words:
         if len(same) == 1 and not node.this.quoted:
             return same[0]
         raise self.fault(node, f"the domain has no column {name!r}; {nearest(name, self.columns.names)}")
+
+    def knows(self, node: Any) -> bool:
+        """Whether the domain is known and has a column of this name."""
+        return self.columns is not None and str(node.name).casefold() in map(str.casefold, self.columns.names)
 
     def has_null(self, column: str) -> bool:
         """Whether records without a value of the column have a cell; where that is not known, they have."""
@@ -106,4 +128,6 @@ def called(node: Any) -> str:
 
     if isinstance(node, exp.Anonymous):
         return str(node.name).upper()
+    if node.key in _SIGNS:
+        return _SIGNS[node.key]
     return str(node.sql_name() if isinstance(node, exp.Func) else node.key.upper())

@@ -18,7 +18,7 @@ def test_faults_of_entries_are_placed():
     with pytest.raises(DocumentError) as refusal:
         read_sql({"sql": sql}, DOMAIN)
     assert [(fault.document, fault.path) for fault in refusal.value.faults] == [
-        ("SQL", "line 1, column 8"),
+        ("SQL", "line 2, column 14"),
         ("SQL", "line 3, column 18"),
     ]
 
