@@ -23,6 +23,15 @@ def test_faults_of_entries_are_placed():
     ]
 
 
+def test_faults_of_weights_are_placed_and_say_what_must_be():
+    with pytest.raises(DocumentError) as refusal:
+        read_sql({"sql": "SELECT SUM(LEAST(age, 0)), SUM(LEAST(sex, 3)) FROM d"}, DOMAIN)
+    assert [str(fault) for fault in refusal.value.faults] == [
+        "SQL: line 1, column 8: weight.maximum: must be above 0 and at most 1000000000",
+        "SQL: line 1, column 28: column 'sex' holds labels; name a column of numbers",
+    ]
+
+
 def test_branches_without_cells_fall_away():
     sql = "SELECT CASE WHEN sex = 'f' THEN 'w' WHEN sex = 'm' THEN 'm' END g, COUNT(*) n FROM d GROUP BY g"
     assert [block.name for block in read_sql({"sql": sql}, DOMAIN).workload.blocks] == ["n w", "n m"]
