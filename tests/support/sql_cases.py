@@ -7,7 +7,7 @@ COLUMNS = Columns(
     names=(
         *("l_shipdate", "l_receiptdate", "l_quantity", "l_discount", "l_returnflag", "l_linestatus", "l_shipmode"),
         *("AGEP", "SEX", "RAC1P", "ST", "PINCP", "ESR", "HICOV", "WKHP", "MAR"),
-        *("region", "education", "income", "hours", "employed", "pay (net)", "trust"),
+        *("region", "education", "income", "hours", "employed", "pay (net)", "trust", "pay-gap"),
     ),
     nulls=frozenset({"PINCP", "ESR", "WKHP", "income", "employed", "trust"}),
 )
@@ -207,6 +207,7 @@ ASKED = [
         "SELECT IF(AGEP >= 65, 'old', 'young') AS grp, COUNT(*) FROM pums GROUP BY grp",
         [{"where": "AGEP >= 65", "name": "count old"}, {"where": "AGEP < 65", "name": "count young"}],
     ),
+    ("SELECT COUNT() FROM pums", [{"marginal": []}]),
     ("SELECT ST AS state, COUNT(*) FROM pums GROUP BY state", [{"marginal": ["ST"]}]),
     ("SELECT SUM(IF(SEX = 2, 1, 0)) / COUNT(*) AS women FROM pums", [{"proportion": "SEX = 2", "name": "women"}]),
     ("SELECT COUNT(ESR) * 1.0 / COUNT(*) FROM pums", [{"proportion": "ESR is not null"}]),

@@ -18,6 +18,8 @@ ADVICE = {
     "MAX": "a single record decides it; ask PERCENTILE_CONT(0.99) or the counts by cell",
     **dict.fromkeys(("STDDEV", "STDDEV_POP", "STDDEV_SAMP"), "ask VAR_POP, and take the root of the answer"),
     "PERCENTILE_DISC": "its answer is the value of a single record; ask PERCENTILE_CONT",
+    "PERCENTILE_CONT": "write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY column)",
+    "CASE": "single rows are private; group by it, or put it into an aggregate",
     "MODE": "ask COUNT(*) ... GROUP BY column ORDER BY COUNT(*) DESC LIMIT 1",
     **dict.fromkeys(("ROUND", "CAST", "FLOOR", "CEIL"), "answers are noisy decimals; round what is published"),
     **dict.fromkeys(("COALESCE", "GREATEST", "LEAST"), "answers are numbers, never NULL; leave it out"),
@@ -106,6 +108,7 @@ def _column(node: Any, around: Any, words: Words) -> str:
     node = node.unnest()
     if isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.REAL_TYPES) and not node.to.expressions:
         node = node.this.unnest()  # no value is rounded
+    words.refuse_unquoted(node)
     if not isinstance(node, exp.Column):
         raise words.fault(node, f"{called(around)}: takes a column of the domain, not an expression of columns")
     return words.column(node)
@@ -114,7 +117,7 @@ def _column(node: Any, around: Any, words: Words) -> str:
 def _count(node: Any, words: Words) -> Figure:
     from sqlglot import exp
 
-    asked = node.this.unnest()
+    asked = exp.Star() if node.this is None else node.this.unnest()
     if node.expressions:
         raise words.fault(node.expressions[0], "COUNT: of several columns; count one, or *")
     if isinstance(asked, exp.Star | exp.Literal):

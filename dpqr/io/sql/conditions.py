@@ -157,6 +157,7 @@ def _of_column(node: Any, rest: str, words: Words) -> Text:
     from sqlglot import exp
 
     node = node.unnest()
+    words.refuse_unquoted(node)
     if not isinstance(node, exp.Column):
         raise words.fault(
             node,

@@ -107,6 +107,7 @@ def _keys(item: Any, words: Words) -> tuple[Any, ...]:
     item = item.unnest()
     if isinstance(item, exp.Column | exp.Case):
         return (item,)
+    words.refuse_unquoted(item)
     raise words.fault(item, f"{called(item)}: GROUP BY takes columns of the domain and CASE; bins stand in the domain")
 
 

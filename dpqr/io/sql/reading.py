@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +48,7 @@ def _read(found: Translated, domain: str | dict[str, Any] | Domain, strict: bool
     except DocumentError as error:
         empty = {place for fault in error.faults if (place := _empty_branch(fault, found)) is not None}
         if not empty or len(empty) == len(found.entries):
-            raise combined([_placed(fault, found, domain, strict) for fault in error.faults]) from None
+            raise combined(_distinct(_placed(fault, found, domain, strict) for fault in error.faults)) from None
         return _read(found.without(empty), domain, strict)
     return replace(read, notes=(*found.notes, *read.notes))
 
@@ -75,6 +75,11 @@ def _columns(domain: str | dict[str, Any] | Domain | None) -> Columns | None:
     with suppress(DpqrError):
         return Columns.of(read_document(Path(domain)) if isinstance(domain, str) else domain)
     return None
+
+
+def _distinct(faults: Iterable[Fault]) -> list[Fault]:
+    """Each once: several entries may come from one comparison."""
+    return list({str(fault): fault for fault in faults}.values())
 
 
 def _placed(fault: Fault, found: Translated, domain: str | dict[str, Any] | Domain, strict: bool) -> Fault:

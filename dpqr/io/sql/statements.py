@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -87,17 +88,19 @@ def parsed(statement: Statement, words: Words) -> Any:
     if not isinstance(select, exp.Select):
         raise words.at(statement[0].start).fault(f"{first}: only SELECT asks anything; begin with SELECT")
     _refuse_parts(select, statement, words)
-    return select.transform(_as_case)
+    return select.transform(partial(_as_case, words=words))
 
 
-def _as_case(node: Any) -> Any:
+def _as_case(node: Any, words: Words) -> Any:
     """IF(condition, value, other) as CASE WHEN condition THEN value ELSE other END."""
     from sqlglot import exp
 
     if not isinstance(node, exp.If) or isinstance(node.parent, exp.Case):
         return node
     branch = exp.If(this=node.this, true=node.args["true"])
-    return exp.Case(ifs=[branch], default=node.args.get("false"))
+    made = exp.Case(ifs=[branch], default=node.args.get("false"))
+    made.meta["start"] = words.start(node)
+    return made
 
 
 def _refuse_words(statement: Sequence[Any], words: Words) -> None:

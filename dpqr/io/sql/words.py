@@ -67,24 +67,27 @@ class Words:
 
     def place(self, node: Any) -> Location:
         """Where a part of a parsed statement begins."""
-        return self.at(self._start(node))
+        return self.at(self.start(node))
 
-    def _start(self, node: Any) -> int:
-        """sqlglot places names and most functions only; other words are looked for where they stand."""
+    def start(self, node: Any) -> int:
+        """Its first character. sqlglot places names and most functions only; other words are looked for in the text."""
         from sqlglot import exp
 
         start = min((part.meta["start"] for part in node.walk() if "start" in part.meta), default=None)
         if start is None and node.parent:
-            around = self._start(node.parent)
+            around = self.start(node.parent)
             word = re.compile(rf"(?<!\w){re.escape(node.sql())}(?!\w)", re.IGNORECASE).search(self.text, around)
             return word.start() if word else around
         if start is None or "start" in node.meta or not isinstance(node, exp.Func):
             return start or 0
-        opened = re.compile(rf"(?<!\w){re.escape(called(node))}\s*\(", re.IGNORECASE).finditer(self.text, 0, start)
-        before = [
-            one for one in opened if self.text.count(")", one.end(), start) <= self.text.count("(", one.end(), start)
-        ]
-        return before[-1].start() if before else start
+        opening = r"\s" if isinstance(node, exp.Case) else r"\s*\("
+        own = re.compile(rf"(?<!\w){re.escape(called(node))}{opening}", re.IGNORECASE)
+        opened = [one.start() for one in own.finditer(self.text, 0, start) if self._holds(one.end(), start)]
+        return opened[-1] if opened else start
+
+    def _holds(self, opened: int, start: int) -> bool:
+        """Whether a parenthesis opened there is still open here."""
+        return self.text.count(")", opened, start) <= self.text.count("(", opened, start)
 
     def fault(self, node: Any, message: str) -> DocumentError:
         return self.place(node).fault(message)
@@ -101,6 +104,12 @@ class Words:
         if len(same) == 1 and not node.this.quoted:
             return same[0]
         raise self.fault(node, f"the domain has no column {name!r}; {nearest(name, self.columns.names)}")
+
+    def refuse_unquoted(self, node: Any) -> None:
+        """DocumentError for an expression that reads like a column's name, such as hours-per-week."""
+        name = node.sql().replace(" ", "")
+        if self.columns is not None and node.key != "column" and name in self.columns.names:
+            raise self.fault(node, f'the name {name} stands in double quotes: "{name}"')
 
     def knows(self, node: Any) -> bool:
         """Whether the domain is known and has a column of this name."""
