@@ -45,7 +45,7 @@ def refuse_beyond(bound: int | Fraction, name: str, records: int) -> None:
     if bound >= CEILING:
         raise InfeasiblePlan(
             f"query {name!r}: its exact integers could reach 2^62 on {records} records; "
-            "round its coefficients to a coarser grid"
+            "round its coefficients, or the edges of its bins, to a coarser grid"
         )
 
 
@@ -55,7 +55,7 @@ def refuse_noise(parameter: Fraction, largest: int, words: str, smallest: Fracti
         span = f"[{float(smallest):.3g}, {largest:.3g}]" if smallest else f"(0, {largest:.3g}]"
         raise InfeasiblePlan(
             f"the noise would need {words} {float(parameter):.3g} grid units, and {span} is possible; "
-            "raise --eps or round the coefficients to a coarser grid"
+            "raise --eps or round the coefficients, or the edges of bins, to a coarser grid"
         )
 
 

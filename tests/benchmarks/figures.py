@@ -1,11 +1,15 @@
 """Figures: how often intervals of means, medians, ratios and the like cover, and AVG by group beside hand-made splits.
 
-    python tests/benchmarks/figures.py cover --runs 500
+    python tests/benchmarks/figures.py cover --runs 500 [--only mean "weighted mean" ...]
     python tests/benchmarks/figures.py split --runs 200
 
 cover: skewed incomes (lognormal) in groups from 15 to 6,000 records. Every figure by itself, then all in one workload.
 The true mean, variance and ratio are those of midpoints; the true median that of the rows. Flagged groups count, too:
-their intervals are all that a table can give; how many there were is printed.
+their intervals are all that a table can give; how many there were is printed. Weighted: by a survey weight, lognormal
+and cut at 20 in bins of 0.5, larger where income is smaller; a weighted count is an answer, and no figure.
+
+wide: quantiles whose bin holds at most 1.96 stated errors of a cumulative count, in records. narrow: the others, where
+noise is less than a bin.
 
 split: root mean square error of the mean by group, over that of sum and count measured apart with the best split of the
 budget, found for the true means that nobody knows; and with sums around the middle of the range.
@@ -28,9 +32,10 @@ from dpqr.app.planning.planning import plan_release
 from dpqr.app.requests import PlanRequest
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
+from dpqr.construction.release import Release, assemble
 from dpqr.data.histogram import SparseHistogram
 from dpqr.io.outputs.figures_table import figures_table
+from dpqr.io.outputs.release_files import answers_table
 from dpqr.noise.source import SystemNoise
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.choice import guarded
@@ -39,6 +44,7 @@ from dpqr.strategies.plan import Plan
 SIZES = (15, 30, 60, 120, 250, 500, 1000, 2000, 4000, 6000)
 SMALL = 120
 MOST, BINS = 200_000, 100
+MOST_WEIGHT, WEIGHT_BINS = 20, 40
 GROUPS = [f"g{number}" for number in range(len(SIZES))]
 DOMAIN: dict[str, Any] = {
     "malformed": "drop",
@@ -51,8 +57,15 @@ DOMAIN: dict[str, Any] = {
             "dpqr": {"bins": BINS, "outside": "clip"},
         },
         {"name": "hours", "type": "integer", "constraints": {"minimum": 0, "maximum": 60}, "dpqr": {"outside": "clip"}},
+        {
+            "name": "weight",
+            "type": "number",
+            "constraints": {"minimum": 0, "maximum": MOST_WEIGHT},
+            "dpqr": {"bins": WEIGHT_BINS, "outside": "clip"},
+        },
     ],
 }
+WEIGHT = {"column": "weight", "maximum": MOST_WEIGHT}
 ENTRIES: dict[str, dict[str, Any]] = {
     "mean": {"mean": "income", "by": ["group"]},
     "median": {"median": "income", "by": ["group"]},
@@ -60,7 +73,11 @@ ENTRIES: dict[str, dict[str, Any]] = {
     "ratio": {"ratio": {"of": "income", "to": "hours"}, "by": ["group"]},
     "proportion": {"proportion": "income >= 50000", "by": ["group"]},
     "variance": {"variance": "income", "by": ["group"]},
+    "weighted mean": {"mean": "income", "by": ["group"], "weight": WEIGHT},
+    "weighted proportion": {"proportion": "income >= 50000", "by": ["group"], "weight": WEIGHT},
+    "weighted count": {"marginal": ["group"], "weight": WEIGHT},
 }
+ALONE = {kind: entry for kind, entry in ENTRIES.items() if "weight" not in entry}
 
 
 def table(seed: int) -> pd.DataFrame:
@@ -69,13 +86,17 @@ def table(seed: int) -> pd.DataFrame:
     centre = np.repeat(random.normal(10.3, 0.3, len(SIZES)), SIZES)
     income = np.minimum(np.exp(random.normal(centre, 0.8)), MOST - 1.0)
     hours = np.clip(np.rint(random.normal(38, 9, len(groups))), 0, 60).astype(int)
-    return pd.DataFrame({"group": groups, "income": income.round(2), "hours": hours})
+    weight = np.minimum(np.exp(random.normal(1.5 - 0.3 * (np.log(income) - centre), 0.7)), MOST_WEIGHT - 0.01)
+    return pd.DataFrame({"group": groups, "income": income.round(2), "hours": hours, "weight": weight.round(2)})
 
 
 def truths(rows: pd.DataFrame) -> dict[str, dict[tuple[str, str], float]]:
     """By kind, and by group and detail."""
     width = MOST / BINS
-    rows = rows.assign(bin=(np.floor(rows["income"] / width) + 0.5) * width)
+    rows = rows.assign(
+        bin=(np.floor(rows["income"] / width) + 0.5) * width,
+        weight=(np.floor(rows["weight"] * WEIGHT_BINS / MOST_WEIGHT) + 0.5) * MOST_WEIGHT / WEIGHT_BINS,
+    )
     found: dict[str, dict[tuple[str, str], float]] = {kind: {} for kind in ENTRIES}
     for group, own in rows.groupby("group"):
         name = str(group)
@@ -87,6 +108,21 @@ def truths(rows: pd.DataFrame) -> dict[str, dict[tuple[str, str], float]]:
         found["variance"][name, ""] = float(own["bin"].var(ddof=0))
         found["ratio"][name, ""] = float(own["bin"].sum() / own["hours"].sum())
         found["proportion"][name, ""] = float((own["income"] >= 50_000).mean())
+        weights = own["weight"].to_numpy()
+        found["weighted count"][name, ""] = float(weights.sum())
+        found["weighted mean"][name, ""] = float(np.average(own["bin"], weights=weights))
+        found["weighted proportion"][name, ""] = float(np.average(own["income"] >= 50_000, weights=weights))
+    return found
+
+
+def in_bins(rows: pd.DataFrame) -> dict[tuple[str, str], int]:
+    """Records of the bin that holds each quantile, by group and part."""
+    found = {}
+    for group, own in rows.groupby("group"):
+        codes = np.sort((own["income"] // (MOST / BINS)).to_numpy())
+        for part in (0.1, 0.5, 0.9):
+            code = codes[int(np.ceil(part * len(codes))) - 1]
+            found[str(group), f"{part:g}"] = int((codes == code).sum())
     return found
 
 
@@ -106,40 +142,51 @@ def planned(entries: str, eps: str, delta: str | None) -> Plan:
     return plan_release(PlanRequest(queries=queries, domain=DOMAIN, epsilon=eps, delta=delta))
 
 
-def released(rows: pd.DataFrame, entries: list[dict[str, Any]], eps: str, delta: str | None) -> list[dict[str, Any]]:
-    """The rows of the table of figures, from a run of the loop on the table's counts."""
+def released(rows: pd.DataFrame, entries: list[dict[str, Any]], eps: str, delta: str | None) -> Release:
+    """A run of the loop on the table's counts."""
     plan = planned(json.dumps(entries), eps, delta)
     domain = plan.problem.domain
     codes = {
         "group": rows["group"].str[1:].astype(int),
         "income": np.minimum(rows["income"] // (MOST / BINS), BINS - 1).astype(int),
         "hours": rows["hours"],
+        "weight": (rows["weight"] * WEIGHT_BINS // MOST_WEIGHT).astype(int),
     }
     held = np.stack([codes[name].to_numpy() for name in domain.names], axis=1)
     counts = SparseHistogram(domain.shape, held, np.ones(len(rows), dtype=np.int64))
     draws = Draws(data=Private(counts), accountant=guarded(plan), noise=SystemNoise())
-    outcome = iterative_construction(draws, plan, Quiet())
-    return figures_table(assemble(plan, outcome, {}, private=True)).records()
+    return assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=True)
+
+
+def told(release: Release, weighted: bool) -> list[dict[str, Any]]:
+    """The rows of its table of figures; of a release without figures, its answers as if they were figures."""
+    weight = "weighted " if weighted else ""
+    if release.figures:
+        return [one | {"kind": weight + one["kind"]} for one in figures_table(release).records()]
+    return [one | {"kind": f"{weight}count", "flag": None} for one in answers_table(release).records()]
 
 
 def cover(arguments: argparse.Namespace) -> None:
-    asked = {**{kind: [entry] for kind, entry in ENTRIES.items()}, "all in one": list(ENTRIES.values())}
+    asked = {**{kind: [entry] for kind, entry in ENTRIES.items()}, "all in one": list(ALONE.values())}
     for delta, name in product(arguments.deltas, arguments.only or asked):
         hits: dict[tuple[str, str], list[bool]] = {}
         flagged, bases = 0, set()
         for run in range(arguments.runs):
             rows = table(run % arguments.tables)
-            true = truths(rows)
-            for record in released(rows, asked[name], arguments.eps, delta):
+            true, held_in = truths(rows), in_bins(rows)
+            release = released(rows, asked[name], arguments.eps, delta)
+            reach = 1.96 * float(np.nanmean(release.answers[0].error))
+            for record in told(release, name.startswith("weighted")):
                 place = str(record["group"]), record["detail"] or ""
                 held = bool(record["lower"] <= true[record["kind"]][place] <= record["upper"])
                 size = SIZES[GROUPS.index(place[0])]
-                for part in (size, "small" if size <= SMALL else "large", "all"):
-                    hits.setdefault((record["kind"], str(part)), []).append(held)
+                parts = [str(size), "small" if size <= SMALL else "large", "all"]
+                parts += ["wide" if held_in[place] <= reach else "narrow"] if place in held_in else []
                 if record["flag"] != "small denominator":
-                    hits.setdefault((record["kind"], "not flagged"), []).append(held)
-                    if size <= SMALL:
-                        hits.setdefault((record["kind"], "small, not flagged"), []).append(held)
+                    parts += ["not flagged", *(["small, not flagged"] if size <= SMALL else [])]
+                    parts += [f"{part}, not flagged" for part in parts if part in ("wide", "narrow")]
+                for part in parts:
+                    hits.setdefault((record["kind"], part), []).append(held)
                 flagged += record["flag"] == "small denominator"
                 bases.add(f"{record['kind']}: {record['basis']}")
         for (kind, part), each in hits.items():
@@ -155,7 +202,7 @@ def split(arguments: argparse.Namespace) -> None:
         for run in range(arguments.runs):
             rows = table(run % arguments.tables)
             true = np.array(list({key[0]: value for key, value in truths(rows)["mean"].items()}.values()))
-            made = released(rows, entry, arguments.eps, delta)
+            made = told(released(rows, entry, arguments.eps, delta), weighted=False)
             squares.append((np.array([one["estimate"] for one in made], dtype=float) - true) ** 2)
         own = np.sqrt(np.mean(squares, axis=0))
         for what, error in hand_made(arguments, delta).items():

@@ -1,17 +1,21 @@
 """Counts at every level of a hierarchy, crossed with sex: a whole command-line release against its true counts.
 
     python tests/benchmarks/hierarchies.py [even uneven deep] [--leaves 100000] [--rows 1000000] [--eps 1] [--answers]
+    python tests/benchmarks/hierarchies.py even --leaves 97336 --weights 1 1 1 0.0265
     python tests/benchmarks/hierarchies.py [even uneven deep] [--leaves 100000] --least
 
 even: three levels above the leaves, all of about the same branching, one node at the top. uneven: the same numbers of
 nodes, leaves and nodes to parents at random. deep: every node of eleven levels above has two or three children. Leaves'
 shares of the records are lognormal. error: mean absolute error of a level's answers, in records. independent: of every
 level measured by itself at an equal share of the budget, in closed form. whole: of `--views`, whole counts that add up.
---answers: all answers weigh the same, on whichever level; by default levels above the lowest do.
+--answers: all answers weigh the same, on whichever level; by default levels above the lowest do. --weights: of the
+levels, the highest first, beside what the default split cares for them.
 Last line: CPU seconds and peak memory of the run, files among them.
 
 --least: without a run, the least that the largest ratio of a level can be, over all weights of levels, with least
-squares over all of them: of expected root mean square errors to those of independent levels with an equal split.
+squares over all of them: of expected root mean square errors to those of independent levels with an equal split. Where
+all nodes of a level have equally many children, also what no Gaussian noise on any linear queries, with any unbiased
+linear estimate from them, can go below at the same rho.
 """
 
 from __future__ import annotations
@@ -48,13 +52,14 @@ def tree(case: str, leaves: int, random: np.random.Generator) -> Nesting:
     return Nesting(leaves, tuple(parents))
 
 
-def entries(nesting: Nesting, answers: bool) -> list[dict[str, object]]:
-    """One for all levels, or one a level with the weight by which all answers count alike."""
-    if not answers:
+def entries(nesting: Nesting, given: argparse.Namespace) -> list[dict[str, object]]:
+    """One for all levels, or one a level with its weight."""
+    if not given.answers and not given.weights:
         return [{"hierarchy": "place", "by": ["sex"]}]
     height = len(nesting.counts) - 1
     names = [f"level {height - place}" for place in range(height)] + ["place"]
-    weights = [count / nesting.size * (1 if count == nesting.size else 8) for count in nesting.counts]
+    alike = [count / nesting.size * (1 if count == nesting.size else 8) for count in nesting.counts]
+    weights = alike if given.answers else given.weights
     asked = zip(names, weights, strict=True)
     return [{"hierarchy": "place", "levels": [name], "by": ["sex"], "weight": weight} for name, weight in asked]
 
@@ -84,7 +89,7 @@ def run(case: str, given: argparse.Namespace) -> None:
     nesting = tree(case, given.leaves, random)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        truth = written(folder, nesting, given.rows, entries(nesting, given.answers), random)
+        truth = written(folder, nesting, given.rows, entries(nesting, given), random)
         command = ["release", str(folder / "t.parquet"), "--queries", str(folder / "q.json"), "--eps", given.eps]
         _, cpu, peak = timed([*command, "--out", str(folder / "out"), "--format", "parquet", "--views", "5"])
         views = pq.read_table(folder / "out" / "views.parquet")
@@ -114,6 +119,27 @@ def least(case: str, given: argparse.Namespace) -> None:
     for power, name in ((1, "epsilon"), (2, "rho")):
         best = ratios(minimize(smooth, np.zeros(levels), args=(power,), method="Powell").x, power)
         print(f"{case}: {name}: the largest ratio is {best.max():.3f}; all: {best.round(3).tolist()}", flush=True)
+    if all(len(set(np.bincount(parents).tolist())) == 1 for parents in nesting.parents):
+        print(f"{case}: rho: no strategy goes below {bound(np.array(nesting.counts, dtype=float)):.4f}", flush=True)
+
+
+def bound(nodes: np.ndarray) -> float:
+    """A lower bound on the largest ratio of a level of an even tree, at the best weights of levels that add up to 1.
+
+    The largest mean square error of a level is at least any weighted mean of them. That is the total square error of
+    the weighted queries W, at least (sum of the singular values of W)^2 / leaves for a strategy of L2 sensitivity 1
+    under unit noise (Li and Miklau 2013, Optimal error of query sets under the differentially-private matrix
+    mechanism). Contrasts between the nodes of a level under one parent are eigenvectors of W^T W, so its eigenvalues
+    are known. Independent levels with an equal split have the mean square error `len(nodes)`.
+    """
+    multiple = np.diff(nodes, prepend=0.0)
+
+    def below(logs: np.ndarray) -> float:
+        weights = np.exp(logs - logs.max())
+        inner = np.cumsum((weights / weights.sum() / nodes**2)[::-1])[::-1]  # eigenvalues over the leaves
+        return -float(multiple @ np.sqrt(inner))
+
+    return -float(minimize(below, np.zeros(len(nodes)), method="Powell").fun) / float(np.sqrt(len(nodes)))
 
 
 def report(case: str, truth: list, measured: list, whole: list, epsilon: Fraction) -> None:
@@ -139,6 +165,7 @@ def main() -> None:
     parser.add_argument("--eps", default="1")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--answers", action="store_true")
+    parser.add_argument("--weights", type=float, nargs="+")
     parser.add_argument("--least", action="store_true")
     given = parser.parse_args()
     for case in given.cases:

@@ -54,7 +54,7 @@ def test_faults_say_line_and_column(sql_desk):
     assert "bad.sql: line 3, column 1: HAVING: " in ended.err
     assert "bad.sql: line 3, column 33: the domain has no column 'day'" in ended.err
     ended = sql_desk.run("check", "--sql", "SELECT COUNT(*) FROM t WHERE sex = 'X'", "--domain", "domain.json")
-    assert ended.err.startswith("dpqr: SQL: line 1, column 8: column 'sex' has no label 'X'")
+    assert ended.err.startswith("dpqr: SQL: line 1, column 30: column 'sex' has no label 'X'")
     ended = sql_desk.run("check", "--sql", SQL)
     assert (ended.code, ended.err) == (3, "dpqr: SQL names no domain; give --domain FILE\n")
 

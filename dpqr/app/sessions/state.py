@@ -90,6 +90,18 @@ class StatedSession(Stated):
         )
 
 
+PARTS = {
+    "mean": 'its "sum" and the count of its records, and divide',
+    "ratio": 'the "sum" of each column, and divide',
+    "proportion": 'its predicate as "where" and the count of all records, and divide',
+    "median": 'its "prefix"',
+    "quantiles": 'its "prefix"',
+    "top": 'its "marginal"',
+    "variance": "it of a release",
+}
+"""What a session answers in place of each kind of figure."""
+
+
 def stated_session(held: Turn) -> StatedSession:
     """LedgerError: its file is damaged, of another version, or of another kind of session."""
     return StatedSession(held=held, document=statement(held, KIND))
@@ -105,9 +117,8 @@ def questions_of(queries: str | dict[str, Any], session: QuestionPlan) -> tuple[
     public = public_documents(document.sources)
     if public.files:
         raise UsageFault("ask: files of coefficients are not for sessions of questions; write queries instead")
-    if document.workload.figures:
-        names = ", ".join(repr(figure.name) for figure in document.workload.figures)
-        raise UsageFault(f"ask: {names}: figures are computed in a release; ask for a sum, a prefix or counts")
+    for figure in document.workload.figures:
+        raise UsageFault(f"ask: {figure.name!r}: a session answers counts and sums; ask {PARTS[figure.kind]}")
     blocks = placed(document.workload.blocks, document.domain.names, session.plan.problem.domain.names)
     for block in blocks:
         if block.cells > DENSE_LIMIT:

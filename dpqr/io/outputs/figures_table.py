@@ -30,7 +30,8 @@ def table_of_figures(held: Sequence[FigureAnswers], domain: Domain) -> Tidy:
     """Figures over a domain, in their order.
 
     figure: its name. kind: of the entry. One column for every attribute that groups some figure, in domain order.
-    detail: the part of a quantile, or the cell of a largest count. estimate, error, lower, upper, basis: as of answers.
+    detail: the part of a quantile, or the cell of a largest count. estimate, error, lower, upper, basis: as of answers;
+    nothing for an end that is unbounded.
     flag: one of FLAGS.
 
     Privacy:
@@ -51,7 +52,8 @@ def table_of_figures(held: Sequence[FigureAnswers], domain: Domain) -> Tidy:
         columns[beside(OWN, domain.attributes[axis].name)] = Texts(_joined(places), domain.attributes[axis].titles())
     columns["detail"] = _details(held)
     for name in NUMBERS:
-        columns[name] = np.concatenate([getattr(one, name).reshape(-1) for one in held]) + 0.0
+        figures = np.concatenate([getattr(one, name).reshape(-1) for one in held]) + 0.0
+        columns[name] = np.where(np.isinf(figures), np.nan, figures)
     columns["basis"] = Texts(_joined([one.basis.reshape(-1) for one in held]), BASES)
     columns["flag"] = Texts(_joined([_flags(one) for one in held]), FLAGS)
     return Tidy(sum(sizes), columns)

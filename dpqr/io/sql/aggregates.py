@@ -8,6 +8,7 @@ from typing import Any
 from dpqr.errors import DocumentError
 from dpqr.io.documents.text.decoding import nearest
 from dpqr.io.sql.conditions import Text, all_of, true
+from dpqr.io.sql.weights import is_number, weighed
 from dpqr.io.sql.words import Words, called, named
 
 COUNT = "count"
@@ -17,22 +18,29 @@ ADVICE = {
     "MAX": "a single record decides it; ask PERCENTILE_CONT(0.99) or the counts by cell",
     **dict.fromkeys(("STDDEV", "STDDEV_POP", "STDDEV_SAMP"), "ask VAR_POP, and take the root of the answer"),
     "PERCENTILE_DISC": "its answer is the value of a single record; ask PERCENTILE_CONT",
+    "PERCENTILE_CONT": "write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY column)",
+    "CASE": "single rows are private; group by it, or put it into an aggregate",
     "MODE": "ask COUNT(*) ... GROUP BY column ORDER BY COUNT(*) DESC LIMIT 1",
-    "ROUND": "answers are noisy decimals; round what is published",
+    **dict.fromkeys(("ROUND", "CAST", "FLOOR", "CEIL"), "answers are noisy decimals; round what is published"),
+    **dict.fromkeys(("COALESCE", "GREATEST", "LEAST"), "answers are numbers, never NULL; leave it out"),
     "GROUPING": "each grouping set is an entry of its own, with its columns; leave it out",
     **dict.fromkeys(("CORR", "COVAR_POP", "COVAR_SAMP"), "products of columns are no queries; ask their joint counts"),
     **dict.fromkeys(("ARRAY_AGG", "ANY_VALUE", "FIRST", "LAST", "GROUP_CONCAT"), "single values are private"),
+    "APPROX_DISTINCT": "how many values occur is no sum over records; ask for the counts, with GROUP BY",
+    "*": "answers are not scaled; leave the factor out, and multiply what is published",
+    **dict.fromkeys(("+", "-"), "ask each part by itself, and add or subtract what is published"),
 }
 """Functions that cannot be asked, and what to ask instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """An aggregate. kind: of the entry, COUNT or its own key. parts: the entry's keys but by, where and name."""
+    """An aggregate. kind: of the entry, COUNT or its own key. parts: its keys but by, where, name and weight."""
 
     kind: str
     parts: dict[str, Any]
     where: Text | None = None
+    weight: dict[str, Any] | None = None
 
 
 def figure(node: Any, words: Words) -> Figure:
@@ -80,32 +88,27 @@ def _unknown(node: Any, words: Words) -> DocumentError:
 
 
 def _bare(node: Any) -> Any:
-    """Without parentheses, casts to numbers with a fraction, and a factor of one."""
+    """Without parentheses, casts to numbers with a fraction, and factors of one."""
     from sqlglot import exp
 
     while True:
         if isinstance(node, exp.Paren) or (isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.REAL_TYPES)):
             node = node.this
-        elif isinstance(node, exp.Mul) and _is_number(node.this, 1):
+        elif isinstance(node, exp.Mul) and is_number(node.this, 1):
             node = node.expression
+        elif isinstance(node, exp.Mul) and is_number(node.expression, 1):
+            node = node.this
         else:
             return node
-
-
-def _is_number(node: Any, *values: float) -> bool:
-    from sqlglot import exp
-
-    if not isinstance(node, exp.Literal) or node.is_string:
-        return False
-    return float(node.name) in values
 
 
 def _column(node: Any, around: Any, words: Words) -> str:
     from sqlglot import exp
 
     node = node.unnest()
-    if isinstance(node, exp.Distinct):
-        node = node.expressions[0]
+    if isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.REAL_TYPES) and not node.to.expressions:
+        node = node.this.unnest()  # no value is rounded
+    words.refuse_unquoted(node)
     if not isinstance(node, exp.Column):
         raise words.fault(node, f"{called(around)}: takes a column of the domain, not an expression of columns")
     return words.column(node)
@@ -114,7 +117,7 @@ def _column(node: Any, around: Any, words: Words) -> str:
 def _count(node: Any, words: Words) -> Figure:
     from sqlglot import exp
 
-    asked = node.this.unnest()
+    asked = exp.Star() if node.this is None else node.this.unnest()
     if node.expressions:
         raise words.fault(node.expressions[0], "COUNT: of several columns; count one, or *")
     if isinstance(asked, exp.Star | exp.Literal):
@@ -152,15 +155,27 @@ def _two_ways(case: Any, words: Words) -> tuple[Text, Any, Any]:
 def _sum(node: Any, words: Words) -> Figure:
     from sqlglot import exp
 
-    asked = node.this.unnest()
-    if _is_number(asked, 1):
-        return Figure(COUNT, {})
-    if not isinstance(asked, exp.Case):
-        return Figure("sum", {"sum": _column(asked, node, words)})
-    met, value, otherwise = _two_ways(asked, words)
-    if otherwise is not None and not _is_number(otherwise, 0):
-        raise words.fault(otherwise, "SUM(CASE ...): ELSE is 0 or NULL; write one SUM for each branch")
-    return Figure(COUNT, {}, met) if _is_number(value, 1) else Figure("sum", {"sum": _column(value, node, words)}, met)
+    asked, weight = weighed(_filled(node.this), words)
+    met, inner = None, None
+    if isinstance(asked, exp.Case):
+        met, value, otherwise = _two_ways(asked, words)
+        if otherwise is not None and not is_number(otherwise, 0):
+            raise words.fault(otherwise, "SUM(CASE ...): ELSE is 0 or NULL; write one SUM for each branch")
+        asked, inner = weighed(value, words)
+    if weight and inner:
+        raise words.fault(node, "SUM: is weighted twice; leave one LEAST out")
+    if is_number(asked, 1):
+        return Figure(COUNT, {}, met, weight or inner)
+    return Figure("sum", {"sum": _column(asked, node, words)}, met, weight or inner)
+
+
+def _filled(node: Any) -> Any:
+    """What COALESCE(x, 0) adds to a sum is what x adds."""
+    from sqlglot import exp
+
+    node = node.unnest()
+    zero = isinstance(node, exp.Coalesce) and len(node.expressions) == 1 and is_number(node.expressions[0], 0)
+    return node.this.unnest() if zero else node
 
 
 def _mean(node: Any, words: Words) -> Figure:
@@ -172,7 +187,7 @@ def _mean(node: Any, words: Words) -> Figure:
     met, value, otherwise = _two_ways(asked, words)
     if otherwise is None and isinstance(value, exp.Column):
         return Figure("mean", {"mean": _column(value, node, words)}, met)
-    if _is_number(value, 1) and _is_number(otherwise, 0):
+    if is_number(value, 1) and is_number(otherwise, 0):
         return Figure("proportion", {"proportion": met.text})
     raise words.fault(asked, "AVG(CASE ...): takes THEN column without ELSE (a mean), or THEN 1 ELSE 0 (a proportion)")
 
@@ -217,17 +232,27 @@ def _quotient(node: Any, words: Words) -> Figure:
     from sqlglot import exp
 
     below = node.expression.unnest()
-    if isinstance(below, exp.Nullif) and _is_number(below.expression, 0):
+    if isinstance(below, exp.Nullif) and is_number(below.expression, 0):
         below = below.this
     over, under = figure(node.this, words), figure(below, words)
-    if over.kind == "sum" and under.kind == "sum" and over.where == under.where:
-        return Figure("ratio", {"ratio": {"of": over.parts["sum"], "to": under.parts["sum"]}}, over.where)
-    if over.kind == COUNT and under == Figure(COUNT, {}) and over.where:
-        return Figure("proportion", {"proportion": over.where.text})
-    if over.kind == "sum" and under == Figure(COUNT, {}, _has_value(over.parts["sum"])):
-        return Figure("mean", {"mean": over.parts["sum"]}, over.where)
+    kinds = (over.kind, under.kind) if over.weight == under.weight else ()
+    if kinds == ("sum", "sum") and over.where == under.where:
+        ratio = {"ratio": {"of": over.parts["sum"], "to": under.parts["sum"]}}
+        return Figure("ratio", ratio, over.where, over.weight)
+    if kinds == (COUNT, COUNT) and over.where and under.where is None:
+        return Figure("proportion", {"proportion": over.where.text}, weight=over.weight)
+    if kinds == ("sum", COUNT) and _same_records(over.parts["sum"], over.where, under.where, words):
+        return Figure("mean", {"mean": over.parts["sum"]}, over.where, over.weight)
     raise words.fault(
         node,
-        "/: a quotient is SUM(a) / SUM(b), SUM(a) / COUNT(a), or a condition's COUNT over COUNT(*); "
-        "ask others by their parts",
+        "/: a quotient is SUM(a) / SUM(b), SUM(a) / COUNT(a), or a condition's COUNT over COUNT(*), of the same "
+        "records and weights; ask others by their parts",
     )
+
+
+def _same_records(column: str, summed: Text | None, counted: Text | None, words: Words) -> bool:
+    """Whether exactly those records are counted whose values are summed, nulls aside."""
+    present = _has_value(column)
+    if counted in (all_of(summed, present), all_of(present, summed)):
+        return True
+    return counted == summed and not words.has_null(column)

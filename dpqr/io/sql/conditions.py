@@ -117,6 +117,8 @@ def _leaf(node: Any, words: Words, *, negated: bool = False) -> Text:
     from sqlglot import exp
 
     no = "not " if negated else ""
+    if not node.find(exp.Column):
+        raise words.fault(node, f"{node.sql()}: a condition that asks about no column; leave it out")
     if isinstance(node, exp.Column):
         return _compared(node, "=", "true", words, negated)
     if node.key in _SIGNS:
@@ -141,7 +143,9 @@ def _comparison(node: Any, words: Words, negated: bool) -> Text:
     if not left.find(exp.Column):
         sign, left, right = _TURNED[sign], right, left
     if right.find(exp.Column):
-        raise words.fault(node, "compares two columns; compare a column with a constant")
+        quoted = any(name.quoted and not words.knows(name) for name in right.find_all(exp.Identifier))
+        hint = "a text stands in 'single quotes'" if quoted else "compare a column with a constant"
+        raise words.fault(node, f"compares two columns; {hint}")
     return _compared(left, sign, constant(right, words), words, negated)
 
 
@@ -153,10 +157,17 @@ def _of_column(node: Any, rest: str, words: Words) -> Text:
     from sqlglot import exp
 
     node = node.unnest()
+    words.refuse_unquoted(node)
     if not isinstance(node, exp.Column):
-        raise words.fault(node, f"{called(node)}: a condition compares a column with constants, not a function of it")
+        raise words.fault(
+            node,
+            f"{called(node)}: a condition compares a column with constants, not a function of it; write the values "
+            "that it stands for, as x >= 1 AND x < 2",
+        )
     column = words.column(node)
-    return Text(f"{named(column)} {rest}", known=frozenset({column}))
+    text = f"{named(column)} {rest}"
+    words.comparisons.setdefault(text, words.place(node))
+    return Text(text, known=frozenset({column}))
 
 
 def _null(node: Any, words: Words, negated: bool) -> Text:

@@ -71,8 +71,10 @@ def _meant(item: Any, select: Any, words: Words) -> Any:
         return select.expressions[place - 1].unalias()
     if isinstance(item, exp.Column) and not item.table:
         named = [each for each in select.expressions if isinstance(each, exp.Alias)]
-        same = (each.this for each in named if each.alias.casefold() == item.name.casefold())
-        return next((each for each in same if isinstance(each.unnest(), exp.Case)), item)
+        same = [each.this.unnest() for each in named if each.alias.casefold() == item.name.casefold()]
+        if same and not isinstance(same[0], exp.Column) and words.knows(item):
+            raise words.fault(item, f"GROUP BY {item.name}: a column and an alias are called so; choose another alias")
+        return same[0] if same and not words.knows(item) else item
     return item
 
 
@@ -105,6 +107,7 @@ def _keys(item: Any, words: Words) -> tuple[Any, ...]:
     item = item.unnest()
     if isinstance(item, exp.Column | exp.Case):
         return (item,)
+    words.refuse_unquoted(item)
     raise words.fault(item, f"{called(item)}: GROUP BY takes columns of the domain and CASE; bins stand in the domain")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +48,7 @@ def _read(found: Translated, domain: str | dict[str, Any] | Domain, strict: bool
     except DocumentError as error:
         empty = {place for fault in error.faults if (place := _empty_branch(fault, found)) is not None}
         if not empty or len(empty) == len(found.entries):
-            raise combined([_placed(fault, found) for fault in error.faults]) from None
+            raise combined(_distinct(_placed(fault, found, domain, strict) for fault in error.faults)) from None
         return _read(found.without(empty), domain, strict)
     return replace(read, notes=(*found.notes, *read.notes))
 
@@ -77,10 +77,30 @@ def _columns(domain: str | dict[str, Any] | Domain | None) -> Columns | None:
     return None
 
 
-def _placed(fault: Fault, found: Translated) -> Fault:
-    """A fault of a translated entry where the SQL asks for it."""
-    entry = _ENTRY.match(fault.path)
-    if entry is None:
+def _distinct(faults: Iterable[Fault]) -> list[Fault]:
+    """Each once: several entries may come from one comparison."""
+    return list({str(fault): fault for fault in faults}.values())
+
+
+def _placed(fault: Fault, found: Translated, domain: str | dict[str, Any] | Domain, strict: bool) -> Fault:
+    """A fault of a translated entry where the SQL has it: at the comparison that has the same fault by itself, or else
+    where the entry is asked for."""
+    number = _ENTRY.match(fault.path)
+    if number is None:
         return fault
-    place = found.places[int(entry[1])]
-    return Fault(message=_CHARACTER.sub("", fault.message), document=place.document, path=place.path)
+    entry, place = found.entries[int(number[1])], found.places[int(number[1])]
+    message = _CHARACTER.sub("", fault.message)
+    asked = f"{entry.get('where', '')} {entry.get('proportion', '')}"
+    alone = (at for text, at in found.comparisons.items() if text in asked and message in _faults(text, domain, strict))
+    place, key = next(alone, place), fault.path[number.end() :].lstrip(".")
+    message = f"{key}: {message}" if message.startswith("must ") else message
+    return Fault(message=message, document=place.document, path=place.path)
+
+
+def _faults(comparison: str, domain: str | dict[str, Any] | Domain, strict: bool) -> tuple[str, ...]:
+    """What is wrong with one comparison by itself."""
+    try:
+        read_queries({"queries": [{"where": comparison}]}, domain, strict=strict)
+    except DocumentError as error:
+        return tuple(_CHARACTER.sub("", fault.message) for fault in error.faults)
+    return ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -32,6 +33,7 @@ REFUSED = {
     "OFFSET": "true counts would decide what is shown; leave it out and cut the answers",
     "FETCH": "true counts would decide what is shown; leave it out and cut the answers",
     "INTO": "nothing is written but answers; leave it out",
+    "QUALIFY": "a window looks at single rows, which are private; group instead",
 }
 """Reserved words of SQL that no queries document can express, and what to do instead."""
 ALLOWED = frozenset({"expressions", "from", "from_", "where", "group", "order", "limit"})
@@ -75,15 +77,30 @@ def parsed(statement: Statement, words: Words) -> Any:
     from sqlglot.dialects import Dialect
 
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # it would write on the screen
+    first = statement[0].text
+    if first.upper() not in ("SELECT", "FROM", "(", *REFUSED):
+        raise words.at(statement[0].start).fault(f"{first}: only SELECT asks anything; begin with SELECT")
     _refuse_words(statement, words)
     try:
         (select,) = Dialect.get_or_raise(None).parser().parse(list(statement), words.text)
     except errors.ParseError as error:
         raise _unreadable(error, words) from None
     if not isinstance(select, exp.Select):
-        raise words.at(statement[0].start).fault(f"{statement[0].text.upper()}: only SELECT asks anything")
+        raise words.at(statement[0].start).fault(f"{first}: only SELECT asks anything; begin with SELECT")
     _refuse_parts(select, statement, words)
-    return select
+    return select.transform(partial(_as_case, words=words))
+
+
+def _as_case(node: Any, words: Words) -> Any:
+    """IF(condition, value, other) as CASE WHEN condition THEN value ELSE other END."""
+    from sqlglot import exp
+
+    if not isinstance(node, exp.If) or isinstance(node.parent, exp.Case):
+        return node
+    branch = exp.If(this=node.this, true=node.args["true"])
+    made = exp.Case(ifs=[branch], default=node.args.get("false"))
+    made.meta["start"] = words.start(node)
+    return made
 
 
 def _refuse_words(statement: Sequence[Any], words: Words) -> None:
@@ -95,6 +112,13 @@ def _refuse_words(statement: Sequence[Any], words: Words) -> None:
     for place, text in enumerate(texts):
         after = texts[place + 1] if place + 1 < len(texts) else ""
         at = words.at(statement[place].start)
+        before = texts[place - 1] if place else ""
+        if text == "DISTINCT" and after == "FROM" and before in ("IS", "NOT"):
+            raise at.fault("DISTINCT FROM: write a <> 'x' OR a IS NULL")
+        if text == "TOP" and before == "SELECT" and after.isdigit():
+            raise at.fault(f"TOP: write ORDER BY COUNT(*) DESC LIMIT {after} at the end")
+        if text == "`" or (text == "[" and after.isidentifier()):
+            raise at.fault(f'{text}: names with blanks or signs stand in double quotes, as "pay (net)"')
         if text in REFUSED and not (text == "WITH" and after in ("ROLLUP", "CUBE")):
             raise at.fault(f"{text}: {REFUSED[text]}")
         if text == "SELECT" and place and "SELECT" in texts[:place]:
@@ -112,8 +136,14 @@ def _refuse_parts(select: Any, statement: Sequence[Any], words: Words) -> None:
         raise words.at(statement[0].start).fault("FROM is missing; write SELECT ... FROM data")
     if not isinstance(table.this, exp.Table) or not isinstance(table.this.this, exp.Identifier):
         raise words.fault(table, f"FROM: {_ONE_TABLE}")
+    names = {name.casefold() for name in (table.this.name, table.this.alias) if name}
+    for column in select.find_all(exp.Column):
+        if column.table and column.table.casefold() not in names:
+            raise words.fault(column, f"{column.table}: the table is called {(table.this.alias or table.this.name)!r}")
     others = [name for name, part in select.args.items() if part and name not in ALLOWED]
-    others += [part.key for name, part in table.this.args.items() if part and name not in ("this", "db", "alias")]
+    others += [
+        part.key for name, part in table.this.args.items() if part and name not in ("this", "db", "catalog", "alias")
+    ]
     if others:
         word = others[0].strip("_").upper()
         at = next((token.start for token in statement if token.text.upper() == word), statement[0].start)

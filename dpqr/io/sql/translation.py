@@ -9,13 +9,14 @@
 | SUM(x) / SUM(y)                                   | {"ratio": {"of": "x", "to": "y"}}         |
 | AVG(CASE WHEN p THEN 1 ELSE 0 END)                | {"proportion": "p"}                       |
 | COUNT(*) GROUP BY a ORDER BY COUNT(*) DESC LIMIT k| {"top": "a", "k": k}                      |
+| SUM(LEAST(w, 40) * x)                             | {"sum": "x", "weight": {"column": "w", "maximum": 40}} |
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dpqr.io.documents.text.decoding import Location
@@ -31,13 +32,15 @@ from dpqr.io.sql.words import Words, called
 class Translated:
     """Entries of a queries document, each with the place in the SQL that asks for it, and what a reader must know.
 
-    branches: places of the entries that are asked for a branch of CASE, which may hold no cell.
+    branches: places of the entries that are asked for a branch of CASE, which may hold no cell. comparisons: of their
+    predicates, each where the SQL has it.
     """
 
     entries: tuple[dict[str, Any], ...]
     places: tuple[Location, ...]
     branches: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
+    comparisons: Mapping[str, Location] = field(default_factory=dict)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -74,7 +77,8 @@ def translated(words: Words) -> Translated:
         entries=tuple(entry for entry, _ in found.entries.values()),
         places=tuple(place for _, place in found.entries.values()),
         branches=frozenset(place for place, said in enumerate(found.entries) if said in found.branches),
-        notes=tuple(found.words.notes),
+        notes=tuple(words.notes),
+        comparisons=words.comparisons,
     )
 
 
@@ -137,7 +141,8 @@ def _entry(found: Figure, group: Group, condition: Text | None, name: str | None
         kind = {"marginal": list(group.by)} if where is None else {"where": where.text}
     by = {"by": list(group.by)} if group.by and "marginal" not in kind else {}
     among = {"where": where.text} if where is not None else {}
-    return {**kind, **among, **by, **({} if name is None else {"name": name})}
+    weight = {} if found.weight is None else {"weight": found.weight}
+    return {**kind, **among, **by, **weight, **({} if name is None else {"name": name})}
 
 
 def _name(item: Any, group: Group, sets: int) -> str | None:
@@ -167,6 +172,7 @@ def _top(
         )
     where = all_of(condition, found.where)
     entry = {"top": group.by[0], "k": int(count.name), **({} if where is None else {"where": where.text})}
+    entry |= {} if found.weight is None else {"weight": found.weight}
     return {**entry, **({"name": item.alias} if item.alias else {})}
 
 

@@ -16,10 +16,12 @@ from support.paid_releases import Unwatched, payer
 from dpqr.app.requests import OutputRequest, PlanRequest
 from dpqr.app.sessions.interactive import AskRequest, ask, close, open_session, status
 from dpqr.app.sessions.planning import OpenRequest, planned_session
+from dpqr.app.sessions.state import PARTS
 from dpqr.app.verifying.evidence import VerifyRequest
 from dpqr.app.verifying.verify import verify
 from dpqr.construction.answers.intervals import BASES
 from dpqr.errors import AlreadyThere, BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
+from dpqr.io.documents.entries.figures import FIGURE_COMPILERS
 from dpqr.io.sessions.session_folder import SessionFolder
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
@@ -150,6 +152,17 @@ def test_a_wrong_question_costs_nothing(place, queries, error):
         asked(place, queries)
     assert len(ledger_in(place).entries()) == before
     assert status("desk", payer(place)).questions == 0
+
+
+@pytest.mark.parametrize("kind", FIGURE_COMPILERS)
+def test_of_a_figure_its_parts_are_asked(kind):
+    assert PARTS[kind]
+
+
+def test_a_figure_is_refused_with_what_to_ask_for_it(place):
+    opened(place)
+    with pytest.raises(UsageFault, match=r"'mean\(age\)': a session answers counts and sums; ask its \"sum\" and"):
+        asked(place, {"queries": [{"mean": "age"}]})
 
 
 def test_a_wide_question_is_refused(place):

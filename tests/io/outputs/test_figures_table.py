@@ -70,6 +70,26 @@ def test_files_hold_the_same_and_are_verified(made: dpqr.Release, tmp_path: Path
     assert len(record["views"]["bias"]) == 2
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+def test_an_end_that_is_unbounded_is_empty(tmp_path: Path, form: str) -> None:
+    """At this epsilon an empty group counts exactly 0, but for one run in 10^20."""
+    numbers = [
+        {"name": name, "type": "integer", "constraints": {"minimum": 0, "maximum": 9}, "dpqr": {"width": 1}}
+        for name in ("of", "to")
+    ]
+    domain = {"fields": [DOMAIN["fields"][2], *numbers]}
+    rows = pd.DataFrame({"job": ["=a", "b"] * 50, "of": [3] * 100, "to": [6] * 100})
+    asked = dpqr.queries().ratio("of", "to", by="job")
+    made = dpqr.release(rows, queries=asked, domain=domain, eps=1000)
+    made.save(tmp_path / "out", format=form)  # type: ignore[arg-type]
+    found = dpqr.read_release(tmp_path / "out").figures
+    assert found["upper"].isna().tolist() == [False, False, True]
+    assert found["lower"].tolist()[2] == 0.0
+    assert found["flag"].tolist()[2] == "small denominator"
+    checks = {check.name: check.state for check in verify(VerifyRequest(release=str(tmp_path / "out"))).checks}
+    assert checks["figures"] == "ok"
+
+
 def test_a_changed_figure_is_found(tmp_path: Path) -> None:
     out = tmp_path / "out"
     dpqr.release(TABLE, queries=ASKED, domain=DOMAIN, eps=1, out=out, views=10)

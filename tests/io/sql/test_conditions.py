@@ -106,6 +106,12 @@ def test_grouped_filtered_counts_are_duckdbs(table):
     assert counted(sql)["n"].tolist() == [rows["x"], rows["y"], rows[None]]
 
 
+def test_weighted_sums_are_duckdbs(table):
+    sql = "SELECT b, SUM(a * LEAST(d, 1)) AS n FROM data WHERE NOT c GROUP BY b"
+    rows = dict(table.execute(sql.replace("SUM(", "SUM(times * ")).fetchall())
+    assert counted(sql)["n"].tolist() == [rows["x"], rows["y"], rows[None]]
+
+
 def test_parts_are_held_together_as_they_bind():
     either = any_of(Text("a = 1"), Text("b = 2"))
     assert all_of(either, None, Text("c = 3")).text == "(a = 1 or b = 2) and c = 3"

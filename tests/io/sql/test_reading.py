@@ -18,8 +18,17 @@ def test_faults_of_entries_are_placed():
     with pytest.raises(DocumentError) as refusal:
         read_sql({"sql": sql}, DOMAIN)
     assert [(fault.document, fault.path) for fault in refusal.value.faults] == [
-        ("SQL", "line 1, column 8"),
+        ("SQL", "line 2, column 14"),
         ("SQL", "line 3, column 18"),
+    ]
+
+
+def test_faults_of_weights_are_placed_and_say_what_must_be():
+    with pytest.raises(DocumentError) as refusal:
+        read_sql({"sql": "SELECT SUM(LEAST(age, 0)), SUM(LEAST(sex, 3)) FROM d"}, DOMAIN)
+    assert [str(fault) for fault in refusal.value.faults] == [
+        "SQL: line 1, column 8: weight.maximum: must be above 0 and at most 1000000000",
+        "SQL: line 1, column 28: column 'sex' holds labels; name a column of numbers",
     ]
 
 

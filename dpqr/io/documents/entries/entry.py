@@ -114,6 +114,8 @@ def selection_weight(entry: Entry, location: Location) -> Fraction:
     at, stated = location.key("weight"), entry.weight
     if isinstance(stated, dict):  # a survey weight, which may state this one, too
         at, stated = at.key("selection"), stated.get("selection", UNSET)
+    elif isinstance(stated, str) and stated.isidentifier():
+        raise at.fault(f'expected a number, or a survey weight such as {{"column": "{stated}", "maximum": 40}}')
     weight = Fraction(1) if stated is UNSET else number(stated, at)
     if not 0 < weight <= MAX_WEIGHT:
         raise at.fault(f"must be above 0 and at most {MAX_WEIGHT}")

@@ -159,7 +159,8 @@ def compile_top(entry: TopEntry, frame: Frame) -> Compiled:
     axis = frame.axis(entry.top, frame.location.key("top"))
     attribute = frame.domain.attributes[axis]
     if entry.k >= attribute.size:
-        raise frame.location.key("k").fault(f"the column has {attribute.size} cells; give fewer, or ask its marginal")
+        cells = f"{attribute.size} cells" if attribute.size > 1 else "one cell"
+        raise frame.location.key("k").fault(f"the column has {cells}, and k is {entry.k}; ask its marginal")
     made = _Asked.of("top", attribute.name, entry, frame).with_block(frame.identities((axis,))[0], ONE, (axis,))
     return made.compiled(Largest(count=entry.k, titles=attribute.titles()), np.zeros((0, 0), dtype=np.int64))
 

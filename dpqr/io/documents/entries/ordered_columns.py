@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import UNSET
 
 from dpqr.data.arrays import IntArray
-from dpqr.data.attribute import Attribute, Bins, Labels
+from dpqr.data.attribute import Attribute, Bins, Codes, Labels
 from dpqr.io.documents.domains.bins import code_bins, moment
 from dpqr.io.documents.entries.entry import Compiled, Frame, called, coarsest_grid
 from dpqr.io.documents.entries.forms import PrefixEntry, RangesEntry, SumEntry
@@ -217,10 +217,11 @@ def sum_factor(axis: int, location: Location, frame: Frame) -> tuple[Factor, Fra
 
 def numbers(axis: int, location: Location, frame: Frame) -> tuple[Attribute, Bins]:
     """A column of numbers and its bins; one of labels or dates is refused."""
-    attribute, bins = frame.ordered(axis, location)
+    attribute = frame.domain.attributes[axis]
+    bins = code_bins(attribute.axis.size) if isinstance(attribute.axis, Codes) else attribute.axis
     if isinstance(bins, Labels) or bins.kind != "number":
-        held = "labels, which have" if isinstance(bins, Labels) else f"a {bins.kind}, which has"
-        raise location.fault(f"column {attribute.name!r} holds {held} no sum; only numbers have")
+        held = "labels" if isinstance(bins, Labels) else f"a {bins.kind}, which has no sum"
+        raise location.fault(f"column {attribute.name!r} holds {held}; name a column of numbers")
     return attribute, bins
 
 

@@ -118,7 +118,7 @@ def test_axes_of_groups_are_positions_among_the_columns_that_are_asked_about() -
 @pytest.mark.parametrize(
     ("entry", "path", "words"),
     [
-        ({"mean": "region"}, ".mean", "holds labels, which have no order"),
+        ({"mean": "region"}, ".mean", "holds labels; name a column of numbers"),
         ({"mean": "born"}, ".mean", "holds a date, which has no sum"),
         ({"mean": "pya"}, ".mean", "did you mean 'pay'?"),
         ({"mean": "pay", "by": ["pay"]}, ".by[0]", "is what this entry asks about"),

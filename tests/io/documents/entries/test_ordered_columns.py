@@ -231,7 +231,7 @@ def test_random_rectangles_cover_ordered_labels(ask) -> None:
         ({"ranges": "school", "between": [["phd", "none"]]}, "low is above high; swap them"),
         ({"ranges": "school", "between": [["none", "hihg"]]}, "'hihg' is no label of the column; did you mean 'high'?"),
         ({"ranges": "school", "between": [[1, True]]}, "1 is no label of the column; known: 'none', 'primary'"),
-        ({"sum": "school"}, "column 'school' holds labels, which have no sum; only numbers have"),
+        ({"sum": "school"}, "column 'school' holds labels; name a column of numbers"),
     ],
 )
 def test_what_ordered_labels_refuse(asked, message: str, ask) -> None:
