@@ -74,7 +74,6 @@ class MaximumEntropyFit:
         total: float,
         warm: Potentials,
         facts: PublicFacts | None = None,
-        start: Sequence[Table] = (),
     ) -> FactoredDistribution:
         """The fitted distribution at one record.
 
@@ -84,14 +83,13 @@ class MaximumEntropyFit:
             total: N, records, more than 0.
             warm: potentials of an earlier fit, to start from.
             facts: structural zeros hold at every stage; known totals are evidence of the last one.
-            start: log factors of the base of the first stage, by their axes; none: the uniform distribution.
 
         Returns:
             The distribution, with its potentials to warm-start the next fit.
         """
         known = facts or PublicFacts()
         evidence = (*without_impossible_cells(evidence, known), *known_totals(known, shape))
-        settled: list[Table] = [*structural_zeros(known), *start]
+        settled: list[Table] = structural_zeros(known)
         fitted = _base(shape, settled)
         found: dict[Hashable, FloatArray] = {}
         whole = None if settled else _covering_marginal(evidence)
@@ -109,7 +107,7 @@ class MaximumEntropyFit:
 
 
 def _base(shape: tuple[int, ...], settled: Sequence[Table]) -> FactoredDistribution:
-    """The distribution of these log factors, over the cells that are possible."""
+    """Uniform over the cells that are possible."""
     if not settled:
         return FactoredDistribution.uniform(shape, 1.0)
     tree = JunctionTree.over(shape, [axes for axes, _ in settled])

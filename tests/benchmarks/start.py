@@ -32,8 +32,10 @@ from dpqr.app.requests import PlanRequest
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction, released
 from dpqr.construction.public_tables import PublicTable
+from dpqr.fitting.earlier_tables import EarlierTables
+from dpqr.fitting.evidence import gather, merged
+from dpqr.fitting.interactions import put_together
 from dpqr.hypotheses.hypothesis import prepare
-from dpqr.hypotheses.public_start import PublicStart
 from dpqr.noise.public import PublicNoise
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.choice import guarded
@@ -56,7 +58,7 @@ class Run:
 
     error: float
     draws: int
-    start: PublicStart
+    start: EarlierTables
 
 
 def mixture(name: str, month: int, last: int, drift: str, run: int) -> tuple[Task, np.ndarray]:
@@ -74,7 +76,7 @@ def mixture(name: str, month: int, last: int, drift: str, run: int) -> tuple[Tas
     return Task(name=name, sizes=named, codes=codes, marginals=tuple(combinations(named, ways))), codes
 
 
-def run_of(plan: Plan, start: PublicStart | None, table: PublicTable, seed: int) -> Run:
+def run_of(plan: Plan, start: EarlierTables | None, table: PublicTable, seed: int) -> Run:
     plan = replace(plan, problem=replace(plan.problem, start=start))
     draws = Draws(data=Private(table.counts), accountant=guarded(plan), noise=PublicNoise(seed))
     outcome = iterative_construction(draws, plan, Unwatched())
@@ -82,8 +84,10 @@ def run_of(plan: Plan, start: PublicStart | None, table: PublicTable, seed: int)
     prepare(shown, blocks)
     table.counts.prefetch([block.axes for block in blocks])
     off = [np.abs(shown.answer(each) - each.answer(table.counts)).sum() for each in blocks]
-    asked = [each.axes for each in blocks]
-    made = PublicStart.of("", plan.problem.domain.shape, shown, asked)
+    total = max(shown.total, 1.0)
+    seen = put_together(gather(outcome.transcript.measurements, plan.problem.domain.shape), total)
+    seen = merged([*seen, *(start.aged(seen, total) if start else ())])
+    made = EarlierTables(sha256="", records=total, tables=tuple(one for one in seen if one.block is None))
     return Run(error=float(np.mean(off)) / table.records, draws=len(outcome.transcript.rounds), start=made)
 
 

@@ -88,8 +88,7 @@ class MultiplicativeWeights:
         whole = not self._fits_all(problem) or problem.domain.size <= LISTED
         kind = DenseDistribution if whole else FactoredDistribution
         first = kind.uniform(problem.domain.shape, float(problem.n or 0))
-        known = problem.domain.facts or problem.start
-        return self._fitted(problem, first, ()) if known and self.applies_constraints(problem) else first
+        return self._fitted(problem, first, ()) if problem.domain.facts and self.applies_constraints(problem) else first
 
     def applies_constraints(self, problem: Problem) -> bool:
         """Whether every hypothesis satisfies the public facts of the domain."""
@@ -115,10 +114,11 @@ class MultiplicativeWeights:
         total = records_total(problem, history, _at_one_record(hypothesis))
         shape = problem.domain.shape
         seen = put_together(gather(history, shape), max(total, 1.0))
+        if problem.start is not None:
+            seen = merged([*seen, *problem.start.aged(seen, max(total, 1.0))])
         chosen, left = self._admitted(problem, seen)
         observed = merged([*chosen, *lower_order(left, 1)])
-        known, start = problem.domain.facts, problem.start.logs if problem.start else ()
-        found = self.fit.run(observed, shape, max(total, 1.0), hypothesis.potentials, known, start)
+        found = self.fit.run(observed, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)
         model: DenseDistribution | FactoredDistribution = replace(found, total=max(total, 0.0))
         if problem.domain.size <= LISTED:
             cells = frozen(found.probabilities())
@@ -149,7 +149,6 @@ class MultiplicativeWeights:
     def _room(self, problem: Problem, groups: frozenset[Axes], more: frozenset[Axes]) -> bool:
         """Whether the model has room for all these groups and those of the public facts."""
         shape, groups = problem.domain.shape, groups | problem.domain.facts.axes
-        groups |= frozenset(problem.start.groups if problem.start else ())
         declared = within(shape, groups, self.model_size // 8, more)
         return declared or within(shape, groups, self._limit(problem), more)
 
