@@ -112,6 +112,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--half", choices=HALVES, default="setting")
     parser.add_argument("--tables", type=int, default=6)
+    parser.add_argument("--names", nargs="+")
     parser.add_argument("--eps", nargs="+", default=["0.1", "1"])
     parser.add_argument("--drifts", nargs="+", default=list(DRIFTS))
     parser.add_argument("--delta", default="1e-9")
@@ -121,6 +122,7 @@ def main() -> None:
     made = SETTING | REPORTING
     small = [name for name in HALVES[given.half] if made[name][1] * len(made[name][2]) <= LARGEST]
     names = small[:: max(1, len(small) // given.tables)][: given.tables]
+    names = given.names or names
     for eps in given.eps:
         for drift in given.drifts:
             ratios, draws = [], []

@@ -20,6 +20,7 @@ from dpqr.app.planning.roles import (
     refuse_idle_options,
     settled,
 )
+from dpqr.app.planning.earlier_release import require_started, start_notes, started_from
 from dpqr.app.planning.units import unit_notes, unit_of
 from dpqr.app.requests import PlanRequest
 from dpqr.data.attribute import Codes
@@ -105,6 +106,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
         beta=beta,
         seed=request.seed,
         period=period,
+        start=started_from(request, document),
     )
     problem = with_turn(problem, request)
     budget = problem.turn.counter.node if problem.turn else budget
@@ -112,9 +114,10 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     plan = _by_trust(foreign, lambda: least_noise(problem, budget, _with_more(schedule, request, unit), wishes))
     if rivalled and (rival := _rival(plan, replace(request, schedule="marginals"), unit)):
         plan, request, reasons = rival, replace(request, schedule="marginals"), (MARGINALS,)
+    require_started(plan)
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
     notes = (*counter_notes(problem.turn), *notes, *unit_notes(unit, document.columns))
-    notes = (*notes, *([period_note(problem.period, unit)] if problem.period else []))
+    notes = (*notes, *([period_note(problem.period, unit)] if problem.period else []), *start_notes(problem))
     memory = _by_trust(foreign, lambda: _memory(plan, request))
     bars = request.error_bars != "none"
     plan = replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory), error_bars=bars)
