@@ -100,9 +100,11 @@ class Foreseen:
         left = 1.0 - sum(self.known.spent) - share
         least, most = TUNING.concentration
         errors: dict[Course, float] = {"search": self._searched(left, dependence, least)}
-        errors["blocks"] = self._joined(self._error(self._split(self.known.levels[-1], left), dependence), dependence)
+        if self.known.started:
+            errors["search"] /= TUNING.started
+        errors["blocks"] = self._error(self._split(self.known.levels[-1], left), dependence)
         if len(self.known.levels) > 1:
-            errors["pairs"] = self._joined(self._error(self._split(self.known.levels[0], left), dependence), dependence)
+            errors["pairs"] = self._error(self._split(self.known.levels[0], left), dependence)
         if not self.known.budget.concentrated:
             alone = self._error(self._split((), left), dependence)
             if alone < self._searched(left, dependence, most):
@@ -138,14 +140,10 @@ class Foreseen:
         for level in self.known.levels:
             all_of_it = self._split(level, left)
             for part in np.geomspace(1.0 / len(level), 1.0, 12):
-                explored = self._joined(self._error(all_of_it * (part / last) ** power, dependence), dependence)
+                explored = self._error(all_of_it * (part / last) ** power, dependence)
                 passed = self._error(beside, dependence * (1.0 - part) ** (concentration - 1.0))
                 errors.append(part * explored + (1.0 - part) * passed)
         return min(errors)
-
-    def _joined(self, error: float, dependence: float) -> float:
-        """Of measured blocks, with the tables of an earlier release, which are off by `dependence`, beside them."""
-        return math.hypot(error**-1.0, dependence**-1.0) ** -1.0 if self.known.started else error
 
     def _split(self, measured: Sequence[QueryBlock], left: float) -> FloatArray:
         """Deviations where all that is left is spent on these blocks, and on one-way marginals for the others."""
