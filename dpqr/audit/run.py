@@ -24,6 +24,7 @@ from dpqr.audit.cases.files import file_cases
 from dpqr.audit.cases.filters import filter_cases
 from dpqr.audit.cases.learned_functions import function_cases
 from dpqr.audit.cases.left_out import left_out_cases
+from dpqr.audit.cases.periods import period_cases
 from dpqr.audit.cases.predictions import predict_cases
 from dpqr.audit.cases.releases import release_cases
 from dpqr.audit.cases.schedules import partition_cases, schedule_cases
@@ -119,6 +120,7 @@ def known_cases() -> dict[str, Attacked]:
         *answer_cases(),
         *left_out_cases(),
         *counter_cases(),
+        *period_cases(),
         *error_cases(),
         *filter_cases(),
         *sparse_vector_cases(),
