@@ -28,7 +28,7 @@ ExistingForm = Literal["skip", "fail", "replace"]
 class PlanRequest:
     """What a release is planned from: every field is one option of the same name. queries, domain: paths, or already
     parsed documents. Empty queries or epsilon: a locked plan states them. first: of a counter's periods; None: that of
-    the release before, or else `period`."""
+    the release before, or else `period`. start: content of a start file (`io.outputs.start_file`)."""
 
     queries: str | dict[str, Any] = ""
     epsilon: str = ""
@@ -62,6 +62,7 @@ class PlanRequest:
     period: str | None = None
     cumulative: int | None = None
     first: str | None = None
+    start: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,7 @@ def series(places: Sequence[str], query: str | None = None) -> Series:
 
     Raises:
         UsageFault: fewer than two releases, two of one period, or some of periods beside others, or no such block.
-        DocumentError: a release is damaged, or answers other queries or has another domain than the first.
+        DocumentError: a release was changed or is damaged, or answers other queries or has another domain than the first.
 
     Privacy:
         Post-processing of published files.
@@ -48,6 +48,8 @@ def series(places: Sequence[str], query: str | None = None) -> Series:
     if len(places) < 2:
         raise UsageFault("a series needs at least two releases; name their directories")
     found = [read_release(place) for place in places]
+    for files in found:
+        files.require_whole()
     for files in found[1:]:
         _require_same(found[0], files)
     named = _ordered(found, places)

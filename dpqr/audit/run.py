@@ -25,6 +25,7 @@ from dpqr.audit.cases.filters import filter_cases
 from dpqr.audit.cases.histories import history_cases
 from dpqr.audit.cases.learned_functions import function_cases
 from dpqr.audit.cases.left_out import left_out_cases
+from dpqr.audit.cases.periods import period_cases
 from dpqr.audit.cases.predictions import predict_cases
 from dpqr.audit.cases.releases import release_cases
 from dpqr.audit.cases.schedules import partition_cases, schedule_cases
@@ -121,6 +122,7 @@ def known_cases() -> dict[str, Attacked]:
         *left_out_cases(),
         *counter_cases(),
         *history_cases(),
+        *period_cases(),
         *error_cases(),
         *filter_cases(),
         *sparse_vector_cases(),

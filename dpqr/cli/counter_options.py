@@ -1,4 +1,4 @@
-"""--cumulative and --after: the counter that a release belongs to."""
+"""--cumulative, --after and --start: the earlier releases that a release goes on from."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from dpqr.data.period_tree import MOST_PERIODS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """How many periods the counter runs over, and the release before."""
+    """How many periods the counter runs over, and the release before; the release whose tables a model starts from."""
 
     cumulative: int | None
     after: str | None
+    start: str | None
 
 
 def counted(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--cumulative and --after, as `counted`."""
+    """--cumulative, --after and --start, as `counted`."""
     option = options.under("Table")
     return options.added(
         options.gathered(Counted, "counted")(command),
@@ -31,4 +32,7 @@ def counted(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Count all rows up to and including the period, over so many periods; --eps is for all of them.",
         ),
         option("--after", metavar="DIR", callback=options.named, help="The release of the period before."),
+        option(
+            "--start", metavar="DIR", callback=options.named, help="Start the model from this earlier release, free."
+        ),
     )

@@ -102,10 +102,10 @@ class Account:
     @property
     def largest(self) -> Cost:
         """Largest cost of one release now; where there are periods, of one that has released nothing."""
-        return self.largest_of("a new one")
+        return self.largest_of(None)
 
-    def largest_of(self, period: str) -> Cost:
-        """Return the largest cost of one release of this period now."""
+    def largest_of(self, period: str | None) -> Cost:
+        """Return the largest cost of one release of this period now; None: of one that has released nothing."""
         periods, cap = self.terms.periods, self.terms.cap
         found = periods.room(period, self.periods, self.left) if periods else self.left
         return found if cap is None else found.least(cap)

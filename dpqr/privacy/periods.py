@@ -81,13 +81,17 @@ class PeriodBudgets:
                 found[name] = found.get(name, NO_COST) + node.cost
         return found
 
-    def of(self, period: str, spent: Spending) -> Cost:
-        """Return what the releases that read this period's rows cost; WHOLE: in the period where they cost most."""
-        most = _largest(spent) if period == WHOLE else spent.get(period, NO_COST)
-        return spent.get(WHOLE, NO_COST) + most
+    def of(self, period: str | None, spent: Spending) -> Cost:
+        """Return what the releases that read this period's rows cost.
 
-    def room(self, period: str, spent: Spending, left: Cost) -> Cost:
-        """Return the largest cost of one release of this period now. left: of the budget for life.
+        Args:
+            period: its name; WHOLE: the period where they cost most; None: one that has released nothing.
+        """
+        own = NO_COST if period is None else _largest(spent) if period == WHOLE else spent.get(period, NO_COST)
+        return spent.get(WHOLE, NO_COST) + own
+
+    def room(self, period: str | None, spent: Spending, left: Cost) -> Cost:
+        """Return the largest cost of one release of this period (as in `of`) now. left: of the budget for life.
 
         In parallel that is no bound of its own: no share is above it, and another period's cost takes nothing away.
         """

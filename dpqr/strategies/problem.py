@@ -9,6 +9,7 @@ from typing import Literal
 from dpqr.data.domain import Domain
 from dpqr.data.period import PeriodRows
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.fitting.earlier_tables import EarlierTables
 from dpqr.privacy.counter import CounterTurn
 from dpqr.workload.workload import Workload
 
@@ -45,6 +46,7 @@ class Problem:
     seed: public seed for hypotheses that sample.
     turn: of the counter whose node is released; None: no counter is.
     period: whose rows alone are read; None: all rows.
+    start: tables of an earlier release, which a fit takes as weak evidence; None: there are none.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.workload.block import Factor, QueryBlock
@@ -66,6 +68,7 @@ class Problem:
     seed: int = 0
     turn: CounterTurn | None = None
     period: PeriodRows | None = None
+    start: EarlierTables | None = None
 
     @property
     def declared(self) -> int | None:

@@ -11,6 +11,7 @@ import pytest
 
 from dpqr.app.series import series
 from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.outputs.plan_document import sealed
 from dpqr.io.outputs.read_answers import read_answers
 from dpqr.io.outputs.read_release import read_release
 
@@ -25,14 +26,14 @@ def out(free_release):
 
 @pytest.fixture
 def copied(out, tmp_path):
-    """Makes the release again, with another record."""
+    """Makes the release again, with another record under a seal of its own."""
 
     def made(name, change=lambda record: None):
         place = tmp_path / name
         shutil.copytree(out, place)
         record = json.loads((place / "release.json").read_text())
         change(record)
-        (place / "release.json").write_text(json.dumps(record))
+        (place / "release.json").write_text(json.dumps(sealed(record)))
         return str(place)
 
     return made
@@ -82,6 +83,18 @@ def test_others_are_refused_by_the_name_of_what_differs(out, copied, change, wor
     other = copied("other", change)
     with pytest.raises(DocumentError, match=f"{words} than .*is (missing in one|not the same in both)"):
         series([str(out), other])
+
+
+def test_a_release_that_was_changed_is_refused(out, copied):
+    for name, words in (("answers.csv", "is not the file that its record"), ("release.json", "was changed after it")):
+        place = Path(copied(f"changed-{name}"))
+        text = (place / name).read_text()
+        (place / name).write_text(text.replace("1", "2") if name == "answers.csv" else text.replace("epsilon", "eps"))
+        with pytest.raises(DocumentError, match=words):
+            series([str(out), str(place)])
+    (place / "answers.csv").unlink()
+    with pytest.raises(DocumentError):
+        series([str(out), str(place)])
 
 
 def test_old_releases_of_other_queries_are_refused(out):

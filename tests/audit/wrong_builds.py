@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-from dpqr.data.period import PeriodRows
+from dpqr.data.period import Period, PeriodRows
 from dpqr.mechanisms import noisy_answers, selection, votes
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.scores import BlockScores, QueryScores
@@ -18,6 +19,7 @@ from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
 from dpqr.noise.spherical_laplace import SphericalLaplace
 from dpqr.privacy.counter import Counter
+from dpqr.privacy.periods import PeriodBudgets
 from dpqr.workload.contrasts import Contrasts
 
 DRAWS = (
@@ -83,6 +85,8 @@ def forgotten_factors() -> Iterator[Wrong]:
     yield Wrong("the 2 of replace", of_added_rows, ("laplace-*-replace", "gaussian-*-replace"))
     yield Wrong("all rows but one of an interaction", of_one_contrast, ("*-interaction-add-remove",))
     yield Wrong("the levels of a counter", of_one_level, ("counter-*",))
+    yield Wrong("the end of a period", of_a_day_more, ("periods-add-remove",))
+    yield Wrong("the periods of a person", of_the_dearest_period, ("periods-person",))
     yield Wrong("K in the count of rows left out", of_one_row_answers, ("laplace-left-out-*",))
 
 
@@ -159,6 +163,21 @@ def of_one_row_answers() -> Iterator[None]:
 def of_one_level() -> Iterator[None]:
     """Every node of a counter gets the budget of the whole life."""
     with patch.object(Counter, "prices", 1):
+        yield
+
+
+@contextmanager
+def of_a_day_more() -> Iterator[None]:
+    """A period holds the first day of the next one too."""
+    sound = Period.end.fget
+    with patch.object(Period, "end", property(lambda self: sound(self) + timedelta(days=1))):
+        yield
+
+
+@contextmanager
+def of_the_dearest_period() -> Iterator[None]:
+    """Periods are parallel for persons, who have rows in all of them."""
+    with patch.object(PeriodBudgets, "_joined", lambda self, spent: max(spent.values(), key=lambda cost: cost.amount)):
         yield
 
 

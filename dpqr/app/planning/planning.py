@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from dpqr.app.planning.counters import as_counter, counter_notes, with_turn
+from dpqr.app.planning.earlier_release import require_started, start_notes, started_from
 from dpqr.app.planning.notes import fact_notes, warnings
 from dpqr.app.planning.periods import period_note, period_rows
 from dpqr.app.planning.roles import (
@@ -102,6 +103,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
         beta=beta,
         seed=request.seed,
         period=period,
+        start=started_from(request, document),
     )
     problem = with_turn(problem, request)
     budget = problem.turn.counter.node if problem.turn else budget
@@ -109,9 +111,10 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     plan = _by_trust(foreign, lambda: least_noise(problem, budget, _with_more(schedule, request, unit), wishes))
     if rivalled and (rival := _rival(plan, replace(request, schedule="marginals"), unit)):
         plan, request, reasons = rival, replace(request, schedule="marginals"), (MARGINALS,)
+    require_started(plan)
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
     notes = (*counter_notes(problem.turn), *notes, *unit_notes(unit, document.columns))
-    notes = (*notes, *([period_note(problem.period, unit)] if problem.period else []))
+    notes = (*notes, *([period_note(problem.period, unit)] if problem.period else []), *start_notes(problem))
     memory = _by_trust(foreign, lambda: _memory(plan, request))
     bars = request.error_bars != "none"
     plan = replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory), error_bars=bars)

@@ -10,13 +10,16 @@ from typing import Any
 
 from dpqr.app.paying.paid_run import transcript_path
 from dpqr.app.planning.counters import with_first
-from dpqr.app.planning.planning import plan_release
+from dpqr.app.planning.planning import plan_with_documents
 from dpqr.app.releasing.reading import count_column
 from dpqr.app.requests import ReleaseRequest
 from dpqr.errors import AlreadyThere, DocumentError, UsageFault
+from dpqr.io.documents.entries.queries import QueriesDocument
+from dpqr.io.documents.sources import public_documents
 from dpqr.io.outputs.plan_document import plan_document
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.io.outputs.release_files import file_names
+from dpqr.io.outputs.start_file import start_name
 
 ASKED = ("unit", "n", "most", "persons", "period", "counter", "budget", "domain", "workload", "seed", "accountant")
 ROLES = ("schedule", "distinguisher", "check", "update")
@@ -43,7 +46,7 @@ def already_released(request: ReleaseRequest) -> bool:
         raise UsageFault(f"--out {given}: a release to it is paid and not finished; --resume continues it")
     if not _answers(_finished(given), request):
         raise AlreadyThere(
-            f"--out {given}: holds a release of another request, or a rehearsal (compared are queries, domain, "
+            f"--out {given}: holds a release of another request, or a rehearsal (compared are queries, domain, start, "
             "guarantee, strategies, files, base of views and dataset); choose another directory, or --if-exists replace"
         )
     return True
@@ -79,12 +82,24 @@ def _answers(found: ReleaseFiles, request: ReleaseRequest) -> bool:
         return False
     dataset = payer.dataset if payer and not request.rehearse else None
     request = with_first(request)
-    plan = plan_release(replace(request.plan, counts=count_column(request.source, payer)))
+    plan, document = plan_with_documents(replace(request.plan, counts=count_column(request.source, payer)))
     return (
         set(files) <= set(record["files"])
         and found.dataset == dataset
+        and _same_documents(record["plan"].get("request"), request, document)
         and _asked(record["plan"]) == _asked(json.loads(json.dumps(plan_document(plan))))
     )
+
+
+def _same_documents(stated: Any, request: ReleaseRequest, document: QueriesDocument) -> bool:
+    """Whether queries and domain say the same, entry by entry, and the release starts from the same earlier one; those
+    of records before dpqr 0.4, which hold none, do."""
+    if not isinstance(stated, dict):
+        return True
+    public, start = public_documents(document.sources), request.plan.start
+    asked = {"queries": public.queries, "domain": public.domain}
+    same = all(stated.get(name) == json.loads(json.dumps(value)) for name, value in asked.items())
+    return same and stated.get("options", {}).get("start") == (None if start is None else start_name(start))
 
 
 def _asked(plan: dict[str, Any]) -> list[Any]:

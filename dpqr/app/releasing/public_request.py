@@ -24,8 +24,11 @@ from dpqr.app.releasing.reading import Reading
 from dpqr.app.requests import PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
 from dpqr.errors import DocumentError
 from dpqr.io.documents.domains.domain import public_domain
+from dpqr.io.documents.entries.coefficient_arrays import MAX_FILE_BYTES
 from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.documents.sources import parsed, public_documents
+from dpqr.io.documents.text.json_text import read_regular_file
+from dpqr.io.outputs.start_file import start_name
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.strategies.inputs import PublicInputs
@@ -38,7 +41,7 @@ FIGURES = (
 )
 """Options whose value is decimal text, or one of WORDS."""
 WORDS = ("free", "none")
-LATER = ("period", "cumulative", "first", "session")
+LATER = ("period", "cumulative", "first", "session", "start")
 """Options that requests of earlier versions do not state, and no request that does without them."""
 LIMITS = tuple(each.name for each in fields(Limits))
 
@@ -50,7 +53,9 @@ def public_inputs(request: ReleaseRequest, held: Reading, document: QueriesDocum
     """
     found = public_documents(document.sources)
     documents = {"dpqr": "request/1", "queries": found.queries, "domain": found.domain}
-    return PublicInputs(request=documents | _options(request.plan, held, request.notes), files=found.files)
+    start = request.plan.start
+    files = {**found.files, **({} if start is None else {start_name(start): start})}
+    return PublicInputs(request=documents | _options(request.plan, held, request.notes), files=files)
 
 
 def prediction_inputs(request: PredictionRequest, held: Reading) -> PublicInputs:
@@ -78,6 +83,8 @@ def _option(name: str, value: object) -> Any:
     """An option as plain JSON: figures of the same value have the same text, and a delta of 0 is none."""
     if isinstance(value, tuple):
         return list(value)
+    if isinstance(value, bytes):
+        return start_name(value)
     if name not in FIGURES or not isinstance(value, str) or value in WORDS:
         return value
     exact = Decimal(value.strip())
@@ -113,13 +120,14 @@ def stated_request(document: Any, table: TableSource, folder: Path) -> ReleaseRe
     Args:
         document: its plain JSON, as a plan or a record holds it; anybody may have written it.
         table: the private table; how it is read is the request's to say.
-        folder: where the files of coefficients lie, under the names that the request gives them.
+        folder: where its files lie, of coefficients and the start file, under the names that the request gives them.
 
     Raises: DocumentError where this version of dpqr does not know such a request.
     """
     with _known():
         found = msgspec.convert(document, _Request)
-        plan = _plan(PlanRequest, found, queries=_placed(parsed(found.queries), folder))
+        files = {"queries": _placed(parsed(found.queries), folder), "start": _start(found.options, folder)}
+        plan = _plan(PlanRequest, found, **files)
     return ReleaseRequest(
         source=_source(found, table, plan.counts), plan=plan, limits=found.reading.limits, notes=found.notes
     )
@@ -148,6 +156,17 @@ def _plan(form: type[Planned], found: _Stated, **documents: Any) -> Planned:
     if unknown:
         raise msgspec.ValidationError(f"Unknown option `{min(unknown)}`")
     return msgspec.convert(found.options | {"domain": parsed(found.domain)} | documents, form)
+
+
+def _start(options: Mapping[str, Any], folder: Path) -> bytes | None:
+    """The start file that a request names; None: it names none. DocumentError where it is not what it is named by."""
+    name = options.get("start")
+    if name is None:
+        return None
+    content = read_regular_file(folder / Path(str(name)).name, MAX_FILE_BYTES)
+    if start_name(content) != name:
+        raise DocumentError(f"{folder / str(name)}: is not the start file that it is named as; restore it")
+    return content
 
 
 def _source(found: _Stated, table: TableSource, counts: str | None) -> TableSource:

@@ -8,7 +8,7 @@ has left no trace in the rows: `dpqr.construction.answers.error_factors` scales 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ import numpy as np
 from dpqr.construction.loop import Outcome
 from dpqr.data.arrays import Axes, FloatArray, IntArray
 from dpqr.data.histogram import SparseHistogram
+from dpqr.fitting.earlier_tables import EarlierTables
+from dpqr.fitting.evidence import gather
+from dpqr.fitting.interactions import put_together
 from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable, prepare
 from dpqr.hypotheses.linear_estimate import GroupEstimate
 from dpqr.noise.discrete_laplace import DiscreteLaplace
@@ -23,7 +26,7 @@ from dpqr.noise.public import public_laplaces, public_normals
 from dpqr.plugins import is_builtin
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
-from dpqr.workload.block import QueryBlock
+from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Measurement, rounded
 
 
@@ -97,11 +100,13 @@ def refit_errors(
         return {}
     count = refit_count(asked, history, most)
     counted = _stand_in(shown, plan.problem, blocks)
-    measured = MeasuredBlocks.of(history)
+    measured, draws = MeasuredBlocks.of(history), len(history) + (plan.problem.start is not None)
     found = {block.name: _BlockErrors.of(block, counted(block), measured.place(block)) for block in blocks}
     for number in range(count):
-        again = _measured_again(history, counted, plan.problem.seed + 1 + number * len(history))
-        refitted = _refitted(plan, outcome.hypothesis, again)
+        seed = plan.problem.seed + 1 + number * draws
+        again = _measured_again(history, counted, seed)
+        started = replace(plan, problem=replace(plan.problem, start=_drawn_start(plan, history, shown, counted, seed)))
+        refitted = _refitted(started, outcome.hypothesis, again)
         prepare(refitted, blocks)
         for block in blocks:
             found[block.name].add(refitted.answer(block), again)
@@ -220,6 +225,28 @@ def _drawn(measured: Measurement, counted: Answered, seed: int) -> Measurement:
     pairs = zip(measured.blocks, parts, strict=True)
     values = tuple(rounded(counted(block) + part, LARGEST) for block, part in pairs)
     return Measurement(blocks=measured.blocks, values=values, law=measured.law)
+
+
+def _drawn_start(
+    plan: Plan, history: Sequence[Measurement], shown: Hypothesis, counted: Answered, seed: int
+) -> EarlierTables | None:
+    """The tables of the earlier release, if change and noise had moved them away from these counts by chance. The seed
+    after those of the measurements."""
+    start, shape = plan.problem.start, plan.problem.domain.shape
+    if start is None:
+        return None
+    total = max(shown.total, 1.0)
+    weak = start.aged(put_together(gather(history, shape), total), total)
+    parts = np.split(
+        public_normals(seed + len(history), sum(each.values.size for each in weak)),
+        np.cumsum([each.values.size for each in weak])[:-1],
+    )
+    drawn = []
+    for each, part in zip(weak, parts, strict=True):
+        block = QueryBlock(name="", factors=tuple(Factor.identity(axis, shape[axis]) for axis in each.axes))
+        values = (counted(block) + part * each.deviation).reshape(each.values.shape)
+        drawn.append(replace(each, values=values))
+    return EarlierTables(sha256=start.sha256, records=total, tables=tuple(drawn))
 
 
 def _refitted(plan: Plan, hypothesis: Any, history: Sequence[Measurement]) -> Hypothesis:

@@ -6,6 +6,7 @@ beside it and is not recognised: contents are compared with nothing, for a ledge
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from dpqr.data.arrays import FloatArray
 from dpqr.data.domain import Domain
 from dpqr.errors import DataError, DocumentError, UsageFault
 from dpqr.io.outputs.document_parts import domain_part, workload_part
+from dpqr.io.outputs.plan_document import SEAL, sealed
 from dpqr.io.outputs.prediction_document import MODEL_FORMAT, RELEASE_FORMAT
 from dpqr.io.outputs.prediction_files import record_path
 from dpqr.io.outputs.record import RECORD, RECORD_KIND, read_record
@@ -48,6 +50,15 @@ class ReleaseFiles:
         """The dataset whose budget paid; None: no ledger was used."""
         ledger = self.record["ledger"]
         return ledger["dataset"] if isinstance(ledger, dict) else None
+
+    def require_whole(self) -> None:
+        """DocumentError unless record and files are as they were written; those of dpqr 0.1 to 0.3 state no hashes."""
+        if SEAL in self.record and sealed(self.record) != self.record:
+            raise DocumentError(f"{self.path / RECORD}: was changed after it was written; restore it")
+        for name, digest in (self.record.get("hashes") or {}).items():
+            place = self.path / str(name)
+            if not place.is_file() or _sha256(place) != digest:
+                raise DocumentError(f"{place}: is not the file that its record was written for; restore it")
 
     def require_same(self, workload: Workload, domain: Domain) -> None:
         """DocumentError unless these are the queries, and columns of the sizes, that the release has answered."""
@@ -108,6 +119,11 @@ def read_release(directory: str) -> ReleaseFiles:
     if not whole:
         raise DocumentError(f"{path / RECORD}: is no record of a release; give a directory that dpqr release has made")
     return ReleaseFiles(path=path, record=record)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def file_text(path: Path) -> str:

@@ -80,6 +80,15 @@ class ConstrainedRule(Protocol):
 
 
 @runtime_checkable
+class StartedRule(Protocol):
+    """An update rule that can take the tables of an earlier release as weak evidence."""
+
+    def takes_start(self, problem: Problem) -> bool:
+        """Whether it does in this run."""
+        ...
+
+
+@runtime_checkable
 class HeuristicBound(Protocol):
     """An update rule that may run at levels for which it has no proved mistake bound."""
 

@@ -46,7 +46,8 @@ class MultiplicativeWeights:
 
     Under `replace` the number of records is problem.n. Under `add-remove` without a level it is estimated from the
     measured blocks, and is 0 before any of them, as is every answer: the first selection then looks for the largest
-    counts, which is private like any other.
+    counts, which is private like any other. Tables of an earlier release (`problem.start`) enter every fit as weak
+    evidence.
 
     With `replay` the fit works on a junction tree over the measured blocks, so the domain may have any size. Without
     it, and in theory's steps, every cell of the domain is kept.
@@ -94,6 +95,10 @@ class MultiplicativeWeights:
         """Whether every hypothesis satisfies the public facts of the domain."""
         return self._fits_all(problem)
 
+    def takes_start(self, problem: Problem) -> bool:
+        """Whether tables of an earlier release are fitted beside the measurements."""
+        return self._fits_all(problem)
+
     def _fits_all(self, problem: Problem) -> bool:
         """Whether every update is a fit of all measurements."""
         return self.replay and problem.level is None
@@ -114,6 +119,8 @@ class MultiplicativeWeights:
         total = records_total(problem, history, _at_one_record(hypothesis))
         shape = problem.domain.shape
         seen = put_together(gather(history, shape), max(total, 1.0))
+        if problem.start is not None:
+            seen = merged([*seen, *problem.start.aged(seen, max(total, 1.0))])
         chosen, left = self._admitted(problem, seen)
         observed = merged([*chosen, *lower_order(left, 1)])
         found = self.fit.run(observed, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)

@@ -71,6 +71,15 @@ def test_another_request_is_not_skipped(desk, changed):
     assert_refusal(desk.release("--out", "out", *LEDGER, *SKIP, *changed), 8, "a release of another request")
 
 
+def test_predicates_of_the_same_name_are_compared(desk):
+    asked = {**QUERIES, "queries": [*QUERIES["queries"], {"name": "some", "where": "age < 30"}]}
+    desk.write(q__json=asked)
+    assert desk.release("--out", "some").code == 0
+    assert desk.release("--out", "some", *SKIP).code == 0
+    desk.write(q__json={**asked, "queries": [*QUERIES["queries"], {"name": "some", "where": "age < 40"}]})
+    assert_refusal(desk.release("--out", "some", *SKIP), 8, "a release of another request")
+
+
 def test_another_payer_is_another_request(desk):
     assert_refusal(desk.release("--out", "out", *SKIP), 8, "a release of another request")
 

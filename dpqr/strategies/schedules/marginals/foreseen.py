@@ -100,6 +100,8 @@ class Foreseen:
         left = 1.0 - sum(self.known.spent) - share
         least, most = TUNING.concentration
         errors: dict[Course, float] = {"search": self._searched(left, dependence, least)}
+        if self.known.started:
+            errors["search"] /= TUNING.started
         errors["blocks"] = self._error(self._split(self.known.levels[-1], left), dependence)
         if len(self.known.levels) > 1:
             errors["pairs"] = self._error(self._split(self.known.levels[0], left), dependence)

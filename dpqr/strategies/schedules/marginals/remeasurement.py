@@ -42,6 +42,7 @@ def opened(plan: Plan, released: Sequence[Measurement | None]) -> Search:
         unit=problem.unit,
         records=records,
         spent=(float(TUNING.opening) / len(singles),) * len(singles),
+        started=problem.start is not None,
     )
 
 

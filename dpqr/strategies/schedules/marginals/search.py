@@ -53,7 +53,8 @@ class Search:
 
     levels: the candidates, searched one level after the other. coarse: offered beside those of the first level.
     singles: one-way marginals by attribute. asked: the workload's blocks. unit: whose neighbours selections protect.
-    records: n, estimated from the first measurements. spent: shares of the budget of the singles so far.
+    records: n, estimated from the first measurements. spent: shares of the budget of the singles so far. started:
+    whether the model holds tables of an earlier release.
     """
 
     levels: tuple[tuple[QueryBlock, ...], ...]
@@ -65,6 +66,7 @@ class Search:
     unit: PrivacyUnit
     records: float
     spent: tuple[float, ...]
+    started: bool = False
     _last: LastMeasurements = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

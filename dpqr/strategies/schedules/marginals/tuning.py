@@ -30,6 +30,7 @@ class Tuning:
     hidden_below: float = 0.4  # part of what one-way marginals hide in a pair that pairs hide in each further column
     beside: float = 0.15  # share of one-way marginals beside the blocks that a search explores
     concentration: tuple[float, float] = (2.0, 3.0)  # of dependence on few pairs: what is usual, and the most
+    started: float = 0.8  # forecast error of a search over its own, where tables of an earlier release spread the rest
     explored_pure: float = 0.4  # part of what is left that what a search explores is forecast to get, in epsilon
     explored_rho: float = 0.7  # and in rho
     opening: Fraction = Fraction(1, 10)  # share of the first one-way marginals
