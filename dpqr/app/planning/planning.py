@@ -53,7 +53,7 @@ UNPAID = ("free", "none")
 SMALLEST_SHARE = Fraction(1, 10**12)
 """Smallest alpha, beta and share of the budget: below it a tail's double-precision figure would mean nothing."""
 
-WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered")
+WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered", "parts")
 """Schedules that no declared number of records would change."""
 
 

@@ -1,0 +1,122 @@
+"""Product: a fit of the columns that queries join, times a histogram for each ordered column that stands apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray, frozen
+from dpqr.hypotheses.product import ProductDistribution
+from dpqr.strategies.problem import Footprint, Level, Problem
+from dpqr.strategies.separation import Separation
+from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
+from dpqr.strategies.updates.multiplicative_weights import Distribution, MultiplicativeWeights
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """Measurements of the columns apart are read by `columns` alone, those of other columns by `model`, counts of all
+    records by both. Where no column stands apart (`Separation`), it is `model`.
+
+    A column's cells are those that `columns` estimates, made consistent: the nearest cumulative counts, in squared
+    distance, that never fall and lie between 0 and the model's number of records, where they end. Counts that can be
+    true are a convex set, so no point of it is further from the nearest one than from the estimate: where that number
+    is the table's, the squared error over all prefixes never grows.
+
+    References:
+        Barlow, Bartholomew, Bremner and Brunk 1972 (isotonic regression, by pooling adjacent violators; bounds are met
+        by clipping).
+
+    >>> Product().cumulative
+    True
+    """
+
+    name: ClassVar[str] = "product"
+    cumulative: ClassVar[bool] = True
+
+    model: MultiplicativeWeights = field(default_factory=MultiplicativeWeights)
+    columns: BucketLeastSquares = field(default_factory=BucketLeastSquares)
+
+    @property
+    def trust(self) -> tuple[str, ...]:
+        return (
+            "columns that stand apart are independent of all others in the model: no query joins them; their cells "
+            "are made consistent, so no estimate is unbiased, and no deviation of noise covers what a bucket hides",
+        )
+
+    def start(self, problem: Problem) -> Distribution | ProductDistribution:
+        """The uniform distribution."""
+        found = Separation.of(problem)
+        if found is None:
+            return self.model.start(problem)
+        sizes = {axis: problem.domain.shape[axis] for axis in found.apart.workload.axes}
+        even = {axis: frozen(np.full(size, 1.0 / size)) for axis, size in sizes.items()}
+        return ProductDistribution(model=self.model.start(found.joined), apart=even)
+
+    def update(
+        self, problem: Problem, hypothesis: Distribution | ProductDistribution, history: Sequence[Measurement]
+    ) -> Distribution | ProductDistribution:
+        """The fit to all of `history`; `hypothesis` is left as it was."""
+        found = Separation.of(problem)
+        if found is None or not isinstance(hypothesis, ProductDistribution):
+            assert not isinstance(hypothesis, ProductDistribution), "it started with columns apart"
+            return self.model.update(problem, hypothesis, history)
+        apart = frozenset(found.apart.workload.axes)
+        joined = [one for one in history if not any(apart.intersection(block.axes) for block in one.blocks)]
+        others = [one for one in history if all(apart.issuperset(block.axes) for block in one.blocks)]
+        model = self.model.update(found.joined, hypothesis.model, joined) if joined else hypothesis.model
+        measured = any(block.axes for one in others for block in one.blocks)
+        columns = self._columns(found.apart, others, model.total) if measured else hypothesis.apart
+        return ProductDistribution(model=model, apart=columns)
+
+    def _columns(self, apart: Problem, history: Sequence[Measurement], total: float) -> Mapping[int, FloatArray]:
+        """Probabilities of the cells of every column apart."""
+        measured = {axis for one in history for block in one.blocks for axis in block.axes}
+        found = self.columns.update(apart, self.columns.start(apart), history)
+        cells = {group.axes[0]: group.cells for group in found.groups}
+        return {axis: consistent(own if axis in measured else np.zeros_like(own), total) for axis, own in cells.items()}
+
+    def mistakes(self, problem: Problem, level: Level) -> int | None:
+        """None: no bound is proved."""
+        return None
+
+    def footprint(self, problem: Problem) -> Footprint:
+        """That of both."""
+        found = Separation.of(problem)
+        if found is None:
+            return self.model.footprint(problem)
+        both = self.model.footprint(found.joined), self.columns.footprint(found.apart)
+        refusal = next((one.refusal for one in both if one.refusal), None)
+        return Footprint(bytes=sum(one.bytes for one in both), refusal=refusal)
+
+    def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
+        """Whether the model has room for the candidate too, as far as it reads it."""
+        found = Separation.of(problem)
+        if found is None:
+            return self.model.fits(problem, measured, candidate)
+        apart = frozenset(found.apart.workload.axes)
+        read = ([block for block in blocks if not apart.intersection(block.axes)] for blocks in (measured, candidate))
+        return self.model.fits(found.joined, *read)
+
+
+def consistent(cells: FloatArray, total: float) -> FloatArray:
+    """Probabilities of the cells whose cumulative counts are nearest to those of `cells`, shape (cells,), read-only.
+
+    Args:
+        cells: estimated records, of any sign, in their order.
+        total: records, at least 0. Without any the cells are even.
+
+    >>> consistent(np.array([3.0, -1.0, 2.0]), 4.0).tolist()
+    [0.625, 0.0, 0.375]
+    """
+    from scipy.optimize import isotonic_regression
+
+    if total <= 0.0:
+        return frozen(np.full(cells.size, 1.0 / cells.size))
+    rising = isotonic_regression(np.cumsum(cells)[:-1]).x if cells.size > 1 else cells[:0]
+    return frozen(np.diff(np.clip(rising, 0.0, total) / total, prepend=0.0, append=1.0))
