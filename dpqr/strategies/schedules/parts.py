@@ -18,6 +18,7 @@ from dpqr.strategies.schedules.ordered.schedule import Ordered
 from dpqr.strategies.schedules.set_aside import set_aside, with_phases
 from dpqr.strategies.separation import Separation
 from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.workload.block import QueryBlock
 
 GRAIN = 100
 """Shares of the budget are multiples of one part in so many: the error is flat around the best split."""
@@ -73,12 +74,7 @@ class Parts:
         Raises:
             InfeasiblePlan: no column stands apart, or a part has no plan.
         """
-        split = Separation.of(problem)
-        if split is None:
-            raise InfeasiblePlan(
-                "--schedule parts needs an ordered column that no query joins with another one, queries on other "
-                "columns, and no public facts in the domain file; use --schedule auto"
-            )
+        split = _separation(problem)
         asked = {Marginals(): split.joined, Ordered(): split.apart}
         errors = [_error(one.plan(own, budget, roles)) for one, own in asked.items()]
         blocks = [len(own.workload.blocks) for own in asked.values()]
@@ -103,6 +99,10 @@ class Parts:
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
         return (*Marginals().column_sets(_parts(plan)[0]), *plan.asked_columns)
 
+    def searched(self, plan: Plan) -> tuple[QueryBlock, ...]:
+        """The blocks that choices may pass over: `ordered` answers all of its own."""
+        return _separation(plan.problem).joined.workload.blocks
+
     def start(self, plan: Plan) -> PartsState:
         return PartsState.of(*_parts(plan))
 
@@ -122,10 +122,20 @@ class Parts:
         return (*Marginals().reasons(joined, drawn["marginals"]), *Ordered().reasons(apart, drawn["ordered"]))
 
 
+def _separation(problem: Problem) -> Separation:
+    """Raises: InfeasiblePlan."""
+    found = Separation.of(problem)
+    if found is None:
+        raise InfeasiblePlan(
+            "--schedule parts needs an ordered column that no query joins with another one, queries on other columns, "
+            "and no public facts in the domain file; use --schedule auto"
+        )
+    return found
+
+
 def _parts(plan: Plan) -> tuple[Plan, Plan]:
     """The part of joined columns, and that of columns apart: each as if it were planned alone, with its own phases."""
-    split = Separation.of(plan.problem)
-    assert split is not None, "a plan in parts has columns apart"
+    split = _separation(plan.problem)
     own: Mapping[Schedule[Any], Problem] = {Marginals(): split.joined, Ordered(): split.apart}
     joined, apart = (
         replace(plan, problem=problem, schedule=one, phases=tuple(each for each in plan.phases if each.part == one.name))

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpqr.data.arrays import FloatArray, frozen
+from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
 from dpqr.hypotheses.product import ProductDistribution
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.separation import Separation
@@ -61,25 +62,23 @@ class Product:
     def update(
         self, problem: Problem, hypothesis: Distribution | ProductDistribution, history: Sequence[Measurement]
     ) -> Distribution | ProductDistribution:
-        """The fit to all of `history`; `hypothesis` is left as it was."""
-        found = Separation.of(problem)
-        if found is None or not isinstance(hypothesis, ProductDistribution):
-            assert not isinstance(hypothesis, ProductDistribution), "it started with columns apart"
+        """The fit to all of `history`; `hypothesis` is left as it was, and says which columns stand apart."""
+        if not isinstance(hypothesis, ProductDistribution):
             return self.model.update(problem, hypothesis, history)
-        apart = frozenset(found.apart.workload.axes)
-        joined = [one for one in history if not any(apart.intersection(block.axes) for block in one.blocks)]
-        others = [one for one in history if all(apart.issuperset(block.axes) for block in one.blocks)]
-        model = self.model.update(found.joined, hypothesis.model, joined) if joined else hypothesis.model
-        measured = any(block.axes for one in others for block in one.blocks)
-        columns = self._columns(found.apart, others, model.total) if measured else hypothesis.apart
-        return ProductDistribution(model=model, apart=columns)
+        apart = hypothesis.apart.keys()
+        joined = [one for one in history if all(apart.isdisjoint(block.axes) for block in one.blocks)]
+        others = [one for one in history if all(apart >= set(block.axes) for block in one.blocks)]
+        model = self.model.update(problem, hypothesis.model, joined) if joined else hypothesis.model
+        return ProductDistribution(model=model, apart=self._columns(problem, hypothesis.apart, others, model.total))
 
-    def _columns(self, apart: Problem, history: Sequence[Measurement], total: float) -> Mapping[int, FloatArray]:
-        """Probabilities of the cells of every column apart."""
+    def _columns(
+        self, problem: Problem, apart: Mapping[int, FloatArray], history: Sequence[Measurement], total: float
+    ) -> Mapping[int, FloatArray]:
+        """Probabilities of the cells of every column apart; of one that was not measured they stay as they are."""
         measured = {axis for one in history for block in one.blocks for axis in block.axes}
-        found = self.columns.update(apart, self.columns.start(apart), history)
-        cells = {group.axes[0]: group.cells for group in found.groups}
-        return {axis: consistent(own if axis in measured else np.zeros_like(own), total) for axis, own in cells.items()}
+        groups = tuple(GroupEstimate(axes=(axis,), cells=np.zeros_like(apart[axis])) for axis in apart if axis in measured)
+        found = self.columns.update(problem, LinearEstimate(groups=groups), history).groups
+        return {**apart, **{group.axes[0]: consistent(group.cells, total) for group in found}}
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """None: no bound is proved."""
@@ -95,13 +94,8 @@ class Product:
         return Footprint(bytes=sum(one.bytes for one in both), refusal=refusal)
 
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
-        """Whether the model has room for the candidate too, as far as it reads it."""
-        found = Separation.of(problem)
-        if found is None:
-            return self.model.fits(problem, measured, candidate)
-        apart = frozenset(found.apart.workload.axes)
-        read = ([block for block in blocks if not apart.intersection(block.axes)] for blocks in (measured, candidate))
-        return self.model.fits(found.joined, *read)
+        """Whether the model has room for the candidate too; columns apart take none of it."""
+        return self.model.fits(problem, measured, candidate)
 
 
 def consistent(cells: FloatArray, total: float) -> FloatArray:
