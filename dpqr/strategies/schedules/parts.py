@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -75,13 +74,13 @@ class Parts:
             InfeasiblePlan: no column stands apart, or a part has no plan.
         """
         split = _separation(problem)
-        asked = {Marginals(): split.joined, Ordered(): split.apart}
-        errors = [_error(one.plan(own, budget, roles)) for one, own in asked.items()]
-        blocks = [len(own.workload.blocks) for own in asked.values()]
+        asked = _asked(split)
+        errors = [_error(one.plan(own, budget, roles)) for one, own in asked]
+        blocks = [len(own.workload.blocks) for _, own in asked]
         share = _share(errors, blocks, 0.5 if roles.accountant.concentrated else 1.0)
         parts = [
             set_aside(one, own, budget, roles, left, "--schedule parts")[0]
-            for (one, own), left in zip(asked.items(), (1 - share, share), strict=True)
+            for (one, own), left in zip(asked, (1 - share, share), strict=True)
         ]
         known = {block.name: block for part in parts for block in part.forecast}
         phases = [replace(phase, part=part.schedule.name) for part in parts for phase in part.phases]
@@ -133,13 +132,16 @@ def _separation(problem: Problem) -> Separation:
     return found
 
 
+def _asked(split: Separation) -> tuple[tuple[Schedule[Any], Problem], ...]:
+    """The parts in the order of their draws."""
+    return (Marginals(), split.joined), (Ordered(), split.apart)
+
+
 def _parts(plan: Plan) -> tuple[Plan, Plan]:
     """The part of joined columns, and that of columns apart: each as if it were planned alone, with its own phases."""
-    split = _separation(plan.problem)
-    own: Mapping[Schedule[Any], Problem] = {Marginals(): split.joined, Ordered(): split.apart}
     joined, apart = (
-        replace(plan, problem=problem, schedule=one, phases=tuple(each for each in plan.phases if each.part == one.name))
-        for one, problem in own.items()
+        replace(plan, problem=own, schedule=one, phases=tuple(each for each in plan.phases if each.part == one.name))
+        for one, own in _asked(_separation(plan.problem))
     )
     return joined, apart
 

@@ -76,8 +76,9 @@ class Product:
     ) -> Mapping[int, FloatArray]:
         """Probabilities of the cells of every column apart; of one that was not measured they stay as they are."""
         measured = {axis for one in history for block in one.blocks for axis in block.axes}
-        groups = tuple(GroupEstimate(axes=(axis,), cells=np.zeros_like(apart[axis])) for axis in apart if axis in measured)
-        found = self.columns.update(problem, LinearEstimate(groups=groups), history).groups
+        empty = {axis: np.zeros_like(cells) for axis, cells in apart.items() if axis in measured}
+        first = LinearEstimate(groups=tuple(GroupEstimate(axes=(axis,), cells=none) for axis, none in empty.items()))
+        found = self.columns.update(problem, first, history).groups
         return {**apart, **{group.axes[0]: consistent(group.cells, total) for group in found}}
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
