@@ -15,9 +15,10 @@ from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.marginals.ways import direct_error
 from dpqr.strategies.schedules.ordered.schedule import Ordered
 from dpqr.strategies.schedules.set_aside import set_aside, with_phases
-from dpqr.strategies.separation import Separation
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.separation import columns_apart
+from dpqr.workload.workload import Workload
 
 GRAIN = 100
 """Shares of the budget are multiples of one part in so many: the error is flat around the best split."""
@@ -47,7 +48,7 @@ class PartsState:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """Two schedules, one after the other: `marginals` for the columns that queries join, then `ordered` for ordered
-    columns that none joins with another (`Separation`).
+    columns that none joins with another (`columns_apart`).
 
     Each has a share of the budget. With an error of e at the whole budget, in the mean over b blocks, and e / share^p
     at a share (p = 1 in epsilon, 1/2 in rho or mu^2), the mean over all blocks is least at shares in proportion to
@@ -73,8 +74,7 @@ class Parts:
         Raises:
             InfeasiblePlan: no column stands apart, or a part has no plan.
         """
-        split = _separation(problem)
-        asked = _asked(split)
+        asked = _asked(problem)
         errors = [_error(one.plan(own, budget, roles)) for one, own in asked]
         blocks = [len(own.workload.blocks) for _, own in asked]
         share = _share(errors, blocks, 0.5 if roles.accountant.concentrated else 1.0)
@@ -90,7 +90,7 @@ class Parts:
             roles=roles,
             schedule=self,
             forecast=tuple(known[block.name] for block in problem.workload.blocks),
-            notes=(_announced(split, share), *(note for part in parts for note in part.notes)),
+            notes=(_announced(parts[1].problem, share), *(note for part in parts for note in part.notes)),
             expected=sum(_error(part) * many for part, many in zip(parts, blocks, strict=True)) / sum(blocks),
         )
         return with_phases(plan, phases)
@@ -100,7 +100,7 @@ class Parts:
 
     def searched(self, plan: Plan) -> tuple[QueryBlock, ...]:
         """The blocks that choices may pass over: `ordered` answers all of its own."""
-        return _separation(plan.problem).joined.workload.blocks
+        return _asked(plan.problem)[0][1].workload.blocks
 
     def start(self, plan: Plan) -> PartsState:
         return PartsState.of(*_parts(plan))
@@ -121,27 +121,28 @@ class Parts:
         return (*Marginals().reasons(joined, drawn["marginals"]), *Ordered().reasons(apart, drawn["ordered"]))
 
 
-def _separation(problem: Problem) -> Separation:
-    """Raises: InfeasiblePlan."""
-    found = Separation.of(problem)
-    if found is None:
+def _asked(problem: Problem) -> tuple[tuple[Schedule[Any], Problem], tuple[Schedule[Any], Problem]]:
+    """The parts in the order of their draws, each over the whole domain. InfeasiblePlan: no column stands apart."""
+    apart = set(columns_apart(problem.workload, problem.domain))
+    if not apart:
         raise InfeasiblePlan(
             "--schedule parts needs an ordered column that no query joins with another one, queries on other columns, "
             "and no public facts in the domain file; use --schedule auto"
         )
-    return found
-
-
-def _asked(split: Separation) -> tuple[tuple[Schedule[Any], Problem], ...]:
-    """The parts in the order of their draws."""
-    return (Marginals(), split.joined), (Ordered(), split.apart)
+    blocks = problem.workload.blocks
+    others = tuple(block for block in blocks if block.axes and apart.issuperset(block.axes))
+    joined = tuple(block for block in blocks if block not in others)
+    return (
+        (Marginals(), replace(problem, workload=Workload(joined))),
+        (Ordered(), replace(problem, workload=Workload(others))),
+    )
 
 
 def _parts(plan: Plan) -> tuple[Plan, Plan]:
     """The part of joined columns, and that of columns apart: each as if it were planned alone, with its own phases."""
     joined, apart = (
         replace(plan, problem=own, schedule=one, phases=tuple(each for each in plan.phases if each.part == one.name))
-        for one, own in _asked(_separation(plan.problem))
+        for one, own in _asked(plan.problem)
     )
     return joined, apart
 
@@ -157,9 +158,10 @@ def _share(errors: list[float], blocks: list[int], power: float) -> Fraction:
     return Fraction(min(max(round(GRAIN * weights[0] / sum(weights)), 1), GRAIN - 1), GRAIN)
 
 
-def _announced(split: Separation, share: Fraction) -> str:
-    names = [split.apart.domain.attributes[axis].name for axis in split.apart.workload.axes]
+def _announced(apart: Problem, share: Fraction) -> str:
+    """share: of the columns that queries join."""
+    names = ", ".join(apart.domain.attributes[axis].name for axis in apart.workload.axes)
     return (
         f"in parts: {float(share):.0%} of the budget for the columns that queries join, by marginals; "
-        f"{float(1 - share):.0%} for {', '.join(names)}, which no query joins with others, by ordered"
+        f"{float(1 - share):.0%} for {names}, which no query joins with others, by ordered"
     )

@@ -12,17 +12,17 @@ from dpqr.data.arrays import FloatArray, frozen
 from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
 from dpqr.hypotheses.product import ProductDistribution
 from dpqr.strategies.problem import Footprint, Level, Problem
-from dpqr.strategies.separation import Separation
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.strategies.updates.multiplicative_weights import Distribution, MultiplicativeWeights
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.separation import columns_apart
 from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
     """Measurements of the columns apart are read by `columns` alone, those of other columns by `model`, counts of all
-    records by both. Where no column stands apart (`Separation`), it is `model`.
+    records by both. Where no column stands apart (`columns_apart`), it is `model`.
 
     A column's cells are those that `columns` estimates, made consistent: the nearest cumulative counts, in squared
     distance, that never fall and lie between 0 and the model's number of records, where they end. Counts that can be
@@ -52,12 +52,10 @@ class Product:
 
     def start(self, problem: Problem) -> Distribution | ProductDistribution:
         """The uniform distribution."""
-        found = Separation.of(problem)
-        if found is None:
-            return self.model.start(problem)
-        sizes = {axis: problem.domain.shape[axis] for axis in found.apart.workload.axes}
-        even = {axis: frozen(np.full(size, 1.0 / size)) for axis, size in sizes.items()}
-        return ProductDistribution(model=self.model.start(found.joined), apart=even)
+        model, shape = self.model.start(problem), problem.domain.shape
+        apart = columns_apart(problem.workload, problem.domain)
+        even = {axis: frozen(np.full(shape[axis], 1.0 / shape[axis])) for axis in apart}
+        return ProductDistribution(model=model, apart=even) if apart else model
 
     def update(
         self, problem: Problem, hypothesis: Distribution | ProductDistribution, history: Sequence[Measurement]
@@ -86,13 +84,8 @@ class Product:
         return None
 
     def footprint(self, problem: Problem) -> Footprint:
-        """That of both."""
-        found = Separation.of(problem)
-        if found is None:
-            return self.model.footprint(problem)
-        both = self.model.footprint(found.joined), self.columns.footprint(found.apart)
-        refusal = next((one.refusal for one in both if one.refusal), None)
-        return Footprint(bytes=sum(one.bytes for one in both), refusal=refusal)
+        """That of the model, which keeps columns apart too, though nothing is read of them."""
+        return self.model.footprint(problem)
 
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
         """Whether the model has room for the candidate too; columns apart take none of it."""
