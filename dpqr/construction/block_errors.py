@@ -128,7 +128,7 @@ def measured_errors(draws: Draws, plan: Plan, released: Hypothesis, transcript: 
         `GroupErrors`. Each is charged before it is made, and journalled, like those of the loop.
     """
     phase, blocks = plan.phase("errors") or plan.phase("bounds"), plan.problem.workload.blocks
-    missed = unmeasured(blocks, transcript)
+    missed = unmeasured(error_bars.searched(plan), transcript)
     if phase is None or (phase.noun == "errors" and not missed):
         return None
     price, draw = phase.price, partial(_drawn, draws, plan, released, phase.price)

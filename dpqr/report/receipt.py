@@ -61,7 +61,7 @@ def _draws(release: Release) -> Iterator[Fact]:
                 yield "Opening", _cost(plan, phase, "measurement")
             case "selection" | "measurement" if not plan.named("search"):
                 yield phase.noun.capitalize(), _cost(plan, phase, "draw")
-            case "search":
+            case "search" if phase is plan.named("search")[-1]:
                 yield _searched(release)
             case "questions":
                 asked, surprises = counted(len(release.answers), "question"), len(release.transcript.rounds)

@@ -16,6 +16,7 @@ UPDATES = Registry(
         "perceptron": "dpqr.strategies.updates.perceptron:Perceptron",
         "least-squares": "dpqr.strategies.updates.least_squares:LeastSquares",
         "bucket-least-squares": "dpqr.strategies.updates.bucket_least_squares:BucketLeastSquares",
+        "product": "dpqr.strategies.updates.product:Product",
     },
 )
 DISTINGUISHERS = Registry(
@@ -48,6 +49,7 @@ SCHEDULES = Registry(
         "theory": "dpqr.strategies.schedules.theory.variants:theory",
         "strategy": "dpqr.strategies.schedules.strategy:Strategy",
         "ordered": "dpqr.strategies.schedules.ordered.schedule:Ordered",
+        "parts": "dpqr.strategies.schedules.parts:Parts",
     },
 )
 ACCOUNTANTS = Registry(

@@ -77,7 +77,7 @@ class Phase:
 
     count: how many draws; of a search: one sum. price: of each. events: all that is charged for them at most; none
     where a search's sum stands for them. blocks: what each of them measures, where the plan knows. single: whether a
-    selection is among single queries, numbered along the workload's rows, and not among blocks.
+    selection is among single queries, numbered along the workload's rows, not among blocks. part: schedule of its part.
 
     >>> Phase(noun="opening", count=14, price=Price(epsilon=Fraction(1, 50))).single
     False
@@ -89,6 +89,7 @@ class Phase:
     events: Composition = ()
     blocks: tuple[Candidate, ...] = ()
     single: bool = False
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
-from dpqr.app.planning.planning import MARGINALS, WITHOUT_N, fraction, plan_release, read_documents
+from dpqr.app.planning.planning import RIVALS, WITHOUT_N, fraction, plan_release, read_documents
 from dpqr.app.planning.roles import settled
 from dpqr.app.planning.strategies import USES
 from dpqr.app.planning.units import unit_of
@@ -110,7 +110,8 @@ def _chosen(request: PlanRequest, document: QueriesDocument) -> tuple[str, str]:
         plan = plan_release(_asked(request, "auto"), document)
     except InfeasiblePlan:
         return settled_request.schedule, " ".join(reasons)
-    return plan.schedule.name, MARGINALS if MARGINALS in plan.notes else " ".join(reasons)
+    rival = RIVALS.get(plan.schedule.name)
+    return plan.schedule.name, rival if rival in plan.notes else " ".join(reasons)
 
 
 def _asked(request: PlanRequest, schedule: str) -> PlanRequest:

@@ -46,12 +46,16 @@ NUMBER = 8
 
 SIZES_SHOWN = 6
 
-MARGINALS = "--schedule auto: marginals, for a fit to them leaves less error than these queries measured by themselves"
+RIVALS = {
+    "marginals": "--schedule auto: marginals, for a fit to them leaves less error than queries measured by themselves",
+    "parts": "--schedule auto: parts, for ordered columns that no query joins with others are better measured apart",
+}
+"""What may take the place of a plan, in this order, and the notes that say so."""
 
 SMALLEST_SHARE = Fraction(1, 10**12)
 """Smallest alpha, beta and share of the budget: below it a tail's double-precision figure would mean nothing."""
 
-WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered")
+WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered", "parts")
 """Schedules that no declared number of records would change."""
 
 
@@ -109,8 +113,9 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     budget = problem.turn.counter.node if problem.turn else budget
     require_agreement(problem)
     plan = _by_trust(foreign, lambda: least_noise(problem, budget, _with_more(schedule, request, unit), wishes))
-    if rivalled and (rival := _rival(plan, replace(request, schedule="marginals"), unit)):
-        plan, request, reasons = rival, replace(request, schedule="marginals"), (MARGINALS,)
+    for name in RIVALS if rivalled else ():
+        if rival := _rival(plan, replace(request, schedule=name), unit):
+            plan, request, reasons = rival, replace(request, schedule=name), (RIVALS[name],)
     require_started(plan)
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
     notes = (*counter_notes(problem.turn), *notes, *unit_notes(unit, document.columns))
@@ -121,11 +126,11 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     return plan, document
 
 
-def _rival(plan: Plan, marginals: PlanRequest, unit: PrivacyUnit) -> Plan | None:
-    """The plan of marginals, unless the given one has clearly less noise or there is none."""
+def _rival(plan: Plan, other: PlanRequest, unit: PrivacyUnit) -> Plan | None:
+    """The plan of the other schedule, unless `auto` keeps the given one or there is none."""
     try:
-        made = _with_more(chosen_schedule(marginals), marginals, unit)
-        rival = least_noise(plan.problem, plan.budget, made, chosen_wishes(marginals))
+        made = _with_more(chosen_schedule(other), other, unit)
+        rival = least_noise(plan.problem, plan.budget, made, chosen_wishes(other))
     except (InfeasiblePlan, UsageFault):
         return None
     return None if Auto().keeps(plan, rival) else rival

@@ -38,7 +38,12 @@ UNFILTERED = {"ordered": "strategy", "marginals": "rounds", "queries": "rounds"}
 
 HOUSE_UPDATE = "multiplicative-weights"
 
-OWN_UPDATES = {"strategy": "least-squares", "ordered": "bucket-least-squares", "queries": "piecewise-weights"}
+OWN_UPDATES = {
+    "strategy": "least-squares",
+    "ordered": "bucket-least-squares",
+    "queries": "piecewise-weights",
+    "parts": "product",
+}
 """The update rules of schedules that do not take the default rule."""
 
 

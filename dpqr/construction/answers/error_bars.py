@@ -13,6 +13,7 @@ from dpqr.construction.loop import Outcome
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.schedules.error_bars import searched
 from dpqr.workload.block import QueryBlock
 
 Source = Literal["bought", "rule of thumb", "refits alone"]
@@ -70,7 +71,8 @@ def error_bars(
         return ErrorBars(each=known, known=len(known), missing=missing)
     beside = dict(tests or {})
     errors = refit_errors(plan, outcome, shown, tuple(beside.values()))
-    left = {block.name: errors[block.name].total for block in unmeasured(blocks, outcome.transcript)}
+    open_blocks = [block for block in searched(plan) if block in blocks]
+    left = {block.name: errors[block.name].total for block in unmeasured(open_blocks, outcome.transcript)}
     source, factors = _scaled_by(plan, outcome, left)
     return ErrorBars(
         each={**{one.name: errors[one.name].each * factors.get(one.name, 1.0) for one in others}, **known},

@@ -24,6 +24,7 @@ class Tuning:
     most_joined: int = 2  # columns of an ordered workload's block: a strategy is measured on all their cells
     many_blocks: int = 256  # from so many blocks on, single queries are asked and not blocks
     kept_cells: int = 2**18  # over at most so many cells
+    parted: float = 0.9  # of the error of the best whole: from there on, parts are better
 
 
 TUNING = Tuning()
@@ -53,7 +54,7 @@ class Auto:
     columns, and nothing else, are answered from a measured strategy over cells or buckets of them. Marginals of the
     asked columns answer other queries too: they take the place of rounds, of blocks or of single queries, and of
     strategies for pairs that share columns, which would pay for these several times (`keeps`). Rounds are left where
-    marginals have no plan.
+    marginals have no plan. Ordered columns that no query joins with others are released apart where that is better.
 
     >>> from dpqr.workload.block import Factor, QueryBlock
     >>> Auto().choose(Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))).reason
@@ -82,14 +83,16 @@ class Auto:
             return Chosen("queries", f"--schedule auto: queries, for {many}", rivalled=True)
         return Chosen("rounds", "", rivalled=True)
 
-    def keeps(self, chosen: Plan, marginals: Plan) -> bool:
-        """Whether the plan that `choose` named is forecast to leave less error than that of its rival.
+    def keeps(self, chosen: Plan, rival: Plan) -> bool:
+        """Whether a plan is forecast to leave less error than that of its rival: `marginals`, or then `parts`.
 
         Rounds that select are not: a search among marginals selects too, and measures once more what it has found.
         """
-        if chosen.rounds or marginals.expected is None:
+        if rival.expected is None or (chosen.expected is None and chosen.rounds):
             return False
-        return direct_error(chosen, fitted=chosen.schedule.name == "rounds") <= marginals.expected
+        known = chosen.expected
+        error = direct_error(chosen, fitted=chosen.schedule.name == "rounds") if known is None else known
+        return error * (TUNING.parted if rival.schedule.name == "parts" else 1.0) <= rival.expected
 
 
 def _of_levels(workload: Workload) -> bool:

@@ -14,6 +14,7 @@ from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import PrivacyEvent
 from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.parts import Parts
 from dpqr.strategies.schedules.set_aside import Around, set_aside, with_phases
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.contrasts import is_interaction
@@ -79,12 +80,17 @@ def leaves_unmeasured(plan: Plan) -> bool:
     over. As many rounds as there are such blocks reach all of them, in a schedule that measures none twice, where the
     hypothesis has room for all: a block without room is passed over, and others are measured again in its place. Where
     there are no rounds, marginals alone may leave blocks unmeasured; strategies answer what they were chosen for."""
-    opened, blocks = [block for blocks in plan.opening for block in blocks], plan.problem.workload.blocks
+    opened, blocks = [block for blocks in plan.opening for block in blocks], searched(plan)
     left = len(unmeasured(blocks, opened))
     by_block = not plan.schedule.adaptive and not any(phase.single for phase in plan.named("selection"))
     reached = plan.rounds if by_block and plan.roles.update.fits(plan.problem, blocks, blocks) else 0
     alone = any(block.axes for block in opened) and all(block.is_marginal for block in opened)
     return left > reached and (plan.rounds > 0 or alone)
+
+
+def searched(plan: Plan) -> tuple[QueryBlock, ...]:
+    """The blocks that choices may pass over."""
+    return plan.schedule.searched(plan) if isinstance(plan.schedule, Parts) else plan.problem.workload.blocks
 
 
 def unmeasured(blocks: Sequence[QueryBlock], measured: Sequence[QueryBlock]) -> tuple[QueryBlock, ...]:

@@ -47,6 +47,9 @@ def test_forecasts_are_those_of_the_plans(desk):
     assert [forecast.name for forecast in told.schedules] == NAMES
     for forecast in told.schedules:
         n = 10**6 if forecast.name in ("theory", "queries") else None
+        if forecast.name == "parts":
+            assert "no query joins" in forecast.refusal
+            continue
         plan = plan_release(asked(schedule=forecast.name, n=n))
         assert (forecast.rounds, forecast.noise) == (plan.rounds, plan.typical_noise)
         assert forecast.refusal == ""

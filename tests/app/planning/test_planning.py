@@ -13,7 +13,7 @@ import pytest
 from support.command_desk import DOMAIN, QUERIES
 from support.plain_screen import printed
 
-from dpqr.app.planning.planning import MARGINALS, plan_release
+from dpqr.app.planning.planning import RIVALS, plan_release
 from dpqr.app.requests import PlanRequest
 from dpqr.construction.sentences import choice_words
 from dpqr.data.unit import Neighbours
@@ -49,7 +49,7 @@ def test_defaults(desk):
         "basic",
     )
     assert (made.problem.n, made.problem.alpha, made.problem.beta) == (None, None, Fraction(1, 20))
-    assert made.notes[0] == MARGINALS
+    assert made.notes[0] == RIVALS["marginals"]
 
 
 def test_auto_takes_a_schedule_that_suits_the_workload_and_the_options(desk):
@@ -283,7 +283,7 @@ def test_marginals_rival_what_would_measure_single_queries_with_much_of_their_no
     desk.write(q__json={**QUERIES, "queries": queries})
     taken, named, marginals = (plan(schedule=name) for name in ("auto", own, "marginals"))
     assert taken.schedule.name == expected
-    assert (MARGINALS in taken.notes) == (expected == "marginals")
+    assert (RIVALS["marginals"] in taken.notes) == (expected == "marginals")
     assert expected != "marginals" or named.noise > 0.55 * marginals.noise
 
 

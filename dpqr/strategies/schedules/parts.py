@@ -1,0 +1,167 @@
+"""Parts: ordered columns that stand apart are released by `ordered`, all others by `marginals`, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dpqr.data.arrays import Axes
+from dpqr.errors import InfeasiblePlan
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.strategies.plan import Plan, Roles, Schedule
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.strategies.schedules.marginals.ways import direct_error
+from dpqr.strategies.schedules.ordered.schedule import Ordered
+from dpqr.strategies.schedules.set_aside import set_aside, with_phases
+from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.separation import columns_apart
+from dpqr.workload.workload import Workload
+
+GRAIN = 100
+"""Shares of the budget are multiples of one part in so many: the error is flat around the best split."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartsState:
+    """part: the part that is measured; state: that of its own schedule. waiting: the parts after it."""
+
+    part: Plan
+    state: Any
+    waiting: tuple[Plan, ...]
+
+    @classmethod
+    def of(cls, part: Plan, *waiting: Plan) -> PartsState:
+        return cls(part=part, state=part.schedule.start(part), waiting=waiting)._open()
+
+    def after(self, finished: Round) -> PartsState:
+        return replace(self, state=self.part.schedule.after(self.state, finished))._open()
+
+    def _open(self) -> PartsState:
+        """The first part from here on that has a step, or the last one."""
+        done = self.waiting and self.part.schedule.next(self.part, self.state) is None
+        return PartsState.of(*self.waiting) if done else self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Two schedules, one after the other: `marginals` for the columns that queries join, then `ordered` for ordered
+    columns that none joins with another (`columns_apart`).
+
+    Each has a share of the budget. With an error of e at the whole budget, in the mean over b blocks, and e / share^p
+    at a share (p = 1 in epsilon, 1/2 in rho or mu^2), the mean over all blocks is least at shares in proportion to
+    (b e)^(1 / (1 + p)) (Lagrange).
+
+    Privacy:
+        Neighbours: those of the problem's unit. Every draw is one of `Marginals` or `Ordered`, with the mechanism,
+        sensitivity and proof that it has there. Its price is set by the plan and by what was released before; a part
+        plans within its share, and the accountant's filter admits the draws of both as one adaptive sequence. Which
+        columns stand apart, and the shares, follow from workload, domain, budget and a declared n.
+
+    >>> Parts().adaptive
+    True
+    """
+
+    name: ClassVar[str] = "parts"
+    distinguisher: ClassVar[str | None] = None
+    adaptive: ClassVar[bool] = True
+
+    def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """The draws of both parts. expected: the mean over all blocks of their forecasts.
+
+        Raises:
+            InfeasiblePlan: no column stands apart, or a part has no plan.
+        """
+        asked = _asked(problem)
+        errors = [_error(one.plan(own, budget, roles)) for one, own in asked]
+        blocks = [len(own.workload.blocks) for _, own in asked]
+        share = _share(errors, blocks, 0.5 if roles.accountant.concentrated else 1.0)
+        parts = [
+            set_aside(one, own, budget, roles, left, "--schedule parts")[0]
+            for (one, own), left in zip(asked, (1 - share, share), strict=True)
+        ]
+        known = {block.name: block for part in parts for block in part.forecast}
+        phases = [replace(phase, part=part.schedule.name) for part in parts for phase in part.phases]
+        plan = Plan(
+            problem=problem,
+            budget=budget,
+            roles=roles,
+            schedule=self,
+            forecast=tuple(known[block.name] for block in problem.workload.blocks),
+            notes=(_announced(parts[1].problem, share), *(note for part in parts for note in part.notes)),
+            expected=sum(_error(part) * many for part, many in zip(parts, blocks, strict=True)) / sum(blocks),
+        )
+        return with_phases(plan, phases)
+
+    def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
+        return (*Marginals().column_sets(_parts(plan)[0]), *plan.asked_columns)
+
+    def searched(self, plan: Plan) -> tuple[QueryBlock, ...]:
+        """The blocks that choices may pass over: `ordered` answers all of its own."""
+        return _asked(plan.problem)[0][1].workload.blocks
+
+    def start(self, plan: Plan) -> PartsState:
+        return PartsState.of(*_parts(plan))
+
+    def next(self, plan: Plan, state: PartsState) -> Step | None:
+        return state.part.schedule.next(state.part, state.state)
+
+    def after(self, state: PartsState, finished: Round) -> PartsState:
+        return state.after(finished)
+
+    def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
+        """Those of both parts."""
+        state, drawn = self.start(plan), {Marginals.name: Transcript(), Ordered.name: Transcript()}
+        for finished in transcript.rounds:
+            drawn[state.part.schedule.name].add(finished)
+            state = state.after(finished)
+        joined, apart = _parts(plan)
+        return (*Marginals().reasons(joined, drawn["marginals"]), *Ordered().reasons(apart, drawn["ordered"]))
+
+
+def _asked(problem: Problem) -> tuple[tuple[Schedule[Any], Problem], tuple[Schedule[Any], Problem]]:
+    """The parts in the order of their draws, each over the whole domain. InfeasiblePlan: no column stands apart."""
+    apart = set(columns_apart(problem.workload, problem.domain))
+    if not apart or problem.start is not None:
+        raise InfeasiblePlan(
+            "--schedule parts needs an ordered column that no query joins with another one, queries on other columns, "
+            "neither --start nor public facts in the domain file; use --schedule auto"
+        )
+    blocks = problem.workload.blocks
+    others = tuple(block for block in blocks if block.axes and apart.issuperset(block.axes))
+    joined = tuple(block for block in blocks if block not in others)
+    return (
+        (Marginals(), replace(problem, workload=Workload(joined))),
+        (Ordered(), replace(problem, workload=Workload(others))),
+    )
+
+
+def _parts(plan: Plan) -> tuple[Plan, Plan]:
+    """The part of joined columns, and that of columns apart: each as if it were planned alone, with its own phases."""
+    joined, apart = (
+        replace(plan, problem=own, schedule=one, phases=tuple(each for each in plan.phases if each.part == one.name))
+        for one, own in _asked(plan.problem)
+    )
+    return joined, apart
+
+
+def _error(part: Plan) -> float:
+    """Forecast mean L1 error over n of its blocks: of `ordered` that of the strategy, buckets being no worse."""
+    return direct_error(part, fitted=False) if part.expected is None else part.expected
+
+
+def _share(errors: list[float], blocks: list[int], power: float) -> Fraction:
+    """Of the first part."""
+    weights = [(error * many) ** (1.0 / (1.0 + power)) for error, many in zip(errors, blocks, strict=True)]
+    return Fraction(min(max(round(GRAIN * weights[0] / sum(weights)), 1), GRAIN - 1), GRAIN)
+
+
+def _announced(apart: Problem, share: Fraction) -> str:
+    """share: of the columns that queries join."""
+    names = ", ".join(apart.domain.attributes[axis].name for axis in apart.workload.axes)
+    return (
+        f"in parts: {float(share):.0%} of the budget for the columns that queries join, by marginals; "
+        f"{float(1 - share):.0%} for {names}, which no query joins with others, by ordered"
+    )

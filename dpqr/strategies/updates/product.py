@@ -1,0 +1,110 @@
+"""Product: a fit of the columns that queries join, times a histogram for each ordered column that stands apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray, frozen
+from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
+from dpqr.hypotheses.product import ProductDistribution
+from dpqr.strategies.problem import Footprint, Level, Problem
+from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
+from dpqr.strategies.updates.multiplicative_weights import Distribution, MultiplicativeWeights
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.separation import columns_apart
+from dpqr.workload.workload import Measurement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """Measurements of the columns apart are read by `columns` alone, those of other columns by `model`, counts of all
+    records by both. Where no column stands apart (`columns_apart`), it is `model`.
+
+    A column's cells are those that `columns` estimates, made consistent: the nearest cumulative counts, in squared
+    distance, that never fall and lie between 0 and the model's number of records, where they end. Counts that can be
+    true are a convex set, so no point of it is further from the nearest one than from the estimate: where that number
+    is the table's, the squared error over all prefixes never grows.
+
+    References:
+        Barlow, Bartholomew, Bremner and Brunk 1972 (isotonic regression, by pooling adjacent violators; bounds are met
+        by clipping).
+
+    >>> Product().cumulative
+    True
+    """
+
+    name: ClassVar[str] = "product"
+    cumulative: ClassVar[bool] = True
+
+    model: MultiplicativeWeights = field(default_factory=MultiplicativeWeights)
+    columns: BucketLeastSquares = field(default_factory=BucketLeastSquares)
+
+    @property
+    def trust(self) -> tuple[str, ...]:
+        return (
+            "columns that stand apart are independent of all others in the model: no query joins them; their cells "
+            "are made consistent, so no estimate is unbiased, and no deviation of noise covers what a bucket hides",
+        )
+
+    def start(self, problem: Problem) -> Distribution | ProductDistribution:
+        """The uniform distribution."""
+        model, shape = self.model.start(problem), problem.domain.shape
+        apart = columns_apart(problem.workload, problem.domain)
+        even = {axis: frozen(np.full(shape[axis], 1.0 / shape[axis])) for axis in apart}
+        return ProductDistribution(model=model, apart=even) if apart else model
+
+    def update(
+        self, problem: Problem, hypothesis: Distribution | ProductDistribution, history: Sequence[Measurement]
+    ) -> Distribution | ProductDistribution:
+        """The fit to all of `history`; `hypothesis` is left as it was, and says which columns stand apart."""
+        if not isinstance(hypothesis, ProductDistribution):
+            return self.model.update(problem, hypothesis, history)
+        apart = hypothesis.apart.keys()
+        joined = [one for one in history if all(apart.isdisjoint(block.axes) for block in one.blocks)]
+        others = [one for one in history if all(apart >= set(block.axes) for block in one.blocks)]
+        model = self.model.update(problem, hypothesis.model, joined) if joined else hypothesis.model
+        return ProductDistribution(model=model, apart=self._columns(problem, hypothesis.apart, others, model.total))
+
+    def _columns(
+        self, problem: Problem, apart: Mapping[int, FloatArray], history: Sequence[Measurement], total: float
+    ) -> Mapping[int, FloatArray]:
+        """Probabilities of the cells of every column apart; of one that was not measured they stay as they are."""
+        measured = {axis for one in history for block in one.blocks for axis in block.axes}
+        empty = {axis: np.zeros_like(cells) for axis, cells in apart.items() if axis in measured}
+        first = LinearEstimate(groups=tuple(GroupEstimate(axes=(axis,), cells=none) for axis, none in empty.items()))
+        found = self.columns.update(problem, first, history).groups
+        return {**apart, **{group.axes[0]: consistent(group.cells, total) for group in found}}
+
+    def mistakes(self, problem: Problem, level: Level) -> int | None:
+        """None: no bound is proved."""
+        return None
+
+    def footprint(self, problem: Problem) -> Footprint:
+        """That of the model, which keeps columns apart too, though nothing is read of them."""
+        return self.model.footprint(problem)
+
+    def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
+        """Whether the model has room for the candidate too; columns apart take none of it."""
+        return self.model.fits(problem, measured, candidate)
+
+
+def consistent(cells: FloatArray, total: float) -> FloatArray:
+    """Probabilities of the cells whose cumulative counts are nearest to those of `cells`, shape (cells,), read-only.
+
+    Args:
+        cells: estimated records, of any sign, in their order.
+        total: records, at least 0. Without any the cells are even.
+
+    >>> consistent(np.array([3.0, -1.0, 2.0]), 4.0).tolist()
+    [0.625, 0.0, 0.375]
+    """
+    from scipy.optimize import isotonic_regression
+
+    if total <= 0.0:
+        return frozen(np.full(cells.size, 1.0 / cells.size))
+    rising = isotonic_regression(np.cumsum(cells)[:-1]).x if cells.size > 1 else cells[:0]
+    return frozen(np.diff(np.clip(rising, 0.0, total) / total, prepend=0.0, append=1.0))
