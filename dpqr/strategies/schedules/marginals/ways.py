@@ -248,9 +248,11 @@ def _noise(block: QueryBlock, own: float | None, tables: Tables) -> Noise:
     even = spread.even
     if own is not None:
         return Noise(total=own * block.rows / max(block.largest_coefficient, 1), even=even, hidden=0.0)
-    above = [tables[axes]] if axes in tables else [found for key, found in tables.items() if axes < key]
-    if above:
-        return Noise(total=min(summed_noise(one, block, each) for one, each in above), even=even, hidden=0.0)
+    if axes in tables:
+        return Noise(total=summed_noise(tables[axes][0], block, tables[axes][1]), even=even, hidden=0.0)
+    wider = [summed_noise(one, block, each) for key, (one, each) in tables.items() if axes < key]
+    if wider:
+        return Noise(total=TUNING.summed * min(wider), even=even, hidden=0.0)
     of_pairs = [tables[frozenset(pair)] for pair in combinations(axes, 2) if frozenset(pair) in tables]
     below = of_pairs or [tables[frozenset((axis,))] for axis in axes if frozenset((axis,)) in tables]
     shown, each = (2, TUNING.hidden_by_pairs) if of_pairs else (1, TUNING.hidden_by_columns)
