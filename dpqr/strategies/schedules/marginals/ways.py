@@ -128,10 +128,10 @@ class Forecasts:
     @property
     def sentence(self) -> str:
         """For the release."""
-        others = ", ".join(f"{way} {error:.2g}" for way, error in self.errors.items() if way != self.best)
+        others = ", ".join(f"{way} {error_words(error)}" for way, error in self.errors.items() if way != self.best)
         return (
             f"{WORDS[self.best]}: at {self.records:,.0f} records (the count less its deviation) that has the least "
-            f"forecast error (L1 over n), {self.errors[self.best]:.2g} ({others})"
+            f"forecast error (L1 over n), {error_words(self.errors[self.best])} ({others})"
         )
 
 
@@ -190,6 +190,15 @@ class Outlook:
 
     def _error(self, way: Way, records: float, louder: float = 1.0, hidden: float = 1.0) -> float:
         return float(np.mean([one.error(records, louder, hidden) for one in self.noise[way]]))
+
+
+def error_words(error: float) -> str:
+    """An L1 error over n. No two tables of n records are further than 2 apart, so no more is said of a larger one.
+
+    >>> error_words(0.123), error_words(5e6)
+    ('0.12', 'above 2')
+    """
+    return f"{error:.2g}" if error <= 2.0 else "above 2"
 
 
 def possible_records(problem: Problem) -> tuple[float, ...]:
