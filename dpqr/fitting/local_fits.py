@@ -209,8 +209,11 @@ def _ridge(part: NoisyMarginals) -> FloatArray:
 
 
 def _scale(cells: FloatArray, places: Axes, sums: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Multiply, in place, so that `sums` become `wanted`."""
-    ratios = np.divide(wanted, sums, out=np.ones_like(sums), where=sums > 0.0)
+    """Multiply, in place, so that `sums` become `wanted`; returns the records that moved, one figure per table.
+
+    Sums below TUNING.least get only a part of the way, for their ratio is no double: the next sweep goes on.
+    """
+    ratios = wanted / np.maximum(sums, TUNING.least)
     others = tuple(place + 1 for place in range(cells.ndim - 1) if place not in places)
     cells *= np.expand_dims(ratios, others)
     moved: FloatArray = np.abs(wanted - sums).reshape(len(cells), -1).sum(axis=1)

@@ -2,7 +2,7 @@
 
 python tests/benchmarks/regret.py [--half setting|reporting|adult ...] [--cells 36] [--runs 3] [--kept regret.jsonl]
     [--eps 0.1 0.3 1 3 10] [--families NAME ...] [--tables NAME ...] [--columns N] [--without METHOD ...]
-    [--again METHOD ...] [--rise] [--adult ../shared]
+    [--again METHOD ...] [--rise] [--adult ../shared] [--seed 7]
 
 A cell is a table, a family of workloads and an epsilon. Its regret: the error of `--schedule auto` over the least of
 every other schedule, one-way marginals alone, uniform counts (a noisy total alone), and plain noise (each block
@@ -15,7 +15,7 @@ half: every table about equally often, families and epsilons in turn, as a publi
 narrow tables come first, so a run that ends early has the cheap ones.
 --rise runs the default alone, at all epsilons of a table and a family, and prints how its error changes from one to
 the next. Finished runs stay in the file --kept and are not repeated; --again METHOD forgets those of a method, which a
-change of the code calls for.
+change of the code calls for. Take another file for another --seed of the runs.
 """
 
 from __future__ import annotations
@@ -107,10 +107,10 @@ class Case:
         except DpqrError:
             return None
 
-    def errors(self, plan: Plan, runs: int) -> list[float] | None:
+    def errors(self, plan: Plan, runs: int, seed: int = SEED) -> list[float] | None:
         """Mean over the blocks of L1 / n, one figure a run; None: a run failed."""
         answers = np.array([block.rows for block in plan.problem.workload.blocks]) / reaches(plan)
-        found = (simulated_errors(plan, self.table, SEED + run) for run in range(runs))
+        found = (simulated_errors(plan, self.table, seed + run) for run in range(runs))
         try:
             return [float((errors * answers).mean()) / self.table.records for errors in found]
         except (DpqrError, MemoryError) as failure:
@@ -118,9 +118,11 @@ class Case:
             return None
 
 
-def compared(cell: Cell, task: Task, kept: Kept, methods: tuple[str, ...], runs: int) -> dict[str, float]:
+def compared(
+    cell: Cell, task: Task, kept: Kept, methods: tuple[str, ...], given: argparse.Namespace
+) -> dict[str, float]:
     """Mean errors by method; those that have no plan are left out."""
-    case, ran = None, []
+    case, ran, runs = None, [], given.runs
     for method in methods:
         key = (cell.table, cell.family, cell.epsilon, method)
         if key in kept.errors and (kept.errors[key] is None or len(kept.errors[key]) >= runs):
@@ -131,7 +133,7 @@ def compared(cell: Cell, task: Task, kept: Kept, methods: tuple[str, ...], runs:
             continue
         plan = case.plan(cell.epsilon, method)
         same = next((before for before, other in ran if plan and alike(plan, other)), None)
-        errors = kept.errors[(*key[:3], same)] if same else case.errors(plan, runs) if plan else None
+        errors = kept.errors[(*key[:3], same)] if same else case.errors(plan, runs, given.seed) if plan else None
         kept.add(key, errors)
         if plan and not same:
             ran.append((method, plan))
@@ -191,7 +193,7 @@ def regrets(group: str, given: argparse.Namespace, kept: Kept) -> Iterator[float
     for cell in cells(group, given):
         task = task_of(cell.table, given.adult)
         methods = tuple(name for name in (*SCHEDULES, *BASELINES, "plain") if name not in given.without)
-        found = compared(cell, task, kept, (DEFAULT, *methods), given.runs)
+        found = compared(cell, task, kept, (DEFAULT, *methods), given)
         others = {method: error for method, error in found.items() if method != DEFAULT}
         best = min(others, key=others.__getitem__)
         regret = max(found[DEFAULT] / max(others[best], 1e-9), 1.0 if others[best] <= 1e-9 else 0.0)
@@ -207,7 +209,7 @@ def rises(group: str, given: argparse.Namespace, kept: Kept) -> Iterator[float]:
         errors = []
         for eps in sorted(given.eps, key=float):
             one = Cell(table=cell.table, family=cell.family, epsilon=eps)
-            errors.append(compared(one, task, kept, (DEFAULT,), given.runs)[DEFAULT])
+            errors.append(compared(one, task, kept, (DEFAULT,), given)[DEFAULT])
         rise = max(after / max(before, 1e-9) for before, after in pairwise(errors))
         shown = " ".join(f"{error:.4g}" for error in errors)
         print(f"{cell.table:22} {cell.family:12} {rise:.3f}: {shown}", flush=True)
@@ -223,6 +225,7 @@ def main() -> None:
     parser.add_argument("--eps", nargs="+", default=EPSILONS)
     parser.add_argument("--cells", type=int, default=36)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--kept", type=Path, default=Path("regret.jsonl"))
     parser.add_argument("--without", nargs="+", default=[])
     parser.add_argument("--again", nargs="+", default=[])

@@ -134,3 +134,15 @@ def test_exact_parts_are_met_and_impossible_cells_stay_empty():
     found = shared_fit(base, [], parts, 1e-9)
     assert found.sum(axis=3) == pytest.approx(truth.sum(axis=3), rel=1e-3)
     assert (found[:, 0, 0, 0] == 0.0).all()
+
+
+def test_answers_that_all_but_empty_a_row_overflow_nothing():
+    """Warnings are errors. Some of these rows hold less than 1e-300 records between two steps."""
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        size = int(random.integers(2, 5))
+        base = random.uniform(0.0, 1.0, (1, size, size)) ** random.integers(1, 60) * 10.0 ** random.integers(0, 5)
+        deviations = np.array([10.0 ** random.uniform(-2.0, 2.0)])
+        values = random.normal(0.0, 10.0 ** random.uniform(1.0, 5.0), (1, size, size))
+        part = NoisyMarginals(places=(0, 1), values=values, deviations=deviations)
+        assert np.isfinite(shared_fit(base, [(0,), (1,)], [part], 1e-6)).all()

@@ -15,6 +15,7 @@ from dpqr.strategies.schedules.marginals.gap import NOISE
 from dpqr.strategies.schedules.marginals.parts import Parts
 from dpqr.strategies.schedules.marginals.search import Search, SearchState
 from dpqr.strategies.schedules.marginals.tuning import TUNING
+from dpqr.strategies.schedules.marginals.ways import error_words
 from dpqr.strategies.transcript import ErrorSum
 from dpqr.workload.block import QueryBlock
 
@@ -115,10 +116,10 @@ class Foreseen:
         """For the release."""
         dependence = self.dependence(found)
         best, errors = self.after(dependence, self.share)
-        others = ", ".join(f"{course} {error:.2g}" for course, error in errors.items() if course != best)
+        others = ", ".join(f"{course} {error_words(error)}" for course, error in errors.items() if course != best)
         return (
-            f"{WORDS[best]}: one-way marginals leave about {dependence:.2g} (L1 over n) in pairs of columns, by a "
-            f"noisy sum; the least forecast error is then {errors[best]:.2g} ({others})"
+            f"{WORDS[best]}: one-way marginals leave about {error_words(dependence)} (L1 over n) in pairs of columns, "
+            f"by a noisy sum; the least forecast error is then {error_words(errors[best])} ({others})"
         )
 
     def ended(self, course: Course, share: float) -> SearchState:

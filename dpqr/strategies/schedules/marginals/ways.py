@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import combinations
 from typing import Literal
 
@@ -17,6 +16,7 @@ from dpqr.strategies.schedules.drafts import NORMAL, one_way
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
 from dpqr.strategies.schedules.marginals.candidate_blocks import marginal, with_surrogates
 from dpqr.strategies.schedules.marginals.one_table import RECORDS, known_records, remaining, summed_noise, whole_table
+from dpqr.strategies.schedules.marginals.spread import Spread
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
@@ -128,10 +128,10 @@ class Forecasts:
     @property
     def sentence(self) -> str:
         """For the release."""
-        others = ", ".join(f"{way} {error:.2g}" for way, error in self.errors.items() if way != self.best)
+        others = ", ".join(f"{way} {error_words(error)}" for way, error in self.errors.items() if way != self.best)
         return (
             f"{WORDS[self.best]}: at {self.records:,.0f} records (the count less its deviation) that has the least "
-            f"forecast error (L1 over n), {self.errors[self.best]:.2g} ({others})"
+            f"forecast error (L1 over n), {error_words(self.errors[self.best])} ({others})"
         )
 
 
@@ -192,6 +192,15 @@ class Outlook:
         return float(np.mean([one.error(records, louder, hidden) for one in self.noise[way]]))
 
 
+def error_words(error: float) -> str:
+    """An L1 error over n. No two tables of n records are further than 2 apart, so no more is said of a larger one.
+
+    >>> error_words(0.123), error_words(5e6)
+    ('0.12', 'above 2')
+    """
+    return f"{error:.2g}" if error <= 2.0 else "above 2"
+
+
 def possible_records(problem: Problem) -> tuple[float, ...]:
     """The known number, or POSSIBLE_RECORDS."""
     known = known_records(problem)
@@ -215,7 +224,7 @@ def direct_error(plan: Plan, *, fitted: bool) -> float:
         found = []
         for block, known in zip(plan.problem.workload.blocks, plan.forecast, strict=True):
             total = known.rows * known.deviation / float(block.scale) / max(block.largest_coefficient, 1)
-            one = Noise(total=total, even=_even_share(block), hidden=0.0)
+            one = Noise(total=total, even=Spread(block=block).even, hidden=0.0)
             raw = min(NORMAL * total / max(1.0, records), one.even)
             found.append(one.error(max(1.0, records), 1.0, 0.0) if fitted else raw)
         errors.append(float(np.mean(found)))
@@ -244,24 +253,18 @@ def _noise(block: QueryBlock, own: float | None, tables: Tables) -> Noise:
     Args:
         own: deviation of its own measurement; None: it is not measured.
     """
-    axes, even = frozenset(block.axes), _even_share(block)
+    axes, spread = frozenset(block.axes), Spread(block=block)
+    even = spread.even
     if own is not None:
         return Noise(total=own * block.rows / max(block.largest_coefficient, 1), even=even, hidden=0.0)
-    above = [tables[axes]] if axes in tables else [found for key, found in tables.items() if axes < key]
-    if above:
-        return Noise(total=min(summed_noise(one, block, each) for one, each in above), even=even, hidden=0.0)
+    if axes in tables:
+        return Noise(total=summed_noise(tables[axes][0], block, tables[axes][1]), even=even, hidden=0.0)
+    wider = [summed_noise(one, block, each) for key, (one, each) in tables.items() if axes < key]
+    if wider:
+        return Noise(total=TUNING.summed * min(wider), even=even, hidden=0.0)
     of_pairs = [tables[frozenset(pair)] for pair in combinations(axes, 2) if frozenset(pair) in tables]
     below = of_pairs or [tables[frozenset((axis,))] for axis in axes if frozenset((axis,)) in tables]
     shown, each = (2, TUNING.hidden_by_pairs) if of_pairs else (1, TUNING.hidden_by_columns)
-    total = sum(even * one.rows * deviation for one, deviation in below) / (len(axes) - 1 if of_pairs else 1)
-    return Noise(total=total, even=even, hidden=each * max(len(axes) - shown, 0) * min(even, 1.0))
-
-
-def _even_share(block: QueryBlock) -> float:
-    """Sum over a block's answers of the share of even records that each holds, in units of the largest coefficient."""
-    if block.is_marginal:
-        return 1.0
-    matrices = [factor.matrix for factor in block.factors]
-    parts = [one.apply(np.full((one.cells, 1), 1.0 / one.cells)) for one in matrices]
-    sums = np.abs(reduce(np.multiply, parts)).sum() if block.rowwise else np.prod([np.abs(one).sum() for one in parts])
-    return max(float(sums) / max(block.largest_coefficient, 1), 1.0 / block.cells)
+    total = sum(spread.noise(one.axes) * deviation for one, deviation in below) / (len(axes) - 1 if of_pairs else 1)
+    further = max(len(axes) - shown, 0)
+    return Noise(total=total, even=even, hidden=each * further * spread.missed(1 + shown) if further else 0.0)
