@@ -119,10 +119,23 @@ def command(
         runs=wanted.runs,
     )
     place = _place(out, request)
+    _require_files(wanted)
     outlook = forecast_releases(request, remarks(display.progress))
     _show(outlook, wanted, display)
     if place:
         _save(outlook, place)
+
+
+def _require_files(wanted: Forecasting) -> None:
+    """UsageFault or AlreadyThere, before anything is simulated, where a file cannot be made."""
+    from dpqr.io.outputs.atomic import reserve_file
+    from dpqr.report.page.render import require_extra
+
+    if wanted.html:
+        require_extra()
+    for option, path in (("--svg", wanted.svg), ("--html", wanted.html)):
+        if path:
+            reserve_file(path, option=option)
 
 
 def _place(out: str | None, request: ForecastRequest) -> SingleFile | None:

@@ -24,7 +24,7 @@ from dpqr.io.outputs.document_parts import domain_part, workload_part
 from dpqr.io.outputs.prediction_document import MODEL_FORMAT, RELEASE_FORMAT
 from dpqr.io.outputs.prediction_files import record_path
 from dpqr.io.outputs.record import RECORD, RECORD_KIND, read_record
-from dpqr.io.outputs.release_files import SYNTHETIC
+from dpqr.io.outputs.release_files import SYNTHETIC, file_hash
 from dpqr.io.outputs.table_files import TableFormat
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.source import TableSource
@@ -48,6 +48,20 @@ class ReleaseFiles:
         """The dataset whose budget paid; None: no ledger was used."""
         ledger = self.record["ledger"]
         return ledger["dataset"] if isinstance(ledger, dict) else None
+
+    def require_unchanged(self, name: str) -> None:
+        """DocumentError unless this file is the one that the record was written for. Records of dpqr 0.3 and older hold
+        no hashes."""
+        hashes = self.record.get("hashes")
+        try:
+            same = not isinstance(hashes, dict) or hashes.get(name) == file_hash(self.path / name)
+        except OSError:
+            raise DocumentError(f"{self.path / name}: cannot be read; restore it, or release again") from None
+        if not same:
+            raise DocumentError(
+                f"{self.path / name}: was changed since the release was made, for its hash is not the record's; "
+                "restore it, or release again"
+            )
 
     def require_same(self, workload: Workload, domain: Domain) -> None:
         """DocumentError unless these are the queries, and columns of the sizes, that the release has answered."""
@@ -95,7 +109,7 @@ def read_release(directory: str) -> ReleaseFiles:
     """Raises: UsageFault where there is no release; DocumentError where its record is damaged."""
     path = Path(directory)
     if not os.path.isdir(path):  # which is quiet about names that no file can have
-        raise UsageFault(f"{directory}: is no release directory; give one, or a table of rows with --rows")
+        raise UsageFault(f"{directory}: is no release directory; give one that dpqr release has made")
     try:
         record = read_record(path)
         whole = str(record["dpqr"]).startswith(RECORD_KIND) and {"ledger", "plan", "files", "synthetic"} <= set(record)
