@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 import click
 
 from dpqr.cli import groups, options, predict_options
@@ -12,10 +9,7 @@ from dpqr.cli.completion import TABLES
 from dpqr.cli.session_options import last_commands, of_session, show
 from dpqr.cli.settings import settings_notes
 from dpqr.cli.streams import product_json, require_output
-
-if TYPE_CHECKING:
-    from dpqr.api.predict_sessions import PredictionSession
-    from dpqr.app.predicting.session import PredictionStatus
+from dpqr.report.interactive_view import prediction_status_lines
 
 
 @click.group("predict")
@@ -75,7 +69,7 @@ def open_command(
     require_output()
     with progress(display.progress, color=screen.color) as observer:
         found = open_predictions(request, observer)
-    show(found.document(), _lines(found), as_json=display.as_json)
+    show(found.document(), prediction_status_lines(found), as_json=display.as_json)
 
 
 @sessions.command("ask")
@@ -99,22 +93,10 @@ def ask_command(name: str, *, points: str | None, ledger: str | None, anchor: st
         Screen().predictions(found.predictions, None)
 
 
-def _lines(found: PredictionStatus) -> Iterator[str]:
-    from dpqr.report.interactive_view import prediction_status_lines
-
-    return prediction_status_lines(found)
-
-
-def _session(**named: str | None) -> PredictionSession:
-    from dpqr.api.predict_sessions import PredictionSession
-
-    return PredictionSession(**named)  # type: ignore[arg-type]  # a name is there
-
-
 last_commands(
     sessions,
-    _session,
-    _lines,
+    "PredictionSession",
+    prediction_status_lines,
     empty="predicted",
     out=click.option(
         "--out", metavar="FILE", callback=options.named, help="Write the points with their predictions there."
