@@ -38,16 +38,31 @@ from dpqr.io.tables.source import TableSource
 from dpqr.privacy.reason import Reason
 
 
-class RunOptions(TypedDict, total=False):
-    """What a release is planned from, and how its table is read; None: as if it were not stated."""
+class SharedOptions(TypedDict, total=False):
+    """What releases and predictions both state: guarantee, unit, how the table is read; None: not stated."""
 
-    strict: bool
     delta: Figure | None
     neighbours: Literal["add-remove", "replace"] | None
     n: int | None
     unit: str | None
     max_rows: int | None
     counts: str | None
+    trust: Sequence[str]
+    seed: int
+    delimiter: str | None
+    encoding: str | None
+    max_cells: int | None
+    max_records: int | None
+    max_columns: int | None
+    max_bytes: int | None
+    max_memory: int | None
+    workers: int | None
+
+
+class RunOptions(SharedOptions, total=False):
+    """What a release is planned from, and how its table is read; None: as if it were not stated."""
+
+    strict: bool
     count_dropped: Figure | None
     no_count_dropped: bool
     error_bars: Figure | None
@@ -61,16 +76,6 @@ class RunOptions(TypedDict, total=False):
     variant: Literal["anytime", "printed", "sharp"] | None
     replay: bool | None
     max_model_size: int | None
-    trust: Sequence[str]
-    seed: int
-    delimiter: str | None
-    encoding: str | None
-    max_cells: int | None
-    max_records: int | None
-    max_columns: int | None
-    max_bytes: int | None
-    max_memory: int | None
-    workers: int | None
 
 
 class PlanOptions(RunOptions, total=False):

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpqr.api.checks import Check, Figure, Path, figure, stated, text, truth, whole
-from dpqr.api.options import PLANNING, READING, REASONS, RELEASING, document, limits, reason, table_source
+from dpqr.api.options import (
+    PLANNING,
+    READING,
+    REASONS,
+    RELEASING,
+    SharedOptions,
+    document,
+    limits,
+    reason,
+    table_source,
+)
 from dpqr.api.payer import payer
 from dpqr.api.withheld import withheld
 from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
@@ -23,7 +33,7 @@ USUAL_PREDICTIONS = 100
 """What a plan is made for where nobody says how many."""
 
 
-class PredictOptions(TypedDict, total=False):
+class PredictOptions(SharedOptions, total=False):
     """What a prediction run learns with, how its table is read, and why it is made; None: not stated.
 
     form is `--release`, and penalty is `--lambda`. predictions: how many a plan is made for.
@@ -51,24 +61,8 @@ class PredictOptions(TypedDict, total=False):
     parts: int | None
     target_error: Figure | None
     vote: str | None
-    delta: Figure | None
-    neighbours: Literal["add-remove", "replace"] | None
-    n: int | None
-    unit: str | None
-    max_rows: int | None
-    counts: str | None
     accountant: str | None
-    trust: Sequence[str]
-    seed: int
     predictions: int | None
-    delimiter: str | None
-    encoding: str | None
-    max_cells: int | None
-    max_records: int | None
-    max_columns: int | None
-    max_bytes: int | None
-    max_memory: int | None
-    workers: int | None
     purpose: str | None
     by: str | None
     approved_by: str | None

@@ -49,7 +49,7 @@ def series(places: Sequence[str], query: str | None = None) -> Series:
         raise UsageFault("a series needs at least two releases; name their directories")
     found = [read_release(place) for place in places]
     for files in found:
-        files.require_whole()
+        files.require_sealed()
     for files in found[1:]:
         _require_same(found[0], files)
     named = _ordered(found, places)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,10 +11,7 @@ from dpqr.cli import groups, options
 from dpqr.cli.completion import DOCUMENTS, TABLES
 from dpqr.cli.session_options import last_commands, of_session, show
 from dpqr.cli.streams import require_output, say
-
-if TYPE_CHECKING:
-    from dpqr.api.interactive import Session
-    from dpqr.app.sessions.interactive import Status
+from dpqr.report.interactive_view import answer_lines, status_lines
 
 STATED = ("domain", "expect", "surprises", "questions", "dataset", "ledger", "anchor")
 """Options of `open` that are no options of a plan."""
@@ -93,7 +89,7 @@ def open_command(
     request = open_request(data, name=name, eps=eps, **stated, options=given)
     with progress(display.progress, color=not display.no_color) as observer:
         found = open_session(request, observer)
-    show(found.document(), _lines(found), as_json=display.as_json)
+    show(found.document(), status_lines(found), as_json=display.as_json)
 
 
 @command.command("ask")
@@ -116,7 +112,6 @@ def ask_command(
     from dpqr.api.requests import Unwatched
     from dpqr.api.sessions import session_payer
     from dpqr.app.sessions.interactive import ask
-    from dpqr.report.interactive_view import answer_lines
 
     require_output()
     payer = session_payer(ledger, anchor)
@@ -126,22 +121,10 @@ def ask_command(
         say("note: no threshold is left for a side marked ?: there the answers were not compared with the table")
 
 
-def _lines(found: Status) -> Iterator[str]:
-    from dpqr.report.interactive_view import status_lines
-
-    return status_lines(found)
-
-
-def _session(**named: str | None) -> Session:
-    from dpqr.api.interactive import Session
-
-    return Session(**named)  # type: ignore[arg-type]  # a name is there
-
-
 last_commands(
     command,
-    _session,
-    _lines,
+    "Session",
+    status_lines,
     empty="answered",
     out=click.option("--out", metavar="DIR", help="Write the answers as a release into this new directory."),
     written="released to {}",

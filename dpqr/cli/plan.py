@@ -118,17 +118,24 @@ def command(
         like=wanted.like,
         runs=wanted.runs,
     )
-    place = _place(out, request)
+    place = _place(out, request, wanted)
     outlook = forecast_releases(request, remarks(display.progress))
     _show(outlook, wanted, display)
     if place:
         _save(outlook, place)
 
 
-def _place(out: str | None, request: ForecastRequest) -> SingleFile | None:
-    """Where the plan goes, looked at before anything is simulated."""
+def _place(out: str | None, request: ForecastRequest, wanted: Forecasting) -> SingleFile | None:
+    """Where the plan goes. All files are looked at before anything is simulated."""
     from dpqr.app.releasing.locked_plan import plan_file
+    from dpqr.io.outputs.atomic import reserve_file
+    from dpqr.report.page.render import require_extra
 
+    if wanted.html:
+        require_extra()
+    for option, path in (("--svg", wanted.svg), ("--html", wanted.html)):
+        if path:
+            reserve_file(path, option=option)
     if out and len(request.epsilons) > 1:
         raise click.UsageError("--out writes one plan; give one epsilon, or a goal")
     return None if out is None else plan_file(out)

@@ -101,7 +101,7 @@ def _apply(given: dict[str, Any], idle: dict[str, object], screen: Screen) -> No
     stated = {f"--{name}": given[name] for name in ("target", "eps", "plan")}
     typed = {f"--{name}": is_typed(name) for name in ("delta", "dataset")}
     request = model_request(given, idle | stated | typed)
-    screen.predictions(apply_model(request).predictions, request.out)
+    screen.applied(apply_model(request).predictions, request.out)
 
 
 def _plan(request: PredictionRequest, screen: Screen, lock: str | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -12,10 +11,10 @@ from dpqr.cli.completion import TABLES
 from dpqr.cli.session_options import last_commands, of_session, show
 from dpqr.cli.settings import settings_notes
 from dpqr.cli.streams import product_json, require_output, say
+from dpqr.report.interactive_view import prediction_status_lines
 
 if TYPE_CHECKING:
-    from dpqr.api.predict_sessions import PredictionSession
-    from dpqr.app.predicting.session import OpenPredictions, PredictionStatus
+    from dpqr.app.predicting.session import OpenPredictions
     from dpqr.cli.screen import Screen
 
 
@@ -80,7 +79,7 @@ def open_command(
     require_output()
     with progress(display.progress, color=screen.color) as observer:
         found = open_predictions(request, observer)
-    show(found.document(), _lines(found), as_json=display.as_json)
+    show(found.document(), prediction_status_lines(found), as_json=display.as_json)
 
 
 def _plan(request: OpenPredictions, screen: Screen, lock: str | None) -> None:
@@ -115,22 +114,10 @@ def ask_command(name: str, *, points: str | None, ledger: str | None, anchor: st
         Screen().predictions(found.predictions, None)
 
 
-def _lines(found: PredictionStatus) -> Iterator[str]:
-    from dpqr.report.interactive_view import prediction_status_lines
-
-    return prediction_status_lines(found)
-
-
-def _session(**named: str | None) -> PredictionSession:
-    from dpqr.api.predict_sessions import PredictionSession
-
-    return PredictionSession(**named)  # type: ignore[arg-type]  # a name is there
-
-
 last_commands(
     sessions,
-    _session,
-    _lines,
+    "PredictionSession",
+    prediction_status_lines,
     empty="predicted",
     out=click.option(
         "--out", metavar="FILE", callback=options.named, help="Write the points with their predictions there."

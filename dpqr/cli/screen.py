@@ -108,11 +108,19 @@ class Screen:
             elif not self.lines:
                 say(f"model written to {plain(out or '')}")
 
+    def applied(self, predictions: AnyArray, out: str | None) -> None:
+        """Predictions of a released function, with --json all digits, on stdout too."""
+        if self.as_json:
+            product_json({"predictions": predictions.tolist()})
+        else:
+            self.predictions(predictions, out)
+
     def predictions(self, predictions: AnyArray, out: str | None) -> None:
         """One prediction a line, numbers to six digits, unless they went to a file."""
         if out is None:
-            texts = (f"{each:.6g}" if isinstance(each, float) else plain(str(each)) for each in predictions.tolist())
-            product("\n".join(texts))
+            texts = [f"{each:.6g}" if isinstance(each, float) else plain(str(each)) for each in predictions.tolist()]
+            if texts:
+                product("\n".join(texts))
         elif not self.lines:
             say(f"predictions written to {plain(out)}")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Literal
 
 import click
 
+import dpqr
 from dpqr.cli import options
 from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, require_output, say
@@ -25,7 +26,7 @@ def of_session(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def last_commands(
     group: click.Group,
-    session: Callable[..., Any],
+    kind: Literal["Session", "PredictionSession"],
     lines: Callable[[Any], Iterable[str]],
     *,
     empty: str,
@@ -35,8 +36,8 @@ def last_commands(
     """`status` and `close` of a kind of session.
 
     Args:
-        session: finds one by name, ledger and anchor. lines: how it stands. empty: what one that was of no use had
-            done. out: the option --out. written: what became of its place.
+        kind: its public name. lines: how it stands. empty: what one that was of no use had done. out: the option
+            --out. written: what became of its place.
     """
 
     @group.command("status")
@@ -44,7 +45,7 @@ def last_commands(
     def status_command(name: str, *, ledger: str | None, anchor: str | None, as_json: bool) -> None:
         """Say how the session NAME stands; the table is not opened."""
         require_output()
-        found = session(name=name, ledger=ledger, anchor=anchor).status()
+        found = getattr(dpqr, kind)(name=name, ledger=ledger, anchor=anchor).status()
         show(found.document(), lines(found), as_json=as_json)
 
     @group.command("close")
@@ -55,7 +56,7 @@ def last_commands(
         from dpqr.report.wording import plain
 
         require_output()
-        finished = session(name=name, ledger=ledger, anchor=anchor).close(out)
+        finished = getattr(dpqr, kind)(name=name, ledger=ledger, anchor=anchor).close(out)
         if finished is None:
             say(f"session {name!r} is closed; it had {empty} nothing")
             return

@@ -87,7 +87,7 @@ def decimal(text: str, *, option: str) -> Fraction:
     if len(cleaned) > LONGEST_TEXT:
         raise UsageFault(f"{option}: {len(cleaned)} characters are too many; give a number of at most {LONGEST_TEXT}")
     if not _DECIMAL.fullmatch(cleaned):
-        raise UsageFault(f"{option} {cleaned!r}: give a plain decimal number, for example 0.5 or 1e-9")
+        raise UsageFault(f"{option} {cleaned!r}: give a plain decimal number of at least 0, for example 0.5 or 1e-9")
     return Fraction(cleaned)
 
 

@@ -97,6 +97,13 @@ def test_a_function_is_released_once_and_applied_for_free(shop):
         done = shop.run("predict", "--model", "model.json", "--points", "new.csv")
         assert (done.code, done.err) == (0, "")
         assert done.out.splitlines()[:2] == ["yes", "no"]
+    assert shop.run("predict", "--model", "model.json", "--points", "new.csv", "--json").json["predictions"][:2] == [
+        "yes",
+        "no",
+    ]
+    shop.write(none__csv=(shop.path / "new.csv").read_text().splitlines()[0] + "\n")
+    done = shop.run("predict", "--model", "model.json", "--points", "none.csv")
+    assert (done.code, done.out, done.err) == (0, "", "")
     done = shop.run("predict", "--model", "model.json", "--points", "new.csv", "--out", "p.csv")
     assert (shop.path / "p.csv").read_text().splitlines()[0] == '"prediction","score"'
     assert "Learner" not in done.err

@@ -93,17 +93,59 @@ def test_any_file_of_a_release_stands_for_it(released):
     assert released.run("report", "out/answers.csv", "--croissant", "c.json").code == 0
 
 
-def test_without_the_extra_one_line_says_what_to_install(released, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    ended = released.run("report", "out", "--html", "r.html")
-    assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert "pip install 'dpqr[report]'" in ended.err
+PAGES = (
+    ("report", "out"),
+    ("plan", "--queries", "q.json", "--eps", "1"),
+    ("plan", "--queries", "q.json", "--eps", "1,2"),
+    ("evaluate", "table.csv", "out", "--queries", "q.json"),
+    ("series", "out", "out"),
+)
 
 
-def test_a_plan_is_a_page(desk):
-    ended = desk.run("plan", "--queries", "q.json", "--eps", "1", "--html", "p.html")
+@pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])
+def test_without_the_extra_one_line_says_what_to_install(desk, monkeypatch, missing):
+    """Before anything is simulated."""
+    assert desk.release("--out", "out").code == 0
+    for name in [name for name in sys.modules if name.startswith("matplotlib.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.setattr("dpqr.app.evaluating.forecast.forecast_releases", None)
+    for arguments in PAGES:
+        ended = desk.run(*arguments, "--html", "r.html")
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1), arguments
+        assert "pip install 'dpqr[report]'" in ended.err
+
+
+def test_files_that_were_changed_are_not_shown_as_the_release(desk):
+    """Where a person reads a release, nothing stands for it that its record was not written for."""
+    assert desk.release("--out", "out", "--synthetic", "rows").code == 0
+    answers, rows = desk.path / "out" / "answers.csv", desk.path / "out" / "synthetic.parquet"
+    readers = (
+        ("report", "out", "--html", "r.html"),
+        ("report", "out", "--croissant", "c.json"),
+        ("series", "out", "out"),
+    )
+    for path, commands in ((answers, (*readers, ("show", "out", "--query", "marginal(sex,age)"))), (rows, readers[:2])):
+        whole = path.read_bytes()
+        path.write_bytes(
+            whole.replace(b"1", b"2", 1) if path is answers else whole.replace(b"ARROW:schema", b"ARROW:Schema")
+        )
+        assert path.read_bytes() != whole
+        for arguments in commands:
+            ended = desk.run(*arguments)
+            assert (ended.code, ended.out) == (3, ""), arguments
+            assert f"{path.name}: was changed since the release was made" in ended.err
+        path.write_bytes(whole)
+    assert not list(desk.path.glob("*.html"))
+
+
+def test_a_plan_is_a_page(desk, monkeypatch):
+    plan = ("plan", "--queries", "q.json", "--eps", "1", "--html", "p.html")
+    ended = desk.run(*plan)
     assert ended.code == 0, ended.err
     require_accessible((desk.path / "p.html").read_text())
+    monkeypatch.setattr("dpqr.app.evaluating.forecast.forecast_releases", None)
+    assert desk.run(*plan).code == 8, "before anything is simulated"
 
 
 def test_an_evaluation_is_a_page_that_is_not_for_release(desk, monkeypatch):

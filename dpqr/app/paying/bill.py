@@ -16,9 +16,10 @@ from dpqr.io.outputs.plan_document import plan_hash
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import Pricing
 from dpqr.privacy.events import Composition
-from dpqr.privacy.ledger import DEFAULT
+from dpqr.privacy.ledger import DEFAULT, Ledger
 from dpqr.privacy.policy import UTF_8, Policy
 from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.privacy.reservation import Reservation
 from dpqr.strategies.choice import guarded
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
@@ -39,6 +40,36 @@ class Bill:
     policy: Policy = DEFAULT
     reason: Reason = UNSTATED
     period: PeriodRows | None = None
+
+    def require_fit(self, ledger: Ledger, dataset: str, *, locked: bool = False) -> None:
+        """BudgetRefused where the budget would not pay now; nothing is written.
+
+        locked: the run follows a plan that was reviewed; of others nobody asks for an approval before they are written.
+        """
+        ledger.require_fit(
+            dataset,
+            self.events,
+            unit=self.unit,
+            policy=self.policy,
+            pricing=self.pricing,
+            plan=self.plan if locked else "",
+            reason=self.reason,
+            period=self.period,
+        )
+
+    def reserve(self, ledger: Ledger, dataset: str) -> Reservation:
+        """Pay, in full. BudgetRefused where the budget does not."""
+        return ledger.reserve(
+            dataset,
+            self.events,
+            unit=self.unit,
+            note=self.note,
+            plan=self.plan,
+            policy=self.policy,
+            pricing=self.pricing,
+            reason=self.reason,
+            period=self.period,
+        )
 
 
 def release_bill(plan: Plan, policy: Policy = DEFAULT, encoding: str | None = None) -> Bill:
@@ -74,18 +105,7 @@ def _read_rows(problem: Problem, encoding: str | None) -> PeriodRows | None:
 def require_affordable(asked: LedgerRequest | None, bill: Bill, *, locked: bool = False) -> None:
     """BudgetRefused or LedgerError where the ledger would not pay for `bill` now. A run that is continued is paid.
 
-    locked: the run follows a plan that was reviewed; of others nobody asks for an approval before they are written.
+    locked: as for `Bill.require_fit`.
     """
-    if asked is None or asked.resume:
-        return
-    ledger = configured_ledger(asked.ledger, asked.anchor)
-    ledger.require_fit(
-        asked.dataset,
-        bill.events,
-        unit=bill.unit,
-        policy=bill.policy,
-        pricing=bill.pricing,
-        plan=bill.plan if locked else "",
-        reason=bill.reason,
-        period=bill.period,
-    )
+    if asked is not None and not asked.resume:
+        bill.require_fit(configured_ledger(asked.ledger, asked.anchor), asked.dataset, locked=locked)

@@ -12,7 +12,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
 from dpqr.io.ledger.chain import Anchor, Mark
 from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.ledger.documents import account_document, entry_document, entry_line, verdict_document
+from dpqr.io.ledger.documents import account_document, entry_line, verdict_document
 from dpqr.io.ledger.location import anchor_path, is_unanchored
 from dpqr.io.ledger.move import move as moved
 from dpqr.io.ledger.record import Record
@@ -141,11 +141,6 @@ def history(ledger: ChainedLedger, dataset: str | None) -> tuple[Entry, ...]:
         return record.entries
     record.state.account(dataset)
     return tuple(entry for entry in record.entries if entry.dataset == dataset)
-
-
-def history_documents(ledger: ChainedLedger, dataset: str | None) -> list[dict[str, Any]]:
-    """The same as plain JSON values."""
-    return [entry_document(entry) for entry in history(ledger, dataset)]
 
 
 def export(ledger: ChainedLedger) -> Iterator[str]:

@@ -222,17 +222,7 @@ def waiting_receipt(directory: Path) -> str | None:
 
 
 def _begun(asked: LedgerRequest, ledger: Ledger, bill: Bill) -> PaidRun:
-    paid = ledger.reserve(
-        asked.dataset,
-        bill.events,
-        unit=bill.unit,
-        note=bill.note,
-        plan=bill.plan,
-        policy=bill.policy,
-        pricing=bill.pricing,
-        reason=bill.reason,
-        period=bill.period,
-    )
+    paid = bill.reserve(ledger, asked.dataset)
     return PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
 
 

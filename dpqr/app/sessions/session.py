@@ -174,28 +174,11 @@ def begun(name: str, payer: LedgerRequest, bill: Bill) -> Iterator[Turn]:
         AlreadyThere: the name is taken. BudgetRefused: the budget does not cover the bill; nothing was opened.
     """
     ledger = configured_ledger(payer.ledger, payer.anchor)
-    ledger.require_fit(
-        payer.dataset,
-        bill.events,
-        unit=bill.unit,
-        policy=bill.policy,
-        pricing=bill.pricing,
-        plan=bill.plan,
-        reason=bill.reason,
-    )
+    bill.require_fit(ledger, payer.dataset, locked=True)
     folder = _folder(ledger, name)
     folder.make()
     with folder.turn(), held(folder.transcript) as file:
-        paid = ledger.reserve(
-            payer.dataset,
-            bill.events,
-            unit=bill.unit,
-            note=bill.note,
-            plan=bill.plan,
-            policy=bill.policy,
-            pricing=bill.pricing,
-            reason=bill.reason,
-        )
+        paid = bill.reserve(ledger, payer.dataset)
         journal = begun_journal(file, ledger, paid)
         guard = EveryFilter(filters=(bill.guard(), paid.guard()))
         run = PaidRun(guard=guard, ledger=ledger, paid=paid, kept=journal)

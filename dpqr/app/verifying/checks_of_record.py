@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 
 from dpqr import __version__
 from dpqr.app.verifying.evidence import PROOFS, Evidence, NotChecked
@@ -16,6 +14,7 @@ from dpqr.errors import GoalMissed
 from dpqr.io.outputs.plan_form import Figure
 from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.record_form import ReleaseRecord
+from dpqr.io.outputs.release_files import file_hash
 from dpqr.privacy.budget import PrivacyBudget, upward, upward_text
 from dpqr.privacy.events import Composition
 
@@ -40,14 +39,9 @@ def files(evidence: Evidence) -> str:
     if kept is None:
         raise NotChecked(f"{len(stated)} files are there, and the record holds no hashes of them")
     for name, digest in kept.items():
-        if _sha256(evidence.path / name) != digest:
+        if file_hash(evidence.path / name) != digest:
             raise GoalMissed(f"{name} is not the file that the record was written for")
     return f"{len(kept)} files have the hashes that the record states"
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def events(evidence: Evidence) -> str:

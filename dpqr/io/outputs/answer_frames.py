@@ -57,20 +57,21 @@ def read_answers_frame(files: ReleaseFiles) -> pd.DataFrame:
 
     Raises: DocumentError where the answers cannot be read.
     """
-    return _read_frame(_listed(files, _ANSWERS, "answers"))
+    return _read_frame(files, _listed(files, _ANSWERS, "answers"))
 
 
 def read_cumulative_frame(files: ReleaseFiles) -> pd.DataFrame:
     """The cumulative answers of a counter, in the same way. Raises: DocumentError."""
-    return _read_frame(_listed(files, _CUMULATIVE, "cumulative answers"))
+    return _read_frame(files, _listed(files, _CUMULATIVE, "cumulative answers"))
 
 
-def _read_frame(path: Path) -> pd.DataFrame:
+def _read_frame(files: ReleaseFiles, path: Path) -> pd.DataFrame:
     """All columns behind `basis` are figures, too."""
     import pandas as pd
 
     try:
         table = completed(_table(os.fspath(path)))
+        files.require_unchanged(path.name)
         names = table.column_names
         figures = {*FIGURES, *names[names.index(BASIS) + 1 :]}
         columns: dict[str, Any] = {
@@ -116,7 +117,9 @@ def read_synthetic_frame(files: ReleaseFiles) -> pd.DataFrame:
     """The same from the files of a release. Raises: DocumentError."""
     path = _listed(files, _SYNTHETIC, "synthetic data")
     try:
-        return synthetic_frame(parquet.read_table(os.fspath(path)))
+        table = parquet.read_table(os.fspath(path))
+        files.require_unchanged(path.name)
+        return synthetic_frame(table)
     except (OSError, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as synthetic data; release again, or restore it") from None
 

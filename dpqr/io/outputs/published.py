@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ from pyarrow import parquet
 from dpqr.errors import DocumentError
 from dpqr.io.outputs.read_release import ReleaseFiles
 from dpqr.io.outputs.record import RECORD
+from dpqr.io.outputs.release_files import file_hash
 
 ANSWERS, ROWS = "answers.", "synthetic"
 """How the names of files of answers begin, and of synthetic data."""
@@ -27,6 +27,7 @@ def first_rows(files: ReleaseFiles, count: int) -> tuple[tuple[str, ...], list[t
         with parquet.ParquetFile(path) as opened:
             batch = next(opened.iter_batches(batch_size=count), None)
             names = tuple(opened.schema_arrow.names)
+        files.require_unchanged(name)
         columns = [[] if batch is None else batch.column(place).to_pylist() for place in range(len(names))]
     except (OSError, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as synthetic data; release again, or restore it") from None
@@ -44,6 +45,7 @@ def table_columns(files: ReleaseFiles) -> Mapping[str, Sequence[str]]:
                     found[name] = next(csv.reader(opened), [])
             elif name.endswith(".parquet"):
                 found[name] = parquet.read_schema(path).names
+            files.require_unchanged(name)
         except (OSError, ValueError, csv.Error, pa.ArrowException):
             raise DocumentError(f"{path}: cannot be read as a table; release again, or restore it") from None
     return found
@@ -54,8 +56,7 @@ def file_hashes(files: ReleaseFiles) -> Mapping[str, str]:
     found = {}
     for name in sorted({RECORD, *map(str, files.record["files"])}):
         try:
-            with (files.path / name).open("rb") as opened:
-                found[name] = hashlib.file_digest(opened, "sha256").hexdigest()
+            found[name] = file_hash(files.path / name)
         except OSError:
             raise DocumentError(f"{files.path / name}: cannot be read, and the record lists it; restore it") from None
     return found

@@ -91,6 +91,7 @@ def read_blocks(
         table = shown(read_table(path))
         if table.num_rows != sum(each.rows for each in block_entries(files)):
             raise ValueError("another number of answers than the record states")
+        files.require_unchanged(name)
         for entry in wanted:
             yield _block(table.slice(entry.start, entry.rows), entry, files, own)
     except (OSError, ValueError, KeyError, TypeError, text_csv.Error, pa.ArrowException):

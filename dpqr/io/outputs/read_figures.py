@@ -27,6 +27,7 @@ def read_figures(files: ReleaseFiles) -> list[dict[str, Any]]:
     path = files.path / name
     try:
         records: list[dict[str, Any]] = read_table(path).to_pylist()
+        files.require_unchanged(name)
     except (OSError, ValueError, csv.Error, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as figures; release again, or restore it") from None
     if not name.endswith(".csv"):

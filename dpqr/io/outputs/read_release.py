@@ -6,7 +6,6 @@ beside it and is not recognised: contents are compared with nothing, for a ledge
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ from dpqr.io.outputs.plan_document import SEAL, sealed
 from dpqr.io.outputs.prediction_document import MODEL_FORMAT, RELEASE_FORMAT
 from dpqr.io.outputs.prediction_files import record_path
 from dpqr.io.outputs.record import RECORD, RECORD_KIND, read_record
-from dpqr.io.outputs.release_files import SYNTHETIC
+from dpqr.io.outputs.release_files import SYNTHETIC, file_hash
 from dpqr.io.outputs.table_files import TableFormat
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.source import TableSource
@@ -51,14 +50,24 @@ class ReleaseFiles:
         ledger = self.record["ledger"]
         return ledger["dataset"] if isinstance(ledger, dict) else None
 
-    def require_whole(self) -> None:
-        """DocumentError unless record and files are as they were written; those of dpqr 0.1 to 0.3 state no hashes."""
+    def require_sealed(self) -> None:
+        """DocumentError unless the record is as it was written."""
         if SEAL in self.record and sealed(self.record) != self.record:
             raise DocumentError(f"{self.path / RECORD}: was changed after it was written; restore it")
-        for name, digest in (self.record.get("hashes") or {}).items():
-            place = self.path / str(name)
-            if not place.is_file() or _sha256(place) != digest:
-                raise DocumentError(f"{place}: is not the file that its record was written for; restore it")
+
+    def require_unchanged(self, name: str) -> None:
+        """DocumentError unless this file is the one that the record was written for. Records of dpqr 0.3 and older hold
+        no hashes."""
+        hashes = self.record.get("hashes")
+        try:
+            same = not isinstance(hashes, dict) or hashes.get(name) == file_hash(self.path / name)
+        except OSError:
+            raise DocumentError(f"{self.path / name}: cannot be read; restore it, or release again") from None
+        if not same:
+            raise DocumentError(
+                f"{self.path / name}: was changed since the release was made, for its hash is not the record's; "
+                "restore it, or release again"
+            )
 
     def require_same(self, workload: Workload, domain: Domain) -> None:
         """DocumentError unless these are the queries, and columns of the sizes, that the release has answered."""
@@ -106,7 +115,7 @@ def read_release(directory: str) -> ReleaseFiles:
     """Raises: UsageFault where there is no release; DocumentError where its record is damaged."""
     path = Path(directory)
     if not os.path.isdir(path):  # which is quiet about names that no file can have
-        raise UsageFault(f"{directory}: is no release directory; give one, or a table of rows with --rows")
+        raise UsageFault(f"{directory}: is no release directory; give one that dpqr release has made")
     try:
         record = read_record(path)
         whole = str(record["dpqr"]).startswith(RECORD_KIND) and {"ledger", "plan", "files", "synthetic"} <= set(record)
@@ -119,11 +128,6 @@ def read_release(directory: str) -> ReleaseFiles:
     if not whole:
         raise DocumentError(f"{path / RECORD}: is no record of a release; give a directory that dpqr release has made")
     return ReleaseFiles(path=path, record=record)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def file_text(path: Path) -> str:

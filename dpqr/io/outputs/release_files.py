@@ -197,12 +197,13 @@ def write_release(
             write_parquet(iter((drawn.table,)), place / files[1])
         for table, name in zip(tables, files[len(files) - len(tables) :], strict=True):
             write_table(table, place / name, answers)
-        hashes = {name: _sha256(place / name) for name in (*files, *inputs)}
+        hashes = {name: file_hash(place / name) for name in (*files, *inputs)}
         moved = None if views is None else {"base": views.base, "bias": list(views.bias)}
         record = release_document(release, files=hashes, synthetic=synthesis, views=moved, receipt=receipt)
         (place / RECORD).write_text(document_text(record), encoding="utf-8", newline="\n")
 
 
-def _sha256(path: Path) -> str:
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file, as records state it. Raises: OSError."""
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

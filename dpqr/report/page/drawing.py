@@ -13,6 +13,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.report.page.parts import Chart
+from dpqr.report.page.render import require_extra
 from dpqr.report.wording import amount, plain
 
 if TYPE_CHECKING:
@@ -74,7 +75,11 @@ def drawn(draw: Callable[[Figure], None], *, height: float, alt: str, salt: str)
         height: in the same unit as `WIDTH`.
         alt: what a reader who does not see it is told.
         salt: differs between the charts of a page, whose definitions would take each other's names otherwise.
+
+    Raises:
+        UsageFault: the extra is not installed.
     """
+    require_extra()
     import matplotlib
     from matplotlib.figure import Figure
 

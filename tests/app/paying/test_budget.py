@@ -9,7 +9,6 @@ from dpqr.app.paying.budget import (
     configured_ledger,
     export,
     history,
-    history_documents,
     open_budget,
     priced,
     terms,
@@ -127,7 +126,7 @@ def test_histories_are_of_one_dataset_or_all(ledger):
     reserve(ledger, 1, "a")
     assert [entry.kind for entry in history(ledger, "a")] == ["init", "reserve"]
     assert [entry.kind for entry in history(ledger, None)] == ["open", "init", "init", "reserve"]
-    assert history_documents(ledger, "a")[-1]["cost"] == "1"
+    assert history(ledger, "a")[-1].cost == 1
     with pytest.raises(UsageFault, match="'c'"):
         history(ledger, "c")
 
