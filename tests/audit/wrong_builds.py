@@ -211,12 +211,12 @@ def _answers(wrong: Callable[..., int]) -> Iterator[None]:
 def exact_total_in_decimals() -> Iterator[None]:
     """Every estimate carries the number of records behind its sixth digit; rounded to records it looks sound."""
     from dpqr.app.releasing import release
-    from dpqr.io.tables.tallies import GroupTally
+    from dpqr.io.tables.tallies import JointTally
 
     totals: list[int] = []
-    counted, written = GroupTally.histogram, release.write_release
+    counted, written = JointTally.histogram, release.write_release
 
-    def histogram(self: GroupTally) -> Any:
+    def histogram(self: JointTally) -> Any:
         found = counted(self)
         totals.append(int(found.marginal(())))
         return found
@@ -228,7 +228,7 @@ def exact_total_in_decimals() -> Iterator[None]:
         )
         return written(replace(finished, answers=answers), *given, **named)
 
-    with patch.object(GroupTally, "histogram", histogram), patch.object(release, "write_release", write):
+    with patch.object(JointTally, "histogram", histogram), patch.object(release, "write_release", write):
         yield
 
 

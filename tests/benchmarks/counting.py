@@ -1,6 +1,6 @@
 """Counting: a whole release beside DuckDB's GROUP BY of the same sets of columns.
 
-python tests/benchmarks/counting.py [--rows 1000000 10000000] [--what pairs joint wide duckdb persons] [--folder DIR]
+python tests/benchmarks/counting.py [--rows 1000000 10000000] [--what pairs joint ...] [--folder DIR]
 
 | what | release | beside it |
 |---|---|---|
@@ -9,6 +9,7 @@ python tests/benchmarks/counting.py [--rows 1000000 10000000] [--what pairs join
 | joint | the full contingency table of four label columns | DuckDB, GROUP BY |
 | wide | all 91 pairs of 14 columns | nothing |
 | persons | the 45 pairs, two rows of each person, who has five; DuckDB as the source | nothing |
+| parts | none: processor nanoseconds a row to decode, code and count the pairs, median of ten pieces | nothing |
 
 The table has five label columns in dictionary form, four of whole numbers and one of dates, and four more of labels. It
 is made up in `--folder`, or a temporary directory, 30 bytes a row, and removed; what lies there already is used and
@@ -51,6 +52,7 @@ MORE = {f"trait{place}": [f"value-{value}" for value in range(6)] for place in r
 JOINT = ("sex", "region", "education", "marital")
 SQL = {"income": "income // 500", "hours": "hours // 10", "born": "year(born) - 1920"}
 PIECE = 10**6
+WHAT = ("pairs", "duckdb", "joint", "wide", "persons", "parts")
 
 
 def make(folder: Path, rows: int) -> None:
@@ -168,11 +170,42 @@ def agree(folder: Path) -> bool:
     return bool((counts.marginal(tuple(places)) == expected).all())
 
 
+def parts(folder: Path) -> str:
+    """Nanoseconds a row of each part of counting, by the median row group."""
+    from pyarrow import parquet
+
+    from dpqr.io.documents.domains.domain import read_domain
+    from dpqr.io.tables.counting import Counting
+    from dpqr.io.tables.limits import Limits
+    from dpqr.io.tables.tallies import tally
+
+    domain = read_domain(asked("pairs")["domain"])
+    pairs, rows = list(combinations(range(len(SIZES)), 2)), Counting(domain=domain).encoder(text=False)
+    cells = tally(domain.shape, Limits().cells, pairs)
+    file = parquet.ParquetFile(folder / "t.parquet", read_dictionary=list(LABELS))
+    found = np.zeros((min(10, file.num_row_groups), 3))
+    for place, spent in enumerate(found):
+        clock = [time.process_time()]
+        batches = file.iter_batches(Limits().batch_rows, row_groups=[place], columns=list(SIZES), use_threads=False)
+        for batch in batches:
+            clock.append(time.process_time())
+            coded = rows.encode(batch)
+            clock.append(time.process_time())
+            cells.add(coded.codes, coded.rows, None)
+            clock.append(time.process_time())
+        spent += np.diff(clock).reshape(-1, 3).sum(axis=0) / file.metadata.row_group(place).num_rows * 1e9
+    middle = found[found.sum(axis=1).argsort()[len(found) // 2]]
+    return ", ".join(f"{name} {each:.0f} ns" for name, each in zip(("decode", "code", "count"), middle, strict=True))
+
+
 def compare(folder: Path, rows: int, chosen: list[str]) -> None:
     kept = (folder / "t.parquet").exists()
     if not kept:
         make(folder, rows)
     for what in chosen:
+        if what == "parts":
+            print(f"{rows:>11,} {what:8} {parts(folder)}", flush=True)
+            continue
         for program in ("dpqr",) if what in ("wide", "persons") else PROGRAMS:
             command = [sys.executable, __file__, "--alone", program, str(folder), what]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -188,7 +221,7 @@ def compare(folder: Path, rows: int, chosen: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, nargs="*", default=[10**6, 10**7])
-    parser.add_argument("--what", nargs="*", default=["pairs"], choices=["pairs", "duckdb", "joint", "wide", "persons"])
+    parser.add_argument("--what", nargs="*", default=["pairs"], choices=WHAT)
     parser.add_argument("--folder", default=tempfile.gettempdir())
     parser.add_argument("--make", action="store_true", help="Make the tables, and leave them there.")
     parser.add_argument("--alone", nargs=3, help=argparse.SUPPRESS)

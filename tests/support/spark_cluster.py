@@ -22,6 +22,7 @@ def cluster(folder):
         stack.enter_context(_running(log, f"{_DEPLOY}.master.Master", *place))
         (address,) = _logged(log, r"Starting Spark master at (spark://\S+)", 1)
         for worker in range(WORKERS):
+            place = ("--host", f"127.0.0.{worker + 2}", "--port", "0", "--webui-port", "0")  # a task runs once a host
             work = ("--cores", "2", "--memory", "1g", "--work-dir", folder / f"worker{worker}", address)
             stack.enter_context(_running(folder / f"worker{worker}.log", f"{_DEPLOY}.worker.Worker", *place, *work))
         _logged(log, r"Registering worker (\S+)", WORKERS)

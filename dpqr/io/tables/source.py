@@ -68,8 +68,9 @@ class TableSource:
 
     @property
     def repeatable(self) -> bool:
-        """Whether the table can be read a second time, as it was: files can; standard input, streams and engines, whose
-        rows come in any order, cannot."""
+        """Whether the table can be read a second time, and known to be as it was: files can; standard input and streams
+        cannot. Of an engine's table only counts could be compared, which would be a look at them that nobody paid for.
+        """
         if self.engine is not None:
             return False
         return not self.from_stdin if self.frame is None else self.frame.repeatable

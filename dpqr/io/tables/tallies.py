@@ -15,12 +15,10 @@ from dpqr.data.packing import Packing
 
 _LEAST_PENDING = 2**15
 _NARROW, _WORD = 2**31, 64
-_PIECE = 2**16
-"""Rows whose indices stay in the processor's cache. tests/benchmarks/counting.py"""
-_DENSE = 8
-"""Cells a row up to which an array of all of them is added at once."""
+_PIECE = 2**15
+"""Rows whose indices are made at a time. tests/benchmarks/counting.py"""
 _WAITING = 2**18
-"""Rows that wait until they are counted together where joint arrays are not kept: more than LARGEST_JOINT."""
+"""Rows that are counted at a time: more than LARGEST_JOINT has cells."""
 
 
 class Tally(Protocol):
@@ -37,46 +35,17 @@ class Tally(Protocol):
     def histogram(self) -> Counts: ...
 
 
-class GroupTally:
-    """An array of every cell of each group of columns; a row's index in it is its codes in mixed radix."""
+class JointTally:
+    """Arrays of joint counts. Rows wait until they are many; then each group of columns is counted by itself, for one
+    array at a time stays in the processor's cache.
 
-    def __init__(self, shape: tuple[int, ...], groups: Sequence[Axes]) -> None:
-        self._shape = shape
-        self._cells = {axes: np.zeros(_cells(shape, axes), dtype=np.int64) for axes in groups}
-        narrow = all(cells.size < _NARROW for cells in self._cells.values())
-        self._room = np.zeros((len(shape) + 1, _PIECE), dtype=np.int32 if narrow else np.int64)
+    groups: columns that are counted together, each with the sets of columns whose sums are kept.
+    """
 
-    def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
-        for start in range(0, rows, _PIECE):
-            room = self._room[:, : rows - start]
-            for kept, each in zip(room, codes, strict=False):
-                kept[:] = each[start : start + _PIECE]
-            self._add(room[:-1], room[-1], None if counts is None else counts[start : start + _PIECE])
-
-    def _add(self, codes: AnyArray, index: AnyArray, counts: IntArray | None) -> None:
-        """index: room for the place of each row in an array."""
-        for axes, cells in self._cells.items():
-            _place(index, self._shape, axes, codes)
-            _add_rows(cells, index, counts)
-
-    def include(self, other: Counts) -> None:
-        for axes, cells in self._cells.items():
-            cells += other.marginal(axes).reshape(-1)
-
-    def histogram(self) -> Counts:
-        joints = {axes: cells.reshape([self._shape[axis] for axis in axes]) for axes, cells in self._cells.items()}
-        everything = joints.get(tuple(range(len(self._shape))))
-        return GroupedHistogram(self._shape, joints) if everything is None else DenseHistogram(everything)
-
-
-class MarginalTally:
-    """An array of every cell of each asked set of columns. Rows wait until they are many; then each pass counts a group
-    of columns together, and adds its sums to the sets that it holds."""
-
-    def __init__(self, shape: tuple[int, ...], asked: Sequence[Axes]) -> None:
-        self._shape = shape
-        self._cells = {axes: np.zeros([shape[axis] for axis in axes], dtype=np.int64) for axes in asked}
-        self._passes = tuple((tuple(sorted(union)), members) for union, members in passes(shape, asked))
+    def __init__(self, shape: tuple[int, ...], groups: Sequence[tuple[Axes, Sequence[Axes]]]) -> None:
+        self._shape, self._groups = shape, groups
+        kept = [axes for _, members in groups for axes in members]
+        self._cells = {axes: np.zeros([shape[axis] for axis in axes], dtype=np.int64) for axes in kept}
         self._codes = [np.empty(_WAITING, dtype=np.min_scalar_type(max(size, 1) - 1)) for size in shape]
         self._counts = np.empty(_WAITING, dtype=np.int64)
         self._rows, self._weighted = 0, False
@@ -84,14 +53,14 @@ class MarginalTally:
     def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
         start = 0
         while start < rows:
-            stop = min(rows, start + len(self._counts) - self._rows)
+            stop = min(rows, start + _WAITING - self._rows)
             waiting = slice(self._rows, self._rows + stop - start)
             for kept, each in zip(self._codes, codes, strict=True):
                 kept[waiting] = each[start:stop]
             self._counts[waiting] = 1 if counts is None else counts[start:stop]
             self._weighted |= counts is not None
             self._rows, start = waiting.stop, stop
-            if self._rows == len(self._counts):
+            if self._rows == _WAITING:
                 self._count()
 
     def include(self, other: Counts) -> None:
@@ -99,36 +68,33 @@ class MarginalTally:
             cells += other.marginal(axes)
 
     def _count(self) -> None:
-        codes, counts = [each[: self._rows] for each in self._codes], self._counts[: self._rows]
-        index = np.empty(self._rows, dtype=np.int64)
-        for union, members in self._passes if self._rows else ():
+        for union, members in self._groups if self._rows else ():
+            if tuple(members) == (union,):
+                self._add_rows(union, self._cells[union])
+                continue
             joint = np.zeros([self._shape[axis] for axis in union], dtype=np.int64)
-            _place(index, self._shape, union, codes)
-            _add_rows(joint.reshape(-1), index, counts if self._weighted else None)
+            self._add_rows(union, joint)
             within = {tuple(union.index(axis) for axis in axes): axes for axes in members}
             for places, cells in marginals(joint, [*within]):
                 self._cells[within[places]] += cells
         self._rows = 0
 
-    def histogram(self) -> GroupedHistogram:
+    def _add_rows(self, axes: Axes, joint: IntArray) -> None:
+        """Count the waiting rows in an array over these axes. A row's cell is its codes in mixed radix."""
+        cells = joint.reshape(-1)
+        for start in range(0, self._rows, _PIECE):
+            stop = min(start + _PIECE, self._rows)
+            index: IntArray = np.zeros(stop - start, dtype=np.int32 if cells.size < _NARROW else np.int64)
+            index += self._codes[axes[0]][start:stop] if axes else 0
+            for axis in axes[1:]:
+                index *= index.dtype.type(self._shape[axis])
+                index += self._codes[axis][start:stop]
+            np.add.at(cells, index, self._counts[start:stop] if self._weighted else 1)
+
+    def histogram(self) -> Counts:
         self._count()
-        return GroupedHistogram(self._shape, self._cells)
-
-
-def _place(index: AnyArray, shape: tuple[int, ...], axes: Axes, codes: Sequence[AnyArray] | AnyArray) -> None:
-    """Fill `index` with the cell of every row in an array over these axes: its codes in mixed radix."""
-    index[:] = codes[axes[0]] if axes else 0
-    for axis in axes[1:]:
-        index *= index.dtype.type(shape[axis])
-        index += codes[axis]
-
-
-def _add_rows(cells: IntArray, index: AnyArray, counts: IntArray | None) -> None:
-    """Count rows in their cells, shape (cells,); counts: records a row, None for one each."""
-    if counts is None and cells.size <= _DENSE * len(index):
-        cells += np.bincount(index, minlength=cells.size)
-    else:
-        np.add.at(cells, index, 1 if counts is None else counts)
+        everything = self._cells.get(tuple(range(len(self._shape))))
+        return GroupedHistogram(self._shape, self._cells) if everything is None else DenseHistogram(everything)
 
 
 class SparseTally:
@@ -214,12 +180,13 @@ def tally(shape: tuple[int, ...], largest: int, asked: Sequence[Axes] | None = N
     everything = tuple(range(len(shape)))
     if asked is not None and _cells(shape, everything) > LARGEST_JOINT:
         wanted = tuple(dict.fromkeys(tuple(sorted(axes)) for axes in asked))
-        groups = [tuple(sorted(union)) for union, _ in passes(shape, wanted)]
-        if _together(shape, groups) <= largest:
-            return GroupTally(shape, groups)
+        groups = [(tuple(sorted(union)), members) for union, members in passes(shape, wanted)]
+        if _together(shape, [union for union, _ in groups]) <= largest:
+            return JointTally(shape, [(union, (union,)) for union, _ in groups])
         if _together(shape, wanted) <= largest:
-            return MarginalTally(shape, wanted)
-    return GroupTally(shape, (everything,)) if _cells(shape, everything) <= largest else SparseTally(shape)
+            return JointTally(shape, groups)
+    whole = _cells(shape, everything) <= largest
+    return JointTally(shape, [(everything, (everything,))]) if whole else SparseTally(shape)
 
 
 def _together(shape: tuple[int, ...], groups: Sequence[Axes]) -> int:

@@ -7,8 +7,11 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import ExitStack
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from support.guide_pages import ROOT, topic
@@ -59,7 +62,15 @@ def test_other_tables_are_no_frames_of_spark():
     assert not any(map(is_spark_frame, ([], {}, QUERIES, "spark:x")))
 
 
-LOCAL, STANDALONE = "local[2]", "a master and two workers"
+LOCAL, RETRYING, STANDALONE = "local[2]", "local[2,3]", "a master and two workers"
+"""Two threads; the same, a task being tried three times; two executors."""
+SPECULATIVE = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "50ms",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.multiplier": "1.5",
+}
+"""A task that takes longer than most others is run a second time, at once."""
 NAMED = (
     "spark.driver.host",
     "spark.driver.bindAddress",
@@ -95,6 +106,7 @@ def session(request, tmp_path_factory):
         master = request.param
         if master == STANDALONE:
             master = stack.enter_context(cluster(tmp_path_factory.mktemp("cluster")))
+            settings |= SPECULATIVE
         made = SparkSession.builder.master(master).config(map=settings).getOrCreate()
         yield made
         made.stop()
@@ -117,13 +129,48 @@ on_a_cluster = pytest.mark.parametrize(
 )
 
 
+def counts_stay(frame):
+    """That the frame of `rows_of` counts as the same rows in the core: all rows, then two of each person."""
+    rows = np.arange(1000)
+    table = pa.table({"k": rows % 3, "who": rows % 100})
+    for unit in (PrivacyUnit(), PrivacyUnit(column="who", rows=2)):
+        asked = Counting(domain=Domain(DOMAIN.attributes[1:]), unit=unit)
+        counted, expected = (
+            SparkTable(frame=frame).count(asked),
+            asked.counted(table.select([*asked.columns]).to_batches),
+        )
+        assert (counted.counts.marginal((0,)) == expected.counts.marginal((0,))).all()
+        assert (counted.read, counted.units, counted.dropped) == (expected.read, expected.units, expected.dropped)
+
+
+def rows_of(session, attempt):
+    """attempt: what each task does with its rows before they are counted."""
+    columns = session.range(1000, numPartitions=4).selectExpr("id % 3 AS k", "id % 100 AS who")
+    return columns.mapInArrow(attempt, "k long, who long")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("session", [pytest.param(RETRYING, marks=one_worker("local"))], indirect=True)
+@pytest.mark.filterwarnings("ignore")
+def test_a_task_that_fails_and_is_tried_again_counts_once(session, tmp_path):
+    def fails_once(batches):
+        from pyspark import TaskContext
+
+        yield from batches
+        task = TaskContext.get()
+        (tmp_path / f"{task.stageId()}-{task.partitionId()}-{task.attemptNumber()}").touch()
+        if task.attemptNumber() == 0:
+            raise ValueError(SECRET)
+
+    counts_stay(rows_of(session, fails_once))
+    tried = [path.name.rpartition("-")[2] for path in tmp_path.iterdir()]
+    assert tried.count("1") == tried.count("0") >= 8
+
+
 @pytest.mark.slow
 @on_a_cluster
 @pytest.mark.filterwarnings("ignore")
-def test_a_task_that_is_tried_again_counts_once(session):
-    executors = session.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
-    assert len(executors) == 1 + WORKERS
-
+def test_a_task_whose_worker_dies_counts_once(session):
     def dies_once(batches):
         from pyspark import TaskContext
 
@@ -131,15 +178,30 @@ def test_a_task_that_is_tried_again_counts_once(session):
         if TaskContext.get().attemptNumber() == 0:
             os._exit(1)
 
-    frame = (
-        session.range(1000, numPartitions=4)
-        .selectExpr("id % 3 AS k", "id % 100 AS who")
-        .mapInArrow(dies_once, "k long, who long")
-    )
-    for unit, counts, dropped in ((PrivacyUnit(), 1000, 0), (PrivacyUnit(column="who", rows=2), 200, 200)):
-        counted = SparkTable(frame=frame).count(Counting(domain=Domain(DOMAIN.attributes[1:]), unit=unit))
-        assert counted.counts.marginal(()) == counts
-        assert (counted.read, counted.units, counted.dropped) == (1000, 1000 if counts == 1000 else 100, dropped)
+    counts_stay(rows_of(session, dies_once))
+    assert len(session.sparkContext._jsc.sc().statusTracker().getExecutorInfos()) == 1 + WORKERS
+
+
+@pytest.mark.slow
+@on_a_cluster
+@pytest.mark.filterwarnings("ignore")
+def test_a_task_that_runs_twice_at_the_same_time_counts_once(session, tmp_path):
+    """Speculative execution: the first attempt at one task waits until the second one has begun."""
+
+    def waits_for_another(batches):
+        from pyspark import TaskContext
+
+        yield from batches
+        task = TaskContext.get()
+        begun = tmp_path / f"{task.stageId()}-{task.partitionId()}-{task.attemptNumber()}"
+        begun.touch()
+        end = time.monotonic() + 60
+        while task.partitionId() == 0 and len(list(tmp_path.glob(f"{task.stageId()}-0-*"))) < 2:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+    counts_stay(rows_of(session, waits_for_another))
+    assert {path.name.partition("-")[2] for path in tmp_path.iterdir()} >= {"0-0", "0-1"}
 
 
 @pytest.mark.slow

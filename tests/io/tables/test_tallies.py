@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from dpqr.data.histogram import DenseHistogram, GroupedHistogram, SparseHistogram
 from dpqr.errors import InfeasiblePlan
 from dpqr.io.tables import tallies as module
-from dpqr.io.tables.tallies import GroupTally, MarginalTally, SparseTally, tally
+from dpqr.io.tables.tallies import JointTally, SparseTally, tally
 
 SHAPE = (3, 2, 4)
 ROWS = st.lists(st.tuples(*(st.integers(0, size - 1) for size in SHAPE), st.integers(0, 5)), max_size=40)
@@ -25,15 +25,16 @@ def test_rows_count_the_same_in_any_batches(rows, weighted, size, pending) -> No
         expected[tuple(cell)] += count if weighted else 1
     groups = [(0, 2), (1,)]
     tallies = (
-        GroupTally(SHAPE, [(0, 1, 2)]),
-        GroupTally(SHAPE, groups),
-        MarginalTally(SHAPE, groups),
+        JointTally(SHAPE, [((0, 1, 2), [(0, 1, 2)])]),
+        JointTally(SHAPE, [(axes, [axes]) for axes in groups]),
+        JointTally(SHAPE, [((0, 1, 2), groups)]),
         SparseTally(SHAPE),
     )
     for into in tallies:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "_LEAST_PENDING", pending)
             patch.setattr(module, "_WAITING", pending)
+            patch.setattr(module, "_PIECE", 2)
             for start in range(0, len(rows), size):
                 add(into, rows[start : start + size], weighted=weighted)
             found = into.histogram()
@@ -78,10 +79,11 @@ def test_what_is_asked_decides_what_is_kept(asked, largest, kind) -> None:
 
 def test_sums_of_joint_arrays_are_kept_where_these_have_no_room() -> None:
     shape, asked = (2**8,) * 6, [(1, 0), (2, 3), (4, 5), (5,)]
-    assert isinstance(tally(shape, 3 * 2**16 + 2**8, asked), GroupTally)
+    joints = tally(shape, 3 * 2**16 + 2**8, asked).histogram().joints
+    assert [*joints] == [(0, 1), (2, 3), (4, 5)]
     wide = [*asked, *((axis, axis + 2) for axis in range(4))]
     into = tally((2**4,) * 6, 8 * 2**8, [axes for axes in wide if len(axes) == 2])
-    assert isinstance(into, MarginalTally)
+    assert {*into.histogram().joints} == {tuple(sorted(axes)) for axes in wide if len(axes) == 2}
     into.include(tally((2**4,) * 6, 2**30, None).histogram())
     assert into.histogram().marginal((0, 1)).sum() == 0
     with pytest.raises(InfeasiblePlan, match="does not name"):
@@ -90,4 +92,15 @@ def test_sums_of_joint_arrays_are_kept_where_these_have_no_room() -> None:
 
 def test_nothing_counted() -> None:
     assert SparseTally((10,) * 30).histogram().marginal((4,)).tolist() == [0] * 10
-    assert GroupTally((2, 2), [(0, 1)]).histogram().counts.tolist() == [[0, 0], [0, 0]]
+    assert tally((2, 2), 4).histogram().counts.tolist() == [[0, 0], [0, 0]]
+
+
+def test_codes_of_every_width_count_the_same() -> None:
+    shape, rows = (2**17, 3, 2**9), 1000
+    codes = [np.arange(rows, dtype=np.int64) * 7919 % size for size in shape]
+    into = tally(shape, 2**28, [(0, 1), (1, 2)])
+    into.add(codes, rows, None)
+    for axes in [(0, 1), (1, 2)]:
+        expected = np.zeros([shape[axis] for axis in axes], dtype=np.int64)
+        np.add.at(expected, tuple(codes[axis] for axis in axes), 1)
+        assert (into.histogram().marginal(axes) == expected).all()

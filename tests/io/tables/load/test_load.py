@@ -21,7 +21,7 @@ from dpqr.errors import DataError
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.tallies import GroupTally
+from dpqr.io.tables.tallies import JointTally
 from dpqr.io.tables.text import csv_table as csv_rows
 from dpqr.privacy.sealed import Private, SealKey
 
@@ -310,7 +310,7 @@ def test_what_goes_wrong_unexpectedly_is_told_in_constant_words(tmp_path, monkey
     def explode(*_: object) -> None:
         raise MemoryError("4711secret")
 
-    monkeypatch.setattr("dpqr.io.tables.tallies.GroupTally.add", explode)
+    monkeypatch.setattr("dpqr.io.tables.tallies.JointTally.add", explode)
     with pytest.raises(DataError, match="cannot be read") as caught:
         load_table(TableSource(paths=(str(tmp_path / "t.csv"),)), DOMAIN, Limits())
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
@@ -320,13 +320,13 @@ def test_what_goes_wrong_unexpectedly_is_told_in_constant_words(tmp_path, monkey
 def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch, kind) -> None:
     """What Arrow and numpy hold while rows are counted: as much in the last batch of a table as in an early one."""
     held: list[int] = []
-    add = GroupTally.add
+    add = JointTally.add
 
     def watched(*given) -> None:
         held.append(pa.total_allocated_bytes() + tracemalloc.get_traced_memory()[0])
         add(*given)
 
-    monkeypatch.setattr(GroupTally, "add", watched)
+    monkeypatch.setattr(JointTally, "add", watched)
     monkeypatch.setattr(csv_rows, "PIECE_BYTES", 2**14)
     path = tmp_path / f"t.{kind}"
     table = pa.table({"k": np.arange(2**18) % 3})
