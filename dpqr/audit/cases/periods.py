@@ -51,7 +51,7 @@ class Releases:
         """Each of the records whose day lies in its period."""
         drawn = Laplace().mechanism((ASKED,), self.unit, Price(epsilon=SHARE))
         spans = (PeriodRows(column="day", period=period) for period in PERIODS)
-        held = (tuple(at for at, day in enumerate(DAYS) if span.start <= day < span.period.end) for span in spans)
+        held = (tuple(at for at, day in enumerate(DAYS) if span.days[0] <= day < span.days[-1]) for span in spans)
         return tuple(OfParts(inner=drawn, parts=parts) for parts in held)
 
     def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
