@@ -95,7 +95,6 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     require_stated_rules(document.domain, unit)
     refuse_published_unit(document.domain, unit)
     unit = replace(unit, drops=may_leave_out(document.domain))
-    period = period_rows(request, document.domain)
     problem = Problem(
         domain=document.domain,
         workload=document.workload,
@@ -106,7 +105,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
         alpha=alpha,
         beta=beta,
         seed=request.seed,
-        period=period,
+        period=period_rows(request, document.domain),
         start=started_from(request, document),
     )
     problem = with_turn(problem, request)
