@@ -59,7 +59,9 @@ def request(directory, **more):
     return PlanRequest(**{"queries": str(directory / "q.json"), "epsilon": "1", **plain, **more})
 
 
-def run(directory, *, out="out", resume=False, table="table.csv", observer=None, limits=None, counts=None, **more):
+def run(
+    directory, *, out="out", resume=False, table="table.csv", observer=None, limits=None, counts=None, after=None, **more
+):
     """One release of the desk."""
     asked = ReleaseRequest(
         source=TableSource(paths=(table if table == "-" else str(directory / table),), count_column=counts),
@@ -67,6 +69,7 @@ def run(directory, *, out="out", resume=False, table="table.csv", observer=None,
         output=OutputRequest(directory=None if out is None else str(directory / out)),
         limits=limits or Limits(),
         payer=payer(directory, resume=resume),
+        after=None if after is None else str(directory / after),
     )
     return release(asked, observer or Unwatched())
 
@@ -152,9 +155,13 @@ def _unpaid(directory, entries):
     for path in directory.iterdir():
         if not path.is_dir() or path.name.startswith("."):
             continue
-        if {each.name for each in path.iterdir()} != {"answers.csv", "release.json"}:
+        found = {each.name for each in path.iterdir()}
+        if not {"answers.csv", "release.json"} <= found:
             return f"{path.name} is half a release"
-        told = json.loads((path / "release.json").read_text())["ledger"]
+        record = json.loads((path / "release.json").read_text())
+        if found != {*record["files"], *record["hashes"], "release.json"}:
+            return f"{path.name} is half a release"
+        told = record["ledger"]
         if told["seal"] not in paid or paid[told["seal"]].number != told["entry"]:
             return f"{path.name} was published and not paid"
         lengths.add((path / "answers.csv").read_text().count("\n"))
