@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from dpqr.data.arrays import Axes
 from dpqr.fitting.evidence import Evidence, lower_order, summed
 
@@ -44,7 +42,10 @@ class EarlierTables:
             seen: today's evidence. total: N, records.
 
         Returns:
-            Evidence of tables that were measured neither time with less noise than change gives it.
+            One entry for each table that is kept, in records.
+
+        Privacy:
+            Post-processing of released values.
         """
         measured = {one.axes: one for one in seen if one.block is None}
         columns = {one.axes: one for one in lower_order(seen, 1)}

@@ -59,10 +59,9 @@ def request(directory, **more):
     return PlanRequest(**{"queries": str(directory / "q.json"), "epsilon": "1", **plain, **more})
 
 
-def run(
-    directory, *, out="out", resume=False, table="table.csv", observer=None, limits=None, counts=None, after=None, **more
-):
-    """One release of the desk."""
+def run(directory, *, out="out", resume=False, table="table.csv", observer=None, limits=None, counts=None, **more):
+    """One release of the desk. after: of a counter, the release before."""
+    after = more.pop("after", None)
     asked = ReleaseRequest(
         source=TableSource(paths=(table if table == "-" else str(directory / table),), count_column=counts),
         plan=request(directory, **more),

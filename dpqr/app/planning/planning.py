@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from dpqr.app.planning.counters import as_counter, counter_notes, with_turn
+from dpqr.app.planning.earlier_release import require_started, start_notes, started_from
 from dpqr.app.planning.notes import fact_notes, warnings
 from dpqr.app.planning.periods import period_note, period_rows
 from dpqr.app.planning.roles import (
@@ -20,7 +21,6 @@ from dpqr.app.planning.roles import (
     refuse_idle_options,
     settled,
 )
-from dpqr.app.planning.earlier_release import require_started, start_notes, started_from
 from dpqr.app.planning.units import unit_notes, unit_of
 from dpqr.app.requests import PlanRequest
 from dpqr.data.attribute import Codes

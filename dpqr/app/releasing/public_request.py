@@ -23,8 +23,8 @@ import msgspec
 from dpqr.app.releasing.reading import Reading
 from dpqr.app.requests import PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
 from dpqr.errors import DocumentError
-from dpqr.io.documents.domain import public_domain
 from dpqr.io.documents.coefficient_arrays import MAX_FILE_BYTES
+from dpqr.io.documents.domain import public_domain
 from dpqr.io.documents.json_text import read_regular_file
 from dpqr.io.documents.queries import QueriesDocument
 from dpqr.io.documents.sources import parsed, public_documents

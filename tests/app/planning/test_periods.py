@@ -53,7 +53,9 @@ def test_a_period_needs_a_date_column_and_no_totals_of_all_rows():
     assert period_rows(PlanRequest(), Domain(())) is None
 
 
-@pytest.mark.parametrize("place", ["duckdb:stays.db?table=stays", "postgresql://h/db?table=stays", "postgres://h/d?table=s"])
+@pytest.mark.parametrize(
+    "place", ["duckdb:stays.db?table=stays", "postgresql://h/db?table=stays", "postgres://h/d?table=s"]
+)
 def test_an_engine_is_refused_by_name_before_it_is_asked(place):
     """Nothing is there: no file, and no server."""
     with pytest.raises(UsageFault, match="cannot be asked for one period yet"):
