@@ -19,6 +19,7 @@ class EarlierTables:
     Privacy:
         Post-processing of published noisy answers.
 
+    >>> import numpy as np
     >>> table = Evidence(key=(0,), axes=(0,), values=np.array([60.0, 40.0]), deviation=1.0)
     >>> earlier = EarlierTables(sha256="", records=100.0, tables=(table,))
     >>> today = Evidence(key=(0,), axes=(0,), values=np.array([160.0, 40.0]), deviation=1.0)
