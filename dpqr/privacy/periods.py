@@ -76,7 +76,7 @@ class PeriodBudgets:
         Args:
             period: its name; WHOLE: the period where they cost most; None: one that has released nothing.
         """
-        most = NO_COST if period is None else _largest(spent) if period == WHOLE else spent.get(period, NO_COST)
+        most = _largest(spent) if period == WHOLE else NO_COST if period is None else spent.get(period, NO_COST)
         return spent.get(WHOLE, NO_COST) + most
 
     def room(self, period: str | None, spent: Spending, left: Cost) -> Cost:
