@@ -40,7 +40,7 @@ def series(places: Sequence[str], query: str | None = None) -> Series:
 
     Raises:
         UsageFault: fewer than two releases, two of one period, or some of periods beside others, or no such block.
-        DocumentError: a release was changed or is damaged, or has other queries or another domain than the first one.
+        DocumentError: a release was changed or is damaged, or has other queries or another domain than the first.
 
     Privacy:
         Post-processing of published files.

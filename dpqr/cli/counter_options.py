@@ -32,7 +32,5 @@ def counted(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Count all rows up to and including the period, over so many periods; --eps is for all of them.",
         ),
         option("--after", metavar="DIR", callback=options.named, help="The release of the period before."),
-        option(
-            "--start", metavar="DIR", callback=options.named, help="Start the model from this earlier release, free."
-        ),
+        option("--start", metavar="DIR", callback=options.named, help="Start the fit from this earlier release, free."),
     )

@@ -19,6 +19,7 @@ class EarlierTables:
     Privacy:
         Post-processing of published noisy answers.
 
+    >>> import numpy as np
     >>> table = Evidence(key=(0,), axes=(0,), values=np.array([60.0, 40.0]), deviation=1.0)
     >>> earlier = EarlierTables(sha256="", records=100.0, tables=(table,))
     >>> today = Evidence(key=(0,), axes=(0,), values=np.array([160.0, 40.0]), deviation=1.0)
@@ -42,7 +43,10 @@ class EarlierTables:
             seen: today's evidence. total: N, records.
 
         Returns:
-            Evidence of tables that were measured neither time with less noise than change gives it.
+            One entry for each table that is kept, in records.
+
+        Privacy:
+            Post-processing of released values.
         """
         measured = {one.axes: one for one in seen if one.block is None}
         columns = {one.axes: one for one in lower_order(seen, 1)}

@@ -87,8 +87,8 @@ class PeriodBudgets:
         Args:
             period: its name; WHOLE: the period where they cost most; None: one that has released nothing.
         """
-        own = NO_COST if period is None else _largest(spent) if period == WHOLE else spent.get(period, NO_COST)
-        return spent.get(WHOLE, NO_COST) + own
+        most = _largest(spent) if period == WHOLE else NO_COST if period is None else spent.get(period, NO_COST)
+        return spent.get(WHOLE, NO_COST) + most
 
     def room(self, period: str | None, spent: Spending, left: Cost) -> Cost:
         """Return the largest cost of one release of this period (as in `of`) now. left: of the budget for life.

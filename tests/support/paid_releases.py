@@ -60,13 +60,15 @@ def request(directory, **more):
 
 
 def run(directory, *, out="out", resume=False, table="table.csv", observer=None, limits=None, counts=None, **more):
-    """One release of the desk."""
+    """One release of the desk. after: of a counter, the release before."""
+    after = more.pop("after", None)
     asked = ReleaseRequest(
         source=TableSource(paths=(table if table == "-" else str(directory / table),), count_column=counts),
         plan=request(directory, **more),
         output=OutputRequest(directory=None if out is None else str(directory / out)),
         limits=limits or Limits(),
         payer=payer(directory, resume=resume),
+        after=None if after is None else str(directory / after),
     )
     return release(asked, observer or Unwatched())
 
@@ -152,9 +154,13 @@ def _unpaid(directory, entries):
     for path in directory.iterdir():
         if not path.is_dir() or path.name.startswith("."):
             continue
-        if {each.name for each in path.iterdir()} != {"answers.csv", "release.json"}:
+        found = {each.name for each in path.iterdir()}
+        if not {"answers.csv", "release.json"} <= found:
             return f"{path.name} is half a release"
-        told = json.loads((path / "release.json").read_text())["ledger"]
+        record = json.loads((path / "release.json").read_text())
+        if found != {*record["files"], *record["hashes"], "release.json"}:
+            return f"{path.name} is half a release"
+        told = record["ledger"]
         if told["seal"] not in paid or paid[told["seal"]].number != told["entry"]:
             return f"{path.name} was published and not paid"
         lengths.add((path / "answers.csv").read_text().count("\n"))

@@ -53,9 +53,16 @@ def test_a_period_needs_a_date_column_and_no_totals_of_all_rows():
     assert period_rows(PlanRequest(), Domain(())) is None
 
 
-def test_an_engine_is_refused_by_name():
+@pytest.mark.parametrize(
+    "place", ["duckdb:stays.db?table=stays", "postgresql://h/db?table=stays", "postgres://h/d?table=s"]
+)
+def test_an_engine_is_refused_by_name_before_it_is_asked(place):
+    """Nothing is there: no file, and no server."""
     with pytest.raises(UsageFault, match="cannot be asked for one period yet"):
-        require_files(TableSource(paths=("duckdb:stays.db?table=stays",)), JANUARY)
+        require_files(TableSource(paths=(place,)), JANUARY)
+
+
+def test_files_are_read_by_period():
     require_files(TableSource(paths=("stays.csv",)), JANUARY)
 
 

@@ -129,6 +129,7 @@ OTHER = {
     "period": "2024-03",
     "cumulative": 24,
     "first": "2024-01",
+    "start": b"{}",
 }
 
 

@@ -139,3 +139,50 @@ def test_a_column_that_holds_no_dates_or_is_not_there_is_refused_before_any_row(
     for column, words in (("who", "dates, timestamps or ISO text"), ("when", "'when'")):
         with pytest.raises(DataError, match=words):
             counted(forms[1], PeriodRows(column=column, period=MARCH.period))
+
+
+AWKWARD = [
+    *("2026-02-28", "2026-03-01", "2026-03-31", "2026-04-01", "2024-02-29", "1969-12-31", "0001-01-01", "9998-12-31"),
+    *("2026-03-01T00:00:00", "2026-03-31T23:59:59.999999", "2026-03-31T24:00:00", "2026-02-28T23:59:59"),
+    *("2026-03-01T01:30:00+02:00", "2026-04-01T01:30:00+02:00", "2026-02-28T23:30:00-01:00", "2026-03-01T00:00:00Z"),
+    *("2026-02-30", "2026-13-01", "2026-3-1", "01.03.2026", "2026-03", "20260301", "March", "0", "NaT", "null", "-"),
+    *("2026-03-05 ", " 2026-03-05", "2026-03-05T", "2026-03-05 12:00", "+2026-03-05", "2026-03-05Z"),
+]
+"""Dates at the ends of a month, moments with and without a zone, and what is none."""
+AROUND = [PeriodRows(column="day", period=Period.parse(f"2026-0{month}")) for month in (2, 3, 4)]
+
+
+def texts_in_all_forms(folder, cells):
+    """A row for each cell, as text, in every form of table that holds texts."""
+    frame = pd.DataFrame({"ward": ["A"] * len(cells), "day": cells})
+    table = pa.table(frame)
+    frame.to_csv(folder / "texts.csv", index=False)
+    frame.to_csv(folder / "texts.csv.gz", index=False)
+    parquet.write_table(table, folder / "texts.parquet", row_group_size=7)
+    paths = [TableSource(paths=(str(folder / name),)) for name in ("texts.csv", "texts.csv.gz", "texts.parquet")]
+    labelled = frame.assign(day=frame["day"].astype("category"))
+    return [*paths, *(TableSource(frame=in_memory(each)) for each in (frame, labelled, table))]
+
+
+def test_awkward_texts_are_in_the_same_period_in_every_form(tmp_path):
+    for period in AROUND:
+        first, *others = [counted(source, period) for source in texts_in_all_forms(tmp_path, AWKWARD)]
+        assert first[0][0] > 0
+        assert others == [first] * len(others)
+    for cell in AWKWARD:  # one by one: in one period at most
+        assert sum(len(kept(pa.array([cell]), period)) for period in AROUND) <= 1, cell
+
+
+def test_moments_are_in_the_same_period_as_their_texts(tmp_path):
+    """An instant is in the period of its day in UTC, whichever zone a column of moments is shown in."""
+    instants = [datetime(2026, month, day, hour, 30, tzinfo=EAST) for month, day in ((3, 1), (4, 1)) for hour in (1, 2)]
+    written = texts_in_all_forms(tmp_path, [each.isoformat() for each in instants])
+    for zone in ("UTC", "Europe/Berlin", "America/New_York"):
+        for unit in ("s", "ms", "us", "ns"):
+            cells = pa.array(instants, pa.timestamp(unit, tz=zone))
+            table = pa.table({"ward": ["A"] * len(instants), "day": cells})
+            parquet.write_table(table, tmp_path / "moments.parquet")
+            for period in AROUND:
+                frames = [TableSource(frame=in_memory(each)) for each in (table, table.to_pandas())]
+                for source in (TableSource(paths=(str(tmp_path / "moments.parquet"),)), *frames):
+                    assert counted(source, period) == counted(written[0], period)
