@@ -39,6 +39,11 @@ def _paid_by(terms: Terms, period: PeriodRows | None) -> str:
         return f"it reads the rows of all periods, so the budget of {each} pays for it"
     if terms.periods.parallel:
         return f"paid from the budget of {period.each}; parallel over periods: a row pays in its own alone"
+    if period.first is not None:
+        return (
+            f"paid from the budget of {period.each}; of the budget for life, releases of one level of a counter cost a "
+            "person what one of them does"
+        )
     return f"paid from the budget of {period.each}; a person's periods add up within the budget for life"
 
 
