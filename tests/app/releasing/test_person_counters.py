@@ -85,7 +85,7 @@ def test_month_after_month_persons_pay_a_price_a_level(tmp_path, kind, months):
     spent = float(ledger.budgets()[0].spent)
     assert spent == float(CERTAIN), "two levels, half of it each"
     assert dpqr.verify(tmp_path / month(months), ledger=tmp_path / "budgets.sqlite").passed
-    assert "releases of one level" in " ".join(made.trust)
+    assert "a counter costs a person one price a level" in " ".join(made.trust)
 
 
 def test_a_node_that_is_made_again_does_not_fit_the_life(tmp_path):
