@@ -9,6 +9,7 @@ from dpqr.app.requests import LedgerRequest
 from dpqr.data.period import PeriodRows
 from dpqr.io.ledger.record import Record
 from dpqr.privacy.ledger import RELEASED, Entry, Terms
+from dpqr.privacy.pair_currency import PAIR
 
 
 def paid_notes(payer: LedgerRequest | None, period: PeriodRows | None, before: str | None = None) -> Iterator[str]:
@@ -32,6 +33,8 @@ def paid_notes(payer: LedgerRequest | None, period: PeriodRows | None, before: s
 
 
 def _paid_by(terms: Terms, period: PeriodRows | None) -> str:
+    if period is not None and period.first is not None:
+        return _paid_by_layer(terms, period)
     if terms.periods is None:
         return "paid from the whole budget, which is not divided into periods: releases of different periods add up"
     each = f"every {terms.periods.every}"
@@ -40,6 +43,14 @@ def _paid_by(terms: Terms, period: PeriodRows | None) -> str:
     if terms.periods.parallel:
         return f"paid from the budget of {period.each}; parallel over periods: a row pays in its own alone"
     return f"paid from the budget of {period.each}; a person's periods add up within the budget for life"
+
+
+def _paid_by_layer(terms: Terms, period: PeriodRows) -> str:
+    """Of a counter that bounds each person's rows over its life."""
+    budget = f"the budget of {period.each}" if terms.periods else "the whole budget"
+    if terms.currency is PAIR:
+        return f"paid from {budget}: its currency, epsilon and delta, charges each release of a counter in full"
+    return f"paid from {budget}: over its life a counter costs a person one price a level, if each release is made once"
 
 
 def _corrected(record: Record, dataset: str, period: PeriodRows, before: str | None) -> Entry | None:

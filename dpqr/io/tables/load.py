@@ -159,8 +159,7 @@ def load_table(
 
     A malformed row, and one with a cell whose rule is `drop`, is left out; all others count once (or as the count
     column says), whatever order, batches and files they come in. Where the unit has a column, rows without a person
-    are left out, and of each person's other rows K are kept by a uniform choice (`Bounding`); in a counter, of each
-    person's first K rows those of the periods that are counted (`FirstRows`).
+    are left out, and of each person's other rows K are kept by a uniform choice (`Bounding`; counters: `FirstRows`).
 
     noise: what the key of that choice is drawn from. declared: the public number of records of the table (of persons,
     where the unit has a column), those included that a rule drops; None: it is private. parts: the number of parts of
@@ -184,11 +183,14 @@ def load_table(
     if slots:
         require_places(source)
     key = b"" if unit.column is None else secret_key(noise)
-    wanted = tuple(wanted_columns(domain, unit, source.count_column, source.period))
-    first = FirstRows.of(source.period, wanted)
-    question = Counting(domain=domain, asked=asked, unit=unit, limits=limits, key=key, first=first, last=last)
+    question = Counting(domain=domain, asked=asked, unit=unit, limits=limits, key=key, last=last)
     question = replace(question, count_column=source.count_column, workers=source.workers)
+    question = replace(question, first=_first_rows(source, domain, unit))
     return discreetly(lambda: _sealed(_watched(source, question, progress), question, declared), _unexpected)
+
+
+def _first_rows(source: TableSource, domain: Domain, unit: PrivacyUnit) -> FirstRows | None:
+    return FirstRows.of(source.period, tuple(wanted_columns(domain, unit, source.count_column, source.period)))
 
 
 def _last_axis(parts: int | None, slots: int | None, unit: PrivacyUnit, noise: NoiseSource) -> LastAxis | None:

@@ -53,7 +53,10 @@ def test_other_requests_stay_as_they_are():
         ({"period": None}, "add --period"),
         ({"schedule": "marginals"}, "--schedule marginals: a counter adds up answers"),
         ({"accountant": "pld"}, "choose basic, zcdp, gdp"),
-        ({"unit": "person", "max_rows": 2}, "protects rows that are added or removed"),
+        ({"unit": "person", "max_rows": 2, "count_dropped": "0.1"}, "releases its counts alone"),
+        ({"unit": "person", "max_rows": 2, "certify": "0.1"}, "releases its counts alone"),
+        ({"unit": "person", "max_rows": 2, "error_bars": "0.1"}, "releases its counts alone"),
+        ({"neighbours": "replace", "n": 5}, "leave --n out"),
         ({"period": "2026-01"}, "runs from 2024-01 to 2025-12"),
         ({"cumulative": 10**6}, "over 1 to 1,024 periods"),
     ],
@@ -61,6 +64,26 @@ def test_other_requests_stay_as_they_are():
 def test_refusals(options, words):
     with pytest.raises(UsageFault, match=words):
         plan_release(changed(**options))
+
+
+RULED = {**DOMAIN, "malformed": "drop", "fields": [{**DOMAIN["fields"][0], "dpqr": {"otherwise": "drop"}}]}
+
+
+@pytest.mark.parametrize(("relation", "prices"), [("add-remove", 2), ("replace", 4)])
+def test_a_counter_of_persons_bounds_their_rows_over_the_life(relation, prices):
+    plan = plan_release(changed(unit="person", max_rows=3, neighbours=relation, domain=RULED))
+    turn, rows = plan.problem.turn, plan.problem.period
+    assert (turn.counter.prices, rows.first.name, rows.since.name) == (prices, "2024-01", "2024-06")
+    assert (plan.problem.n, plan.problem.declared) == (None, None)
+    assert plan.problem.unit.drops
+    assert f"over all periods: {prices} times the price of one release" in plan.notes[1]
+    assert "of each person the first 3 rows from 2024-01 on are used, over the whole life" in plan.notes[2]
+
+
+def test_rows_that_are_replaced_need_no_number_and_their_nodes_hold_any_of_them():
+    plan = plan_release(changed(neighbours="replace", domain=RULED))
+    assert plan.problem.turn.counter.prices == 4
+    assert (plan.problem.n, plan.problem.unit.rows_public, plan.problem.period.first) == (None, False, None)
 
 
 @pytest.fixture(scope="module")

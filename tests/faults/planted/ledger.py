@@ -59,7 +59,7 @@ FAULTS = (
         ),
         ("if terms.cap is not None and not entry.cost <= terms.cap:", "if False:", "the cap of one release is ignored"),
         (
-            "        if not terms.total(spent) <= terms.limit:",
+            "        if not terms.total(spent, nodes) <= terms.limit:",
             "        if not entry.cost <= terms.limit:",
             "each run alone is held against the limit",
         ),
@@ -69,11 +69,17 @@ FAULTS = (
             "a reservation is not added to what is spent",
         ),
         (
-            "if not terms.periods.of(name, spent) <= terms.periods.share:",
+            "if not terms.periods.of(name, read) <= terms.periods.share:",
             "if False:",
             "a period may spend the whole budget",
         ),
         ("            _require_period(terms.periods, entry.period)\n", "", "periods before the first are paid"),
+        (
+            "        held.nodes = held.noded(entry, entry.cost)\n",
+            "",
+            "a release of a counter of persons is not added to what is spent",
+        ),
+        ("            _require_layer(held, entry, entry.layer)\n", "            pass\n", "a forged layer is admitted"),
         ("        held.reservations += 1\n", "", "reservations are not counted"),
         (
             "if (entry.pricing is not None) != (terms.currency is PAIR):",

@@ -165,7 +165,7 @@ FAULTS = (
     *planted_in(
         "io/ledger/account_state.py",
         (
-            "pending=self.terms.total(waiting),",
+            "pending=self.terms.total(waiting, [node for node in self.nodes if node.entry in self.runs]),",
             "pending=NO_COST,",
             "what waits is not told",
         ),

@@ -6,13 +6,13 @@ FAULTS = (
     *planted_in(
         "io/tables/persons/bounding.py",
         (
-            "smallest_tickets(owners, held.persons, self.most, self.key)",
-            "smallest_tickets(owners, held.persons, len(owners), self.key)",
+            "smallest_tickets(owners, held.persons, self.most, self.key, ranks)",
+            "smallest_tickets(owners, held.persons, len(owners), self.key, ranks)",
             "the bound of rows a person is ignored",
         ),
         (
-            "smallest_tickets(owners, held.persons, self.most, self.key)",
-            "smallest_tickets(owners, held.persons, self.most + 1, self.key)",
+            "smallest_tickets(owners, held.persons, self.most, self.key, ranks)",
+            "smallest_tickets(owners, held.persons, self.most + 1, self.key, ranks)",
             "a person has one row too many",
         ),
         (
@@ -147,7 +147,7 @@ FAULTS = (
     ),
     *planted_in(
         "io/tables/persons/bounding.py",
-        ("ranks >= most]]] = False", "ranks > most]]] = False", "a person has one row too many"),
+        ("places >= most]]] = False", "places > most]]] = False", "a person has one row too many"),
         (
             "crowded = np.flatnonzero(sizes > most)",
             "crowded = np.flatnonzero(sizes > most + 1)",

@@ -11,6 +11,17 @@ FAULTS = (
         ("return PrivacyBudget(share, self.life.delta)", "return self.life", "each node gets the whole life"),
     ),
     *planted_in(
+        "privacy/layers.py",
+        ("costs[-largest:]", "costs[-1:]", "of two persons, one alone pays for a counter"),
+        ("and all(later) and", "and", "a release that comes too late shares a layer"),
+        (" and not {one.entry for one in held} & set(waiting)", "", "an open release shares its layer"),
+    ),
+    *planted_in(
+        "io/tables/persons/first_rows.py",
+        ("inside = numbers >= self.since", "inside = numbers >= 0", "earlier rows are counted once more"),
+        ("found[0] = 2 * numbers + 1", "found[0] = 1", "later rows come before earlier ones"),
+    ),
+    *planted_in(
         "privacy/periods.py",
         (
             "tuple(period.name for period in named_periods(name, self.every))",
@@ -235,13 +246,13 @@ FAULTS = (
     *planted_in(
         "io/tables/period_filter.py",
         (
-            "Fraction(2 * day - 1, 2) for day in",
-            "Fraction(2 * day + 1, 2) for day in",
+            "Fraction(2 * (day - _EPOCH).days - 1, 2) for day in",
+            "Fraction(2 * (day - _EPOCH).days + 1, 2) for day in",
             "periods begin a day late",
         ),
         (
-            ".codes == 0",
-            ".codes <= 0",
+            "inside = (numbers >= 0) & (numbers < self.bins)",
+            "inside = numbers < self.bins",
             "a row without a date is in every period",
         ),
         (

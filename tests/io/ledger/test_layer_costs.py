@@ -1,0 +1,114 @@
+"""Counters of persons in the chain: a release in its turn costs its level once."""
+
+from fractions import Fraction
+
+import pytest
+from support.ledger_jobs import another, draws, ledger_in, terms
+
+from dpqr.data.period import Period, PeriodRows
+from dpqr.data.period_tree import PeriodTree
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import BudgetRefused
+from dpqr.io.ledger.chained_ledger import ChainedLedger
+from dpqr.io.ledger.move import move
+from dpqr.io.ledger.sqlite_store import SqliteStore
+from dpqr.privacy.ledger import RELEASED
+
+ENGINES = True
+PERSONS = PrivacyUnit(column="who", rows=3)
+JANUARY = Period.parse("2026-01")
+TREE = PeriodTree(periods=12, base=4)
+NODE = "1/4"
+
+
+@pytest.fixture
+def ledger(tmp_path, monkeypatch):
+    monkeypatch.setattr("dpqr.io.ledger.transaction.STRIDE", 7)
+    made = ledger_in(tmp_path)
+    made.open(terms(epsilon="1", unit=PERSONS))
+    return made
+
+
+def reserve(ledger, number, epsilon=NODE, unit=PERSONS):
+    since = JANUARY.later(TREE.span(number).start - 1)
+    rows = PeriodRows(column="day", period=JANUARY.later(number - 1), since=since, first=JANUARY)
+    return ledger.reserve("survey", draws(epsilon), unit=unit, note="a test", period=rows)
+
+
+def pay(ledger, number, epsilon=NODE):
+    ledger.settle(reserve(ledger, number, epsilon), draws(epsilon), note=RELEASED)
+
+
+def spent(ledger):
+    return ledger.account("survey").spent
+
+
+def test_a_year_costs_a_price_a_level(ledger):
+    costs = []
+    for number in range(1, 13):
+        pay(ledger, number)
+        costs.append(spent(ledger).amount / Fraction(NODE))
+    assert costs == [1, 1, 1, *[2] * 9]
+    assert spent(another(ledger)) == Fraction(1, 2)
+    assert {entry.layer.number for entry in ledger.entries() if entry.layer} == {0, 1}
+    ledger.verify()
+
+
+def test_a_release_made_again_is_paid_in_full(ledger):
+    for number in (1, 2, 2, 1):
+        pay(ledger, number)
+    assert spent(ledger) == Fraction(3, 4)
+    pay(ledger, 3)
+    assert spent(ledger) == Fraction(3, 4)
+
+
+def test_what_was_not_drawn_comes_back(ledger):
+    paid = reserve(ledger, 1)
+    assert (spent(ledger), ledger.account("survey").pending) == (Fraction(1, 4), Fraction(1, 4))
+    ledger.settle(paid, (), note="nothing was read")
+    assert not spent(ledger)
+    pay(ledger, 1)
+    assert spent(ledger) == Fraction(1, 4)
+
+
+def test_an_open_run_keeps_its_layer_for_itself(ledger):
+    paid = reserve(ledger, 1)
+    pay(ledger, 2)
+    assert spent(ledger) == Fraction(1, 2)
+    ledger.settle(paid, draws(NODE), note=RELEASED)
+    pay(ledger, 3)
+    assert spent(ledger) == Fraction(1, 2)
+
+
+def test_another_bound_and_other_releases_add_up(ledger):
+    pay(ledger, 1)
+    reserve(ledger, 2, unit=PrivacyUnit(column="who", rows=4))
+    assert spent(ledger) == Fraction(1, 2)
+    ledger.reserve("survey", draws("1/2"), unit=PERSONS, note="a test")
+    with pytest.raises(BudgetRefused, match="spent 1 of 1"):
+        reserve(ledger, 1)
+    pay(ledger, 3)
+
+
+def test_the_dearest_release_of_a_layer_counts(ledger):
+    for number, epsilon in [(1, "1/4"), (2, "1/2"), (3, "1/8")]:
+        pay(ledger, number, epsilon)
+    assert spent(ledger) == Fraction(1, 2)
+
+
+def test_a_budget_of_pairs_adds_all_releases_up(tmp_path):
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms(epsilon="1", delta="1e-9", unit=PERSONS))
+    for number in (1, 2):
+        pay(ledger, number)
+    assert spent(ledger).amount == Fraction(1, 2)
+    assert not any(entry.layer for entry in ledger.entries())
+
+
+def test_layers_go_along_when_the_ledger_moves(ledger, tmp_path):
+    for number in (1, 2):
+        pay(ledger, number)
+    there = ChainedLedger(store=SqliteStore(tmp_path / "there.sqlite"), anchor=ledger.anchor)
+    move(ledger, there)
+    pay(there, 3)
+    assert spent(there) == Fraction(1, 4)
