@@ -126,6 +126,12 @@ def in_bins(rows: pd.DataFrame) -> dict[tuple[str, str], int]:
     return found
 
 
+@lru_cache(maxsize=16)
+def known(seed: int) -> tuple[pd.DataFrame, dict[str, dict[tuple[str, str], float]], dict[tuple[str, str], int]]:
+    rows = table(seed)
+    return rows, truths(rows), in_bins(rows)
+
+
 class Quiet:
     """Nobody looks on."""
 
@@ -172,8 +178,7 @@ def cover(arguments: argparse.Namespace) -> None:
         hits: dict[tuple[str, str], list[bool]] = {}
         flagged, bases = 0, set()
         for run in range(arguments.runs):
-            rows = table(run % arguments.tables)
-            true, held_in = truths(rows), in_bins(rows)
+            rows, true, held_in = known(run % arguments.tables)
             release = released(rows, asked[name], arguments.eps, delta)
             reach = 1.96 * float(np.nanmean(release.answers[0].error))
             for record in told(release, name.startswith("weighted")):

@@ -235,13 +235,14 @@ def _quantiles(figure: Figure, formula: Quantiles, estimates: FloatArray, ground
         lower[:, place] = np.where(small, low[0], low[first])
         upper[:, place] = np.where(small, high[-1], high[last])
     none = np.broadcast_to(unknown[:, None], shape)
-    error = np.where(small[:, None] | none, np.nan, (upper - lower) / (2 * FACTOR))
+    lower, upper = np.where(none, np.nan, lower), np.where(none, np.nan, upper)
+    error = np.where(small[:, None], np.nan, (upper - lower) / (2 * FACTOR))
     return FigureAnswers(
         figure=figure,
         estimate=_inside(estimate, lower, upper),
         error=error,
-        lower=np.where(none, np.nan, lower),
-        upper=np.where(none, np.nan, upper),
+        lower=lower,
+        upper=upper,
         basis=np.where(none, NO_BASIS, ground.basis).astype(np.int8),
         small=np.broadcast_to(small[:, None], shape),
         sure=np.zeros(shape, dtype=np.bool_),

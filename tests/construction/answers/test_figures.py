@@ -109,6 +109,15 @@ def test_quantiles_are_read_off_the_curve_and_their_intervals_are_whole_bins() -
     assert np.isnan(found.error).sum() == 0
 
 
+def test_without_any_known_error_a_quantile_is_still_read_off_the_curve() -> None:
+    curves = np.cumsum(COUNTS, axis=1).reshape(-1)
+    known = answered({"median": "pay", "by": ["sex"]}, [curves])
+    found = answered({"median": "pay", "by": ["sex"]}, [curves], deviation=None)
+    assert found.estimate.tolist() == known.estimate.tolist()
+    assert found.basis.tolist() == [[NO_BASIS], [NO_BASIS]]
+    assert np.isnan(np.concatenate([found.error, found.lower, found.upper])).all()
+
+
 def test_the_largest_cells_are_sure_where_no_other_can_be_as_large() -> None:
     found = answered({"top": "pay", "k": 2, "by": ["sex"]}, [COUNTS.reshape(-1)], deviation=3.0)
     assert found.cells is not None
