@@ -10,8 +10,9 @@ a public research extract. CPU seconds are those of one run.
 Methods: the same function by gradient descent and by means of parts. Rates: mean excess risk of the online learner on
 made-up streams, its bound and its order. Made: functions of made-up tables, by the default method and by
 output perturbation, at delta 1e-6. --data is not read for these two. Few: the same at 500 and 1,000 records, one
-release of each of --runs tables, made up or drawn from Adult. Corners: the exact hinge and quantile losses. --peer: the Python of an environment with
-diffprivlib, whose logistic regression gets the same features, and its best C by the test file, which is not paid for.
+release of each of --runs tables, made up or drawn from Adult. Corners: the exact hinge and quantile losses. --peer: the
+Python of an environment with diffprivlib, whose logistic regression gets the same features, and its best C by the test
+file, which is not paid for.
 """
 
 from __future__ import annotations
@@ -327,7 +328,8 @@ def hours(bench: Bench, runs: int, learners: Iterable[tuple[str, dict[str, str |
         tau = float(more.get("tau", 0))
         best = score(np.full(len(truth), np.quantile(truth, tau) if tau else truth.mean()))
         print(
-            f"  {learner} {more or ''}: ratio {statistics.mean(ratios):.4f} +-{np.std(ratios) / runs**0.5:.4f} (bar {1.01 if tau else 1.04}); non-private loss {free:.3f}, "
+            f"  {learner} {more or ''}: ratio {statistics.mean(ratios):.4f} +-{np.std(ratios) / runs**0.5:.4f} "
+            f"(bar {1.01 if tau else 1.04}); non-private loss {free:.3f}, "
             f"best constant {best:.3f}; CPU {statistics.median(each for _, each in found):.2f} s",
             flush=True,
         )
