@@ -20,7 +20,7 @@ def test_every_option_of_the_command_has_its_name_here():
     assert {each.name for each in command.params} - screen == PredictionRun.__optional_keys__
     assert PredictOptions.__optional_keys__ == set(KNOWN)
     fields = {each.name for each in dataclasses.fields(PredictionPlanRequest)}
-    assert fields == set(LEARNING) | {"target", "epsilon", "domain"}
+    assert fields == set(LEARNING) | {"target", "epsilon", "domain", "session"}
 
 
 def test_a_plan_is_made_for_a_usual_number_of_predictions():
