@@ -1,6 +1,6 @@
 """Mixed workloads over disjoint columns: the default beside every schedule that has a plan for the whole.
 
-python tests/benchmarks/mixed.py [--cells seen|reported] [--delta 1e-9] [--runs 1] [--only 0 1 2]
+python tests/benchmarks/mixed.py [--cells seen|reported] [--delta 1e-9] [--runs 1]
 
 Asked: all prefixes and 50 random ranges of one wide column (the ordered part), all pairs of small columns and ten
 conjunctions over them. Figures: mean over all blocks of L1 over n, as in regret.py; the default (its schedule, its
@@ -105,6 +105,7 @@ def main() -> None:
     parser.add_argument("--cells", choices=CELLS, default="seen")
     parser.add_argument("--delta", default="1e-9")
     parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--only", type=int, nargs="+", help="numbers of cells, from 0")
     given = parser.parse_args()
     ratios = []
@@ -112,7 +113,7 @@ def main() -> None:
         sizes, codes = made(kind, cells, records, small)
         queries, request = ORDERED + others([*sizes][1:]), {"epsilon": epsilon, "delta": given.delta}
         found = {}
-        for method in METHODS:
+        for method in given.methods:
             try:
                 found[method] = errors(queries, sizes, codes, method, request, given.runs)[1]
             except InfeasiblePlan:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 
 import numpy as np
 import pytest
@@ -44,6 +44,13 @@ def run(made, seed=1):
     table = SparseHistogram(made.problem.domain.shape, codes, np.ones(RECORDS, dtype=np.int64))
     draws = Draws(data=Private(table), accountant=guarded(made), noise=PublicNoise(seed))
     return table, iterative_construction(draws, made, Quiet())
+
+
+@cache
+def ran():
+    """One run for all that looks at one: the plan, the table and the outcome."""
+    made = plan(WIDE + SMALL, "parts", error_bars="0.05")
+    return (made, *run(made))
 
 
 def spent(phases):
@@ -102,8 +109,7 @@ def test_an_update_rule_or_a_fixed_sum_that_is_named_keeps_the_whole():
 
 
 def test_a_run_measures_one_part_after_the_other_and_joins_them():
-    made = plan(WIDE + SMALL, "parts", delta="1e-9")
-    table, outcome = run(made)
+    made, table, outcome = ran()
     shown = released(made, outcome)
     assert isinstance(shown, ProductDistribution)
     over = [{axis for block in one.blocks for axis in block.axes} for one in outcome.transcript.measurements]
@@ -118,23 +124,20 @@ def test_a_run_measures_one_part_after_the_other_and_joins_them():
 
 
 def test_reasons_are_those_of_both_parts():
-    made = plan(WIDE + SMALL, "parts")
-    _, outcome = run(made)
+    made, _, outcome = ran()
     reasons = " ".join(made.schedule.reasons(made, outcome.transcript))
     assert "x:" in reasons
 
 
 def test_errors_are_bought_for_what_choices_may_pass_over():
-    made = plan(WIDE + SMALL, "parts", delta="1e-9", error_bars="0.05")
-    _, outcome = run(made)
+    made, _, outcome = ran()
     assert not outcome.errors or not {"prefix(x)"} & set(outcome.errors.by_name)
     assert {block.axes for block in made.schedule.searched(made)} == {(1, 2), (1, 3), (2, 3)}
 
 
 def test_a_lost_draw_leaves_a_plan_to_its_end():
     """Every round is followed by another, or by the end, also where what it drew was lost."""
-    made = plan(WIDE + SMALL, "parts")
-    _, outcome = run(made)
+    made, _, outcome = ran()
     state, steps = made.schedule.start(made), 0
     for finished in outcome.transcript.rounds:
         state = made.schedule.after(state, replace(finished, measurement=None, errors=None))
