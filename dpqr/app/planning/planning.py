@@ -47,7 +47,8 @@ NUMBER = 8
 SIZES_SHOWN = 6
 
 RIVALS = {
-    "marginals": "--schedule auto: marginals, for a fit to them leaves less error than queries measured by themselves",
+    "marginals": "--schedule auto: marginals, for a fit to them leaves less error than these queries measured by "
+    "themselves",
     "parts": "--schedule auto: parts, for ordered columns that no query joins with others are better measured apart",
 }
 """What may take the place of a plan, in this order, and the notes that say so."""

@@ -20,6 +20,9 @@ from dpqr.workload.block import QueryBlock
 from dpqr.workload.separation import columns_apart
 from dpqr.workload.workload import Workload
 
+MODEL = "product"
+"""The update rule that reads each part's measurements by itself."""
+
 GRAIN = 100
 """Shares of the budget are multiples of one part in so many: the error is flat around the best split."""
 
@@ -72,8 +75,10 @@ class Parts:
         """The draws of both parts. expected: the mean over all blocks of their forecasts.
 
         Raises:
-            InfeasiblePlan: no column stands apart, or a part has no plan.
+            InfeasiblePlan: no column stands apart, a part has no plan, or the update rule is another one.
         """
+        if roles.update.name != MODEL:
+            raise InfeasiblePlan(f"--schedule parts joins its parts by --update {MODEL} alone; leave --update out")
         asked = _asked(problem)
         errors = [_error(one.plan(own, budget, roles)) for one, own in asked]
         blocks = [len(own.workload.blocks) for _, own in asked]

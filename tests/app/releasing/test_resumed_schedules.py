@@ -19,12 +19,13 @@ DESKS = {
     "many": ("ordered", 4_000, CDF),
     "few": ("ordered", 60, CDF),
     "queries": ("queries", 60, RANGES),
+    "parts": ("parts", 60, [*CDF, {"marginal": ["a"]}, {"marginal": ["a", "b"]}]),
 }
 """By name: schedule, records, queries. Few or many records decide what `ordered` looks at before it measures."""
 
-LOST = {"strategy": (1,), "many": (1, 3), "few": (2, 3), "queries": (2, 3)}
+LOST = {"strategy": (1,), "many": (1, 3), "few": (2, 3), "queries": (2, 3), "parts": (1, 3)}
 """Draws that were begun when their job was killed: counts, choices, measurements."""
-KEPT = {"strategy": 1, "few": 3, "queries": 3}
+KEPT = {"strategy": 1, "few": 3, "queries": 3, "parts": 2}
 """The last draw that was recorded before."""
 
 MOMENTS = [
@@ -39,8 +40,10 @@ def laid(directory, name):
     schedule, records, queries = DESKS[name]
     lay(directory)
     values = np.random.default_rng(1).binomial(CELLS - 1, 0.3, records)
-    (directory / "table.csv").write_text("v\n" + "\n".join(map(str, values)) + "\n")
-    (directory / "q.json").write_text(json.dumps({"domain": {"v": CELLS}, "queries": queries}))
+    beside = {"a": 2, "b": 3} if schedule == "parts" else {}
+    rows = "\n".join(",".join(map(str, [value, *(value % size for size in beside.values())])) for value in values)
+    (directory / "table.csv").write_text(",".join(["v", *beside]) + f"\n{rows}\n")
+    (directory / "q.json").write_text(json.dumps({"domain": {"v": CELLS, **beside}, "queries": queries}))
     return {"schedule": schedule, "rounds": None}
 
 

@@ -1,0 +1,81 @@
+"""The product rule: each part reads its own measurements, and histograms of columns apart are consistent."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.domain import Domain
+from dpqr.data.unit import PrivacyUnit
+from dpqr.hypotheses.product import ProductDistribution
+from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.updates.product import Product, consistent
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.workload import Measurement, Workload
+
+AGES = QueryBlock(name="ages", factors=(Factor(axes=(1,), sizes=(16,), matrix=Prefix(16)),))
+CELLS = QueryBlock(name="strategy", factors=(Factor.identity(1, 16),))
+SEX = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
+DOMAIN = Domain((Attribute(name="sex", axis=Codes(2)), Attribute(name="age", axis=Codes(16))))
+PROBLEM = Problem(domain=DOMAIN, workload=Workload((SEX, AGES)), unit=PrivacyUnit())
+LAW = DiscreteLaplace(Fraction(1))
+
+
+def measured(block, values):
+    return Measurement(blocks=(block,), values=(np.array(values, dtype=np.int64),), law=LAW)
+
+
+OF_SEX, OF_AGES = measured(SEX, [30, 10]), measured(CELLS, [20, *[0] * 7, 12, *[0] * 6, 8])
+
+
+def test_every_part_reads_its_own_measurements():
+    rule = Product()
+    start = rule.start(PROBLEM)
+    assert isinstance(start, ProductDistribution)
+    first = rule.update(PROBLEM, start, [OF_SEX])
+    np.testing.assert_allclose(first.answer(SEX), [30, 10], atol=0.5)
+    np.testing.assert_allclose(first.answer(AGES), first.total * np.arange(1, 17) / 16)
+    both = rule.update(PROBLEM, first, [OF_SEX, OF_AGES])
+    np.testing.assert_allclose(both.answer(SEX), first.answer(SEX))
+    # Least squares on cells gives the cells; the last cumulative count is the model's total.
+    np.testing.assert_allclose(both.answer(AGES)[:-1], [20.0] * 8 + [32.0] * 7)
+    assert both.answer(AGES)[-1] == pytest.approx(both.total)
+
+
+def test_a_later_workload_changes_no_part():
+    """Questions that come later may join what stood apart; the hypothesis says what was measured apart."""
+    rule, both = Product(), QueryBlock(name="both", factors=(*SEX.factors, *CELLS.factors))
+    later = Problem(domain=DOMAIN, workload=Workload((both,)), unit=PrivacyUnit())
+    found = rule.update(PROBLEM, rule.start(PROBLEM), [OF_SEX, OF_AGES])
+    again = rule.update(later, found, [OF_SEX, OF_AGES])
+    np.testing.assert_allclose(again.answer(AGES), found.answer(AGES))
+    np.testing.assert_allclose(again.answer(both).reshape(2, 16).sum(axis=1), found.answer(SEX))
+
+
+def test_without_a_column_apart_it_is_the_fit_of_the_model():
+    alone = Problem(domain=DOMAIN, workload=Workload((SEX,)), unit=PrivacyUnit())
+    rule = Product()
+    found = rule.update(alone, rule.start(alone), [OF_SEX])
+    assert type(found) is type(rule.model.start(alone))
+    np.testing.assert_array_equal(found.answer(SEX), rule.model.update(alone, rule.start(alone), [OF_SEX]).answer(SEX))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_consistent_cumulative_counts_are_never_further_from_the_truth(seed):
+    generator = np.random.default_rng(seed)
+    truth = generator.multinomial(200, np.full(32, 1 / 32)) * generator.integers(2, size=32)
+    total = float(truth.sum())
+    noisy = truth + generator.normal(0, 10, 32)
+    found = consistent(noisy, total)
+    assert found.min() >= 0.0
+    assert found.sum() == pytest.approx(1.0)
+    before, after = (np.cumsum(one - truth)[:-1] for one in (noisy, found * total))
+    assert (after**2).sum() <= (before**2).sum() * (1 + 1e-9)
+
+
+def test_without_records_the_cells_are_even():
+    assert consistent(np.array([3.0, -1.0]), 0.0).tolist() == [0.5, 0.5]
+    assert consistent(np.array([-5.0]), 4.0).tolist() == [1.0]
