@@ -118,7 +118,7 @@ class Noise:
     def errors(self, records: float, louder: float, hidden: float) -> FloatArray:
         """L1 errors over n, forecast at so many times the noise and of what is hidden, shape (blocks,)."""
         noise = louder * NORMAL * self.total / (records * self.even)
-        found: FloatArray = self.even * noise / (2.0 * (1.0 + noise) ** 0.6) + hidden * self.hidden
+        found: FloatArray = TUNING.left * self.even * noise / (1.0 + noise) ** 0.6 + hidden * self.hidden
         return found
 
 
@@ -148,7 +148,7 @@ class Outlook:
     """Noise by way and block of the workload, from which errors are forecast at any number of records.
 
     A block whose answers hold m of n even records, and get noise of q records together, is left with an error of about
-    q / 2 where q is small beside m; noise on cells that are mostly empty is cut by the fit, so the error grows with
+    5/8 q where q is small beside m; noise on cells that are mostly empty is cut by the fit, so the error grows with
     q to the power of 0.4 from there on. What columns or pairs hide of the records is assumed: nothing public says it.
 
     A search is taken to measure some blocks a column (explored: the part of all), so each more exactly, and to pass
