@@ -69,14 +69,14 @@ def measured_once(
 
 def _forecast(way: Way, problem: Problem, roles: Roles, whole: BudgetAllocation) -> tuple[BlockForecast, ...]:
     """Noise of every block's answers where it is measured by the way: before the fit, which only lowers it."""
-    each = zip(problem.workload.blocks, noise_by_block(way, problem, roles, whole), strict=True)
+    each = zip(problem.workload.blocks, noise_by_block(way, problem, roles, whole).total.tolist(), strict=True)
     return tuple(
         BlockForecast(
             name=block.name,
             rows=block.rows,
-            deviation=noise.total / block.rows * max(block.largest_coefficient, 1) * float(block.scale),
+            deviation=total / block.rows * max(block.largest_coefficient, 1) * float(block.scale),
         )
-        for block, noise in each
+        for block, total in each
     )
 
 

@@ -37,8 +37,8 @@ class Spread:
 
     def __post_init__(self) -> None:
         """_shares, _squares: of every factor's rows, their sums over the cells as a part of them, and their squared
-        norms."""
-        matrices = [factor.matrix for factor in self.block.factors]
+        norms; a marginal needs none."""
+        matrices = [] if self.block.is_marginal else [factor.matrix for factor in self.block.factors]
         shares = (one.apply(np.full((one.cells, 1), 1.0 / one.cells))[:, 0] for one in matrices)
         squares = (Tree(one.cells, (1,), (1,)).variances(one) for one in matrices)
         object.__setattr__(self, "_shares", tuple(shares))
@@ -47,10 +47,15 @@ class Spread:
     @property
     def even(self) -> float:
         """Part of the records that the answers hold."""
+        if self.block.is_marginal:
+            return 1.0
         return max(self._summed([np.abs(share) for share in self._shares]), 1.0 / self.block.cells)
 
     def noise(self, axes: Collection[int]) -> float:
         """Of all answers together, where every cell of the marginal of these columns has noise of deviation 1."""
+        if self.block.is_marginal:
+            sizes = [pair for factor in self.block.factors for pair in zip(factor.axes, factor.sizes, strict=True)]
+            return float(math.prod(size for axis, size in sizes if axis in axes))
         parts = []
         for factor, share, square in zip(self.block.factors, self._shares, self._squares, strict=True):
             shown = [size for axis, size in zip(factor.axes, factor.sizes, strict=True) if axis in axes]
@@ -64,6 +69,8 @@ class Spread:
         Deviations of cells are taken for independent but for their sums over each column, which are 0: the part of a
         query that is alike in all cells of a column misses nothing. Mean over all sets of so many factors.
         """
+        if self.block.is_marginal:
+            return 1.0
         factors = range(len(self.block.factors))
         found = [self._missed(chosen) for chosen in combinations(factors, min(ways, len(factors)))]
         return float(np.mean(found))

@@ -18,7 +18,8 @@ class Tuning:
     count: Fraction = Fraction(1, 50)  # share of the count of the records
     hidden_by_columns: float = 0.25  # part of the records that one-way marginals hide, for each further column
     hidden_by_pairs: float = 0.15  # part of them that pairs hide
-    summed: float = 1.4  # noise of sums of cells of a wider marginal, over that of cells which a fit cuts as it does
+    left: float = 0.625  # part of the noise of a measurement that a fit leaves in its answers, where that is small
+    summed: float = 1.2  # noise of sums of cells of a wider marginal, over that of cells which a fit cuts as it does
     explored: float = 2.0  # blocks a column that a search is forecast to measure
     passed_over: float = 0.25  # part of what is hidden that a search leaves in the blocks that it passes over
     last_pure: float = 0.55  # share of the blocks in the forecast of a search, in epsilon

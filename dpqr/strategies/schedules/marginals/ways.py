@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
+from dpqr.data.arrays import FloatArray
 from dpqr.strategies.plan import TINY, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL, one_way
@@ -96,22 +97,29 @@ def _relative(block: QueryBlock, budget: BudgetAllocation, problem: Problem) -> 
     return budget.relative(block, QueryBlock(name="records"), problem.unit)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Noise:
-    """Of one block, where some blocks are measured.
+    """Of blocks, where some blocks are measured; shapes (blocks,).
 
     total: deviations of all answers together, in units of the most that a record changes one. even: share of even
     records that the answers hold together. hidden: part of the records that what is measured is assumed not to show.
     """
 
-    total: float
-    even: float
-    hidden: float
+    total: FloatArray
+    even: FloatArray
+    hidden: FloatArray
 
-    def error(self, records: float, louder: float, hidden: float) -> float:
-        """L1 error over n, forecast at so many times the noise and of what is hidden."""
+    @classmethod
+    def of(cls, blocks: Iterable[tuple[float, float, float]]) -> Noise:
+        """Of every block its total, even and hidden."""
+        total, even, hidden = np.array([*blocks], dtype=np.float64).reshape(-1, 3).T
+        return cls(total=total, even=even, hidden=hidden)
+
+    def errors(self, records: float, louder: float, hidden: float) -> FloatArray:
+        """L1 errors over n, forecast at so many times the noise and of what is hidden, shape (blocks,)."""
         noise = louder * NORMAL * self.total / (records * self.even)
-        return self.even * noise / (2.0 * math.pow(1.0 + noise, 0.6)) + hidden * self.hidden
+        found: FloatArray = TUNING.left * self.even * noise / (1.0 + noise) ** 0.6 + hidden * self.hidden
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +148,7 @@ class Outlook:
     """Noise by way and block of the workload, from which errors are forecast at any number of records.
 
     A block whose answers hold m of n even records, and get noise of q records together, is left with an error of about
-    q / 2 where q is small beside m; noise on cells that are mostly empty is cut by the fit, so the error grows with
+    5/8 q where q is small beside m; noise on cells that are mostly empty is cut by the fit, so the error grows with
     q to the power of 0.4 from there on. What columns or pairs hide of the records is assumed: nothing public says it.
 
     A search is taken to measure some blocks a column (explored: the part of all), so each more exactly, and to pass
@@ -150,7 +158,7 @@ class Outlook:
     these are a way of their own only where noise would hide the dependence.
     """
 
-    noise: Mapping[Way, tuple[Noise, ...]]
+    noise: Mapping[Way, Noise]
     explored: Mapping[Way, float]
     budget: BudgetAllocation
 
@@ -165,7 +173,7 @@ class Outlook:
         searched: tuple[Way, ...] = ("blocks", "pairs")
         numbers = {way: len(_blocks(way, problem, roles)) for way in searched}
         explored = {way: min(1.0, most / number) for way, number in numbers.items() if number}
-        return cls(noise={way: one for way, one in noise.items() if one}, explored=explored, budget=budget)
+        return cls(noise={way: one for way, one in noise.items() if one.total.size}, explored=explored, budget=budget)
 
     def at(self, records: float) -> Forecasts:
         """Where so many records were counted or declared."""
@@ -189,7 +197,7 @@ class Outlook:
         return min(hopeless, *searched)
 
     def _error(self, way: Way, records: float, louder: float = 1.0, hidden: float = 1.0) -> float:
-        return float(np.mean([one.error(records, louder, hidden) for one in self.noise[way]]))
+        return float(self.noise[way].errors(records, louder, hidden).mean())
 
 
 def error_words(error: float) -> str:
@@ -219,15 +227,14 @@ def direct_error(plan: Plan, *, fitted: bool) -> float:
         fitted: whether a fit cuts noise on cells of few records; else an answer is off by its noise, or by no more than
             even records would be.
     """
-    errors = []
+    known = zip(plan.problem.workload.blocks, plan.forecast, strict=True)
+    each = [(one.rows * one.deviation / float(block.scale), block) for block, one in known]
+    units = ((total / max(block.largest_coefficient, 1), Spread(block=block).even, 0.0) for total, block in each)
+    noise, errors = Noise.of(units), []
     for records in possible_records(plan.problem):
-        found = []
-        for block, known in zip(plan.problem.workload.blocks, plan.forecast, strict=True):
-            total = known.rows * known.deviation / float(block.scale) / max(block.largest_coefficient, 1)
-            one = Noise(total=total, even=Spread(block=block).even, hidden=0.0)
-            raw = min(NORMAL * total / max(1.0, records), one.even)
-            found.append(one.error(max(1.0, records), 1.0, 0.0) if fitted else raw)
-        errors.append(float(np.mean(found)))
+        n = max(1.0, records)
+        found = noise.errors(n, 1.0, 0.0) if fitted else np.minimum(NORMAL * noise.total / n, noise.even)
+        errors.append(float(found.mean()))
     return error_among(errors)
 
 
@@ -237,18 +244,19 @@ def count_forecasts(plan: Plan, counted: Measurement, table: int) -> Forecasts:
     return Outlook.of(plan.problem, plan.roles, remaining(plan), table).at(least)
 
 
-def noise_by_block(way: Way, problem: Problem, roles: Roles, budget: BudgetAllocation) -> tuple[Noise, ...]:
+def noise_by_block(way: Way, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Noise:
     """Of the workload's blocks, in their order; none where the way measures nothing."""
     shares = measured_by(way, problem, roles, budget)
     laws = ((block, roles.check.law((block,), problem.unit, budget.price(share))) for block, share in shares)
     known = [(block, law.deviation) for block, law in laws]
     own = {block.name: deviation for block, deviation in known}
     tables = {frozenset(block.axes): (block, deviation) for block, deviation in known if block.is_marginal}
-    return tuple(_noise(block, own.get(block.name), tables) for block in problem.workload.blocks if known)
+    return Noise.of(_noise(block, own.get(block.name), tables) for block in problem.workload.blocks if known)
 
 
-def _noise(block: QueryBlock, own: float | None, tables: Tables) -> Noise:
-    """From the block itself, a marginal that holds it, or those of its columns or pairs of columns.
+def _noise(block: QueryBlock, own: float | None, tables: Tables) -> tuple[float, float, float]:
+    """Its total, even and hidden: from the block itself, a marginal that holds it, or those of its columns or of pairs
+    of them.
 
     Args:
         own: deviation of its own measurement; None: it is not measured.
@@ -256,15 +264,15 @@ def _noise(block: QueryBlock, own: float | None, tables: Tables) -> Noise:
     axes, spread = frozenset(block.axes), Spread(block=block)
     even = spread.even
     if own is not None:
-        return Noise(total=own * block.rows / max(block.largest_coefficient, 1), even=even, hidden=0.0)
+        return own * block.rows / max(block.largest_coefficient, 1), even, 0.0
     if axes in tables:
-        return Noise(total=summed_noise(tables[axes][0], block, tables[axes][1]), even=even, hidden=0.0)
+        return summed_noise(tables[axes][0], block, tables[axes][1]), even, 0.0
     wider = [summed_noise(one, block, each) for key, (one, each) in tables.items() if axes < key]
     if wider:
-        return Noise(total=TUNING.summed * min(wider), even=even, hidden=0.0)
+        return TUNING.summed * min(wider), even, 0.0
     of_pairs = [tables[frozenset(pair)] for pair in combinations(axes, 2) if frozenset(pair) in tables]
     below = of_pairs or [tables[frozenset((axis,))] for axis in axes if frozenset((axis,)) in tables]
     shown, each = (2, TUNING.hidden_by_pairs) if of_pairs else (1, TUNING.hidden_by_columns)
     total = sum(spread.noise(one.axes) * deviation for one, deviation in below) / (len(axes) - 1 if of_pairs else 1)
     further = max(len(axes) - shown, 0)
-    return Noise(total=total, even=even, hidden=each * further * spread.missed(1 + shown) if further else 0.0)
+    return total, even, each * further * spread.missed(1 + shown) if further else 0.0

@@ -17,7 +17,10 @@ from strategies.schedules.marginals.test_one_table import (
 
 from dpqr.strategies.schedules.marginals.one_table import remaining
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.marginals.ways import Outlook
+from dpqr.strategies.schedules.marginals.tuning import TUNING
+from dpqr.strategies.schedules.marginals.ways import Outlook, noise_by_block
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity, Prefix
 
 
 def test_errors_fall_with_the_records_to_what_is_not_measured():
@@ -37,13 +40,13 @@ def test_one_way_marginals_alone_are_a_way_where_noise_hides_the_dependence():
 
 @pytest.mark.parametrize("family", [1, 2, 3])
 def test_all_blocks_once_leave_the_noise_of_their_sums(family):
-    """Half of it, where records are many: the forecast of one block is that of a marginal by itself."""
+    """What a fit leaves of it, where records are many: the forecast of one block is that of a marginal by itself."""
     asked = problem(marginals(family, FOURS), FOURS)
     plan = Marginals(table=0).plan(asked, BUDGET, roles())
     one = Outlook.of(asked, plan.roles, remaining(plan), 0).at(10.0**8).errors["blocks"]
     number = len(asked.workload.blocks)
     deviation = 2**0.5 * number / float(BUDGET.epsilon)
-    assert one == pytest.approx((2 / np.pi) ** 0.5 / 2 * deviation * 4**family / 10**8, rel=0.01)
+    assert one == pytest.approx((2 / np.pi) ** 0.5 * TUNING.left * deviation * 4**family / 10**8, rel=0.01)
 
 
 def test_a_plan_is_judged_by_its_error_among_the_records_that_there_may_be():
@@ -52,3 +55,22 @@ def test_a_plan_is_judged_by_its_error_among_the_records_that_there_may_be():
     for asked, better in ((few, "basic"), (many, "zcdp")):
         plans = {name: Marginals().plan(asked, BUDGET, roles(name)) for name in UNSURE}
         assert min(plans, key=lambda name: plans[name].expected) == better
+
+
+def test_prefixes_of_one_way_marginals_are_forecast_by_the_noise_of_their_sums():
+    """Cells of a column have independent noise: k of them together hold sqrt(k) times that of one, not k times."""
+    pairs = problem((crossed(Prefix(8)),), (8, 8))
+    cells = problem((crossed(Identity(8)),), (8, 8))
+    found = {}
+    for name, asked in (("prefixes", pairs), ("cells", cells)):
+        plan = Marginals(table=0).plan(asked, BUDGET, roles())
+        found[name] = noise_by_block("columns", asked, plan.roles, remaining(plan))
+    sums = np.sqrt(np.arange(1, 9)).sum()
+    assert found["prefixes"].total[0] / found["cells"].total[0] == pytest.approx((sums + 8 * 4.5) / (8 + 8))
+    assert found["prefixes"].even[0] == pytest.approx(4.5)
+    assert found["prefixes"].hidden[0] < 1.2 * found["cells"].hidden[0]
+
+
+def crossed(matrix):
+    """Queries on a column of eight values, for each of the eight values of another."""
+    return QueryBlock(name="crossed", factors=(Factor.identity(0, 8), Factor(axes=(1,), sizes=(8,), matrix=matrix)))
