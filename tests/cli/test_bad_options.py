@@ -65,7 +65,7 @@ USAGE = [
     ("alpha-without-theory", "--alpha goes with --schedule theory", ("--alpha", "0.1")),
     ("beta-without-theory", "--beta goes with --schedule theory", ("--beta", "0.1")),
     ("variant-without-theory", "--variant goes with --schedule theory", ("--variant", "sharp")),
-    ("alpha-zero", "--alpha 0: must lie between 1e-12 and 1", (*THEORY, "--alpha", "0")),
+    ("alpha-zero", "--alpha 0: must be at least 1e-12 and below 1", (*THEORY, "--alpha", "0")),
     ("alpha-one", "--alpha 1: must lie between", (*THEORY, "--alpha", "1")),
     ("alpha-nan", DECIMAL, (*THEORY, "--alpha", "nan")),
     ("beta-above-one", "--beta 2: must lie between", (*THEORY, "--beta", "2")),
