@@ -80,7 +80,6 @@ UNMIRRORED = {
         "io/outputs/prediction_document.py",
         "io/outputs/read_release.py",
         "io/tables/points.py",
-        "io/outputs/read_figures.py",
         "io/outputs/views_table.py",
     ),
     "run by the tests of the learners and of the planner": ("prediction/release.py",),

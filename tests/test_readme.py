@@ -85,7 +85,7 @@ def every_command():
     for name in COMMANDS:
         command = main.get_command(None, name)
         yield command
-        yield from getattr(command, "commands", {}).values()
+        yield from getattr(getattr(command, "below", command), "commands", {}).values()
 
 
 def test_every_command_and_option_has_help():
@@ -103,6 +103,13 @@ def test_every_option_that_is_named_exists(page):
     known |= {name for command in every_command() for option in command.params for name in option.secondary_opts}
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", page.text))
     assert named - known - OTHERS == set()
+
+
+def test_every_option_is_named_by_readme_or_the_guide():
+    """In one of its spellings."""
+    named = {name for page in PAGES for name in re.findall(r"(?<![\w-])--[a-z0-9][a-z0-9-]*", page.text)}
+    options = [each for command in every_command() for each in command.params if each.param_type_name == "option"]
+    assert [each.opts for each in options if named.isdisjoint((*each.opts, *each.secondary_opts))] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dpqr.api.checks import Path
+from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ class Comparison:
     >>> with tempfile.TemporaryDirectory() as place:
     ...     made.save(place + "/out")
     ...     found = dpqr.compare(place + "/out", place + "/out")
-    >>> type(found).__name__, found.blocks["apart"].tolist()
-    ('Comparison', [0.0])
+    >>> found, found.blocks["apart"].tolist()
+    (Comparison(1 query in both), [0.0])
     """
 
     def __init__(self, found: Compared) -> None:
@@ -103,6 +104,17 @@ class Comparison:
         found, facts = self._found, (self._found.sides[0].facts, self._found.sides[1].facts)
         rows = [(block.name, block.queries, block.figures) for block in found.blocks]
         return compared_view(facts, FIGURES, rows, found.alone)
+
+    def __str__(self) -> str:
+        return str(Receipt.of(self.view))
+
+    def __repr__(self) -> str:
+        from dpqr.report.wording import counted
+
+        return f"Comparison({counted(len(self._found.blocks), 'query')} in both)"
+
+    def _repr_html_(self) -> str:
+        return Receipt.of(self.view)._repr_html_()
 
 
 def verify(

@@ -23,8 +23,7 @@ from dpqr.data.arrays import IntArray
 from dpqr.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.hypotheses.hypothesis import prepare
 from dpqr.io.outputs.figures_table import table_of_figures
-from dpqr.io.outputs.read_answers import all_answers, block_records
-from dpqr.io.outputs.read_figures import read_figures
+from dpqr.io.outputs.read_answers import all_answers, block_records, read_figures
 from dpqr.io.outputs.read_release import ReleaseFiles
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT

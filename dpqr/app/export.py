@@ -17,7 +17,7 @@ from dpqr.errors import AlreadyThere, DocumentError, GoalMissed
 from dpqr.io.outputs.atomic import reserve_file
 from dpqr.io.outputs.duckdb_file import FACTS, SEAL, exported_seal, write_duckdb
 from dpqr.io.outputs.export_tables import answers_of, cells_of, columns_of, facts_table, figures_table_of, synthetic_of
-from dpqr.io.outputs.read_figures import read_figures
+from dpqr.io.outputs.read_answers import read_figures
 from dpqr.io.outputs.read_release import ReleaseFiles
 
 OPTION = "--duckdb"

@@ -18,8 +18,7 @@ from dpqr.io.outputs.croissant import croissant_text
 from dpqr.io.outputs.figures_table import figures_table
 from dpqr.io.outputs.plan_document import plan_document, sealed
 from dpqr.io.outputs.published import file_hashes, first_rows, table_columns
-from dpqr.io.outputs.read_answers import all_answers
-from dpqr.io.outputs.read_figures import read_figures
+from dpqr.io.outputs.read_answers import all_answers, read_figures
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release, release_around
 from dpqr.io.outputs.registry import Stated, registry_text
 from dpqr.privacy.ledger import Account, Entry

@@ -9,8 +9,7 @@ from typing import Any
 from dpqr.construction.answers.answered import AnsweredBlock
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.kept_views import kept_views
-from dpqr.io.outputs.read_answers import BlockEntry, block_entries, read_answers
-from dpqr.io.outputs.read_figures import read_figures
+from dpqr.io.outputs.read_answers import BlockEntry, block_entries, read_answers, read_figures
 from dpqr.io.outputs.read_release import ReleaseFiles, prediction_record, read_release, release_around
 from dpqr.io.outputs.views_table import Views
 from dpqr.report.wording import Fact

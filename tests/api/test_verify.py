@@ -44,5 +44,8 @@ def test_prices_of_today(place):
 def test_side_by_side(place):
     found = dpqr.compare(place, place)
     assert list(found.facts.columns) == ["A", "B"]
+    assert repr(found).endswith("in both)")
+    assert "epsilon" in str(found)
+    assert found._repr_html_().startswith("<pre")
     assert found.blocks["apart"].eq(0).all()
     assert found.document()["alone"] == [[], []]

@@ -11,8 +11,7 @@ from support.verified_release import ASKED, changed, make
 
 from dpqr.app.answer import AnswerRequest, answer
 from dpqr.errors import DocumentError, GoalMissed, UsageFault
-from dpqr.io.outputs.read_answers import block_records, read_answers
-from dpqr.io.outputs.read_figures import read_figures
+from dpqr.io.outputs.read_answers import block_records, read_answers, read_figures
 from dpqr.io.outputs.read_release import read_release
 
 OLD = Path(__file__).parents[1] / "old_releases"

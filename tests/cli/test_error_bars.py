@@ -54,7 +54,7 @@ def test_a_record_holds_the_bounds_and_the_screen_the_first_of_them(pairs) -> No
     ("options", "said"),
     [
         (("--error-bars", "fre"), "--error-bars takes a share, free or none"),
-        (("--error-bars", "1"), "must lie between"),
+        (("--error-bars", "1"), "must be at least"),
         (("--certify", "none"), "give a plain decimal number"),
         (("--certify", "0.1", "--error-bars", "0.1"), "leave --error-bars out"),
         (("--beta", "0.1"), "--beta goes with --schedule theory or --certify"),

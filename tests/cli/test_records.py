@@ -27,10 +27,9 @@ def test_a_mismatch_ends_with_six(released):
     answers.write_bytes(answers.read_bytes() + b"\n")
     ended = released.run("verify", "out")
     assert ended.code == 6
-    assert (
-        ended.out.splitlines()[-1] == "FAILED       files: answers.csv is not the file that the record was written for"
-    )
-    assert ended.err == "dpqr: files: answers.csv is not the file that the record was written for\n"
+    said = "files: answers.csv is not the file that the record was written for; restore it"
+    assert ended.out.splitlines()[-1] == f"FAILED       {said}"
+    assert ended.err == f"dpqr: {said}\n"
     found = released.run("verify", "out", "--json")
     assert found.code == 6
     assert (found.json["passed"], found.json["checks"][-1]["state"]) == (False, "FAILED")

@@ -126,7 +126,7 @@ def test_a_table_on_standard_input(people) -> None:
         (("--unit", "whom", "--max-rows", "2"), 5, "no column 'whom'"),
         ((*UNIT, "--schedule", "theory", "--neighbours", "replace", "--n", "3"), 2, "--schedule theory needs"),
         ((*UNIT, "--max-memory", "1000"), 2, "the limit on memory must be at least 2^28"),
-        (("--count-dropped", "1"), 2, "must lie between 1e-12 and 1"),
+        (("--count-dropped", "1"), 2, "must be at least 1e-12 and below 1"),
         ((*UNIT, "--count-dropped", "0.1", "--accountant", "optimal", "--delta", "1e-9"), 3, "covers equal draws only"),
         (("--count-dropped", "0.1", "--no-count-dropped"), 2, "contradict each other"),
     ],

@@ -231,7 +231,7 @@ def fraction(text: str | None, option: str) -> Fraction | None:
     value = decimal(text, option=option)
     if not SMALLEST_SHARE <= value < 1:
         example = "0.95" if option == "--confidence" else "0.05"
-        raise UsageFault(f"{option} {text.strip()[:40]}: must lie between 1e-12 and 1, for example {example}")
+        raise UsageFault(f"{option} {text.strip()[:40]}: must be at least 1e-12 and below 1, for example {example}")
     return value
 
 

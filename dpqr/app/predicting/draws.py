@@ -41,8 +41,7 @@ def drawn(
     if plan.noise in DIRECT:
         return _direct(plan, counts, guard, noise, spent)
     plan, counted = bought(plan, counts, guard, noise)
-    records = plan.problem.records if counted is None else counted
-    assert records is not None
+    records = _records(plan, counted)
     learner = plan.learner(records)
     numbers, steps = _stable(plan, records, counts, codes, guard, noise)
     return PredictionRelease(
@@ -74,15 +73,20 @@ def bought(
         counted = int(found.value.values[0][0])
         journal.record(counted)
     if plan.tuning is not None:
-        records = plan.problem.records if counted is None else counted
-        assert records is not None
-        tuner = plan.tuner(records)
+        tuner = plan.tuner(_records(plan, counted))
         ((event, _),) = tuner.events
         journal.begin(event, ())
         chosen = int(measure_together(counts, tuner, accountant=guard, noise=noise).value[0])
         journal.record(chosen)
         plan = replace(plan, factor=FACTORS[chosen])
     return plan, counted
+
+
+def _records(plan: PredictionPlan, counted: int | None) -> int:
+    """The number of records that the objective is divided by: measured, else declared."""
+    records = plan.problem.records if counted is None else counted
+    assert records is not None
+    return records
 
 
 def _direct(

@@ -119,7 +119,7 @@ def files(evidence: PredictionEvidence) -> str:
         raise NotChecked("the record holds no hash of the predictions")
     (stated,) = found["hashes"].values()  # the file may have another name by now
     if hashlib.sha256(evidence.path.read_bytes()).hexdigest() != stated:
-        raise GoalMissed(f"{evidence.path} is not the file that the record was written for")
+        raise GoalMissed(f"{evidence.path} is not the file that the record was written for; restore it")
     return "the file has the hash that the record states"
 
 

@@ -40,7 +40,7 @@ def files(evidence: Evidence) -> str:
         raise NotChecked(f"{len(stated)} files are there, and the record holds no hashes of them")
     for name, digest in kept.items():
         if file_hash(evidence.path / name) != digest:
-            raise GoalMissed(f"{name} is not the file that the record was written for")
+            raise GoalMissed(f"{name} is not the file that the record was written for; restore it")
     return f"{len(kept)} files have the hashes that the record states"
 
 

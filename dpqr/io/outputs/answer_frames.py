@@ -16,8 +16,7 @@ from pyarrow import csv, parquet
 from dpqr.construction.answers.intervals import BASES
 from dpqr.errors import DocumentError
 from dpqr.io.outputs.figures_table import NUMBERS, OWN
-from dpqr.io.outputs.read_answers import completed
-from dpqr.io.outputs.read_figures import read_figures
+from dpqr.io.outputs.read_answers import completed, read_figures
 from dpqr.io.outputs.read_release import ReleaseFiles
 from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.release_files import BASIS, FIGURES

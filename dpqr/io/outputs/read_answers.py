@@ -1,9 +1,10 @@
-"""The answers of a release, read back from its directory block by block."""
+"""The answers of a release, read back from its directory block by block, and its figures."""
 
 from __future__ import annotations
 
 import csv as text_csv
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -20,8 +21,10 @@ from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.outputs.read_release import FORMS, ReleaseFiles
 from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.release_files import BASIS, ERROR, FIGURES, OWN_COLUMNS
-from dpqr.io.outputs.table_files import inert
+from dpqr.io.outputs.table_files import as_written, inert
 from dpqr.io.outputs.tidy import beside
+
+_FIGURES = re.compile(r"(rehearsal-)?figures\.(csv|parquet|json)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +99,25 @@ def read_blocks(
             yield _block(table.slice(entry.start, entry.rows), entry, files, own)
     except (OSError, ValueError, KeyError, TypeError, text_csv.Error, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as answers; release again, or restore it") from None
+
+
+def read_figures(files: ReleaseFiles) -> list[dict[str, Any]]:
+    """One plain dict for every value of every figure, named as in the file; none where the release has no figures.
+
+    Raises: DocumentError where the file cannot be read.
+    """
+    name = next((str(each) for each in files.record["files"] if _FIGURES.fullmatch(str(each))), None)
+    if name is None:
+        return []
+    path = files.path / name
+    try:
+        records: list[dict[str, Any]] = read_table(path).to_pylist()
+        files.require_unchanged(name)
+    except (OSError, ValueError, text_csv.Error, pa.ArrowException):
+        raise DocumentError(f"{path}: cannot be read as figures; release again, or restore it") from None
+    if not name.endswith(".csv"):
+        return records
+    return [{key: as_written(each) if isinstance(each, str) else each for key, each in one.items()} for one in records]
 
 
 def block_records(block: AnsweredBlock) -> list[dict[str, Any]]:

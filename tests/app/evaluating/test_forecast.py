@@ -145,7 +145,7 @@ def test_each_simulation_is_announced(desk):
         ({"epsilons": (), "goal": GoalRequest(error="x")}, "--error 'x': give a plain decimal number"),
         (
             {"epsilons": (), "goal": GoalRequest(error="1", confidence="1")},
-            "must lie between 1e-12 and 1, for example 0.95",
+            "must be at least 1e-12 and below 1, for example 0.95",
         ),
         ({"proxy": PROXY, "like": "earlier"}, "--proxy and --like each name a public table"),
         ({"epsilons": (), "goal": GoalRequest(error="1"), "proxy": PROXY}, "--runs 1: one simulated release shows no"),

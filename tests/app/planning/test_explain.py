@@ -123,7 +123,7 @@ def test_a_rule_that_cannot_be_taken_says_why(desk):
 
 def test_faults_of_options_and_documents(desk):
     sizes(desk, [{"prefix": "a"}], a=8)
-    with pytest.raises(UsageFault, match="--alpha 2: must lie between"):
+    with pytest.raises(UsageFault, match="--alpha 2: must be at least"):
         explain(asked(alpha="2"))
     with pytest.raises(UsageFault, match="must be declared: add --n"):
         explain(asked(neighbours="replace"))

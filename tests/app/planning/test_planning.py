@@ -188,7 +188,7 @@ def test_the_same_request_gives_the_same_plan(desk):
 
 def test_a_beta_beyond_double_precision_is_refused(desk):
     sizes(desk, [{"marginal": ["a"]}], a=2)
-    with pytest.raises(UsageFault, match="between 1e-12 and 1"):
+    with pytest.raises(UsageFault, match="at least 1e-12 and below 1"):
         plan(schedule="theory", n=10**9, beta="1e-400")
 
 
