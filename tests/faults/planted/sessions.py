@@ -25,9 +25,12 @@ FAULTS = (
     *planted_in(
         "app/predicting/turn.py",
         ("if len(new) > self.left:", "if len(new) > self.paid:", "points that are drawn for are paid for again"),
-        ("isinstance(each, FilterAccountant)", "each.name", "theorems for fixed schedules serve a session"),
         ("if point not in known", "if True", "a point that has an answer is drawn for again"),
         ("with held.spoilt_by_errors():", "if True:", "an error that rows decide leaves a refund"),
+    ),
+    *planted_in(
+        "app/predicting/planning.py",
+        ("isinstance(each, FilterAccountant)", "each.name", "theorems for fixed schedules serve a session"),
     ),
     *planted_in(
         "app/sessions/session.py",
