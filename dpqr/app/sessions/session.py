@@ -174,7 +174,7 @@ def begun(name: str, payer: LedgerRequest, bill: Bill) -> Iterator[Turn]:
         AlreadyThere: the name is taken. BudgetRefused: the budget does not cover the bill; nothing was opened.
     """
     ledger = configured_ledger(payer.ledger, payer.anchor)
-    bill.require_fit(ledger, payer.dataset)
+    bill.require_fit(ledger, payer.dataset, locked=True)
     folder = _folder(ledger, name)
     folder.make()
     with folder.turn(), held(folder.transcript) as file:
