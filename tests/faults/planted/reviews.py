@@ -77,7 +77,7 @@ FAULTS = (
     ),
     *planted_in(
         "app/verifying/checks_of_record.py",
-        ("        if _sha256(evidence.path / name) != digest:\n", "        if False:\n", "a changed file passes"),
+        ("        if file_hash(evidence.path / name) != digest:\n", "        if False:\n", "a changed file passes"),
         ("    if odd:\n", "    if False:\n", "a file more or less passes"),
         ("if len(set(numbers)) < len(numbers) or ", "if ", "one event pays for two draws"),
         ("if today is not None and today > limit:", "if False:", "draws may cost more than the plan proves"),
