@@ -29,7 +29,7 @@ def test_strategies_are_explained_as_by_the_command(desk):
     assert [name for (role, name), chosen in found["chosen"].items() if chosen is True] == [told["chosen"]]
     for each in told["schedules"]:
         row = found.loc[("schedule", each["name"])]
-        assert (row["refusal"] or "") == each["refusal"] or (not each["refusal"] and row["refusal"] is None)
+        assert (each["refusal"] or None) == (None if pandas.isna(row["refusal"]) else row["refusal"])
         assert row["noise_deviation"] == each["noise"] or (each["noise"] is None and math.isnan(row["noise_deviation"]))
     for each in told["rules"]:
         bound = found.loc[("update", each["name"])]["alpha"]

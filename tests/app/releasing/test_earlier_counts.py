@@ -105,6 +105,6 @@ def test_counters_and_other_releases_are_not_mixed(life, tmp_path):
     shutil.copytree(life / "2024-02", place)
     record = json.loads((place / "release.json").read_text())
     del record["plan"]["counter"]
-    (place / "release.json").write_text(json.dumps(record))
+    (place / "release.json").write_text(json.dumps(sealed(record)))
     with pytest.raises(dpqr.DocumentError, match="another counter"):
         dpqr.series([life / "2024-01", place])

@@ -77,7 +77,7 @@ def test_a_killed_release_of_a_counter_goes_on_and_pays_once(desk, stage):
     assert account.reservations == sum(paid.values())
     assert document(desk, "three")["cumulative"]["after"]["sha256"] == document(desk)["sha256"]
     for out in ("one", "out", "three"):
-        read_release(str(desk / out)).require_whole()
+        read_release(str(desk / out)).require_sealed()
     assert unsound(desk) is None
 
 
