@@ -87,8 +87,8 @@ def of_layers(nodes: Collection[LayerNode], largest: int) -> Cost:
 
     >>> layer = Layer(column="day", first="2026-01", rows=3, read="", number=0)
     >>> nodes = [LayerNode(layer=layer, period=f"2026-0{step}", entry=step, cost=Cost(step)) for step in (1, 2, 3)]
-    >>> of_layers(nodes, 1).amount, of_layers(nodes, 2).amount
-    (3, 5)
+    >>> float(of_layers(nodes, 1).amount), float(of_layers(nodes, 2).amount)
+    (3.0, 5.0)
     """
     total = NO_COST
     for layer in {node.layer for node in nodes}:

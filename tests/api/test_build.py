@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pandas
 import pytest
 
 import dpqr

@@ -86,7 +86,10 @@ def test_others_are_refused_by_the_name_of_what_differs(out, copied, change, wor
 
 
 def test_a_release_that_was_changed_is_refused(out, copied):
-    for name, words in (("answers.csv", "was changed since the release was made"), ("release.json", "was changed after it")):
+    for name, words in (
+        ("answers.csv", "was changed since the release was made"),
+        ("release.json", "was changed after it"),
+    ):
         place = Path(copied(f"changed-{name}"))
         text = (place / name).read_text()
         (place / name).write_text(text.replace("1", "2") if name == "answers.csv" else text.replace("epsilon", "eps"))

@@ -8,14 +8,13 @@ Laplace laws are rational.
 from __future__ import annotations
 
 import itertools
-from datetime import date
+from datetime import date, timedelta
 from fractions import Fraction
 
 import pyarrow as pa
 import pytest
 
 from dpqr.data.period import Period, PeriodRows
-from dpqr.io.tables import period_filter
 from dpqr.io.tables.period_filter import PeriodFilter
 from dpqr.io.tables.row_encoder import Records
 from dpqr.privacy.budget import Cost
@@ -83,16 +82,15 @@ def test_a_row_that_moves_pays_in_both_periods_so_replaced_rows_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong"),
+    ("name", "more"),
     [
-        ("days that are in both", lambda days: (days[0], days[1] + 1)),
-        ("no end at all", lambda days: (days[0], days[1] + 10**4)),
+        ("days that are in both", timedelta(days=1)),
+        ("no end at all", timedelta(days=10**4)),
     ],
 )
-def test_periods_that_share_a_day_are_found(monkeypatch, name, wrong):
+def test_periods_that_share_a_day_are_found(monkeypatch, name, more):
     """A filter made wrong on purpose: one row is read by two periods."""
-    original = period_filter.whole_days
-    monkeypatch.setattr(period_filter, "whole_days", lambda period: wrong(original(period)))
+    monkeypatch.setattr(PeriodRows, "days", property(lambda rows: (rows.period.start, rows.period.end + more)))
     assert worst_row() > charged(parallel=True), name
 
 
