@@ -89,7 +89,8 @@ class MultiplicativeWeights:
         whole = not self._fits_all(problem) or problem.domain.size <= LISTED
         kind = DenseDistribution if whole else FactoredDistribution
         first = kind.uniform(problem.domain.shape, float(problem.n or 0))
-        return self._fitted(problem, first, ()) if problem.domain.facts and self.applies_constraints(problem) else first
+        bound = problem.domain.facts and self.applies_constraints(problem)
+        return self.fitted(problem, first, (), ()) if bound else first
 
     def applies_constraints(self, problem: Problem) -> bool:
         """Whether every hypothesis satisfies the public facts of the domain."""
@@ -106,7 +107,7 @@ class MultiplicativeWeights:
     def update(self, problem: Problem, hypothesis: Distribution, history: Sequence[Measurement]) -> Distribution:
         """The next distribution; `hypothesis` is left as it was."""
         if self._fits_all(problem):
-            return self._fitted(problem, hypothesis, history)
+            return self.fitted(problem, hypothesis, history, history)
         if not isinstance(hypothesis, DenseDistribution):
             raise InfeasiblePlan("single steps need a distribution that is kept cell by cell; use replay")
         if problem.level is not None:
@@ -114,9 +115,16 @@ class MultiplicativeWeights:
         total = records_total(problem, history, _at_one_record(hypothesis))
         return _steps(hypothesis, history[-1], max(total, 0.0))
 
-    def _fitted(self, problem: Problem, hypothesis: Distribution, history: Sequence[Measurement]) -> Distribution:
-        """The fit at the estimated total; below one record its shape is that of one record."""
-        total = records_total(problem, history, _at_one_record(hypothesis))
+    def fitted(
+        self,
+        problem: Problem,
+        hypothesis: Distribution,
+        history: Sequence[Measurement],
+        counted: Sequence[Measurement],
+    ) -> Distribution:
+        """The fit to `history` at the total that `counted` estimates; below one record its shape is that of one
+        record."""
+        total = records_total(problem, counted, _at_one_record(hypothesis))
         shape = problem.domain.shape
         seen = put_together(gather(history, shape), max(total, 1.0))
         if problem.start is not None:

@@ -14,6 +14,7 @@ from dpqr.hypotheses.product import ProductDistribution
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.strategies.updates.multiplicative_weights import Distribution, MultiplicativeWeights
+from dpqr.strategies.updates.record_count import measured_total
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.separation import columns_apart
 from dpqr.workload.workload import Measurement
@@ -24,10 +25,10 @@ class Product:
     """Measurements of the columns apart are read by `columns` alone, those of other columns by `model`, counts of all
     records by both. Where no column stands apart (`columns_apart`), it is `model`.
 
-    A column's cells are those that `columns` estimates, made consistent: the nearest cumulative counts, in squared
-    distance, that never fall and lie between 0 and the model's number of records, where they end. Counts that can be
-    true are a convex set, so no point of it is further from the nearest one than from the estimate: where that number
-    is the table's, the squared error over all prefixes never grows.
+    There is one number of records, which all measurements together estimate. A column's cells are those that `columns`
+    estimates, made consistent: the nearest cumulative counts, in squared distance, that never fall, lie between 0 and
+    that number, and end there. Counts that can be true are a convex set, so no point of it is further from the nearest
+    one than from the estimate: where that number is the table's, the squared error over all prefixes never grows.
 
     References:
         Barlow, Bartholomew, Bremner and Brunk 1972 (isotonic regression, by pooling adjacent violators; bounds are met
@@ -66,7 +67,8 @@ class Product:
         apart = hypothesis.apart.keys()
         joined = [one for one in history if all(apart.isdisjoint(block.axes) for block in one.blocks)]
         others = [one for one in history if all(apart >= set(block.axes) for block in one.blocks)]
-        model = self.model.update(problem, hypothesis.model, joined) if joined else hypothesis.model
+        counted = joined if measured_total(others) is None else history
+        model = self.model.fitted(problem, hypothesis.model, joined, counted) if joined else hypothesis.model
         return ProductDistribution(model=model, apart=self._columns(problem, hypothesis.apart, others, model.total))
 
     def _columns(

@@ -45,6 +45,16 @@ def test_every_part_reads_its_own_measurements():
     assert both.answer(AGES)[-1] == pytest.approx(both.total)
 
 
+def test_whoever_counts_the_records_best_decides_their_number():
+    """2 rows of deviation s say 60, 16 rows of far less noise say 40: the mean by inverse variance is 40.01."""
+    loud = Measurement(blocks=(SEX,), values=(np.array([45, 15]),), law=DiscreteLaplace(Fraction(100)))
+    rule = Product()
+    found = rule.update(PROBLEM, rule.start(PROBLEM), [loud, OF_AGES])
+    share = (2 * loud.law.deviation**2) ** -1 / ((2 * loud.law.deviation**2) ** -1 + (16 * LAW.deviation**2) ** -1)
+    assert found.total == pytest.approx(60 * share + 40 * (1 - share))
+    np.testing.assert_allclose(found.answer(SEX).sum(), found.total)
+
+
 def test_a_later_workload_changes_no_part():
     """Questions that come later may join what stood apart; the hypothesis says what was measured apart."""
     rule, both = Product(), QueryBlock(name="both", factors=(*SEX.factors, *CELLS.factors))
