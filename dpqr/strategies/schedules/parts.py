@@ -17,7 +17,7 @@ from dpqr.strategies.schedules.ordered.schedule import Ordered
 from dpqr.strategies.schedules.set_aside import set_aside, with_phases
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.separation import columns_apart
+from dpqr.workload.separation import CELLS, columns_apart
 from dpqr.workload.workload import Workload
 
 MODEL = "product"
@@ -131,8 +131,9 @@ def _asked(problem: Problem) -> tuple[tuple[Schedule[Any], Problem], tuple[Sched
     apart = set(columns_apart(problem.workload, problem.domain))
     if not apart or problem.start is not None:
         raise InfeasiblePlan(
-            "--schedule parts needs an ordered column that no query joins with another one, queries on other columns, "
-            "neither --start nor public facts in the domain file; use --schedule auto"
+            f"--schedule parts needs prefixes or ranges of a column of {CELLS.start:,} to {CELLS.stop - 1:,} cells, "
+            "which no query joins with others, and queries on other columns; it takes neither --start nor public facts "
+            "of the domain file; use --schedule auto"
         )
     blocks = problem.workload.blocks
     others = tuple(block for block in blocks if block.axes and apart.issuperset(block.axes))

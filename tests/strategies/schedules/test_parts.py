@@ -97,7 +97,7 @@ def test_auto_takes_parts_where_they_are_forecast_to_leave_less():
 )
 def test_other_workloads_are_planned_whole(queries, schedule):
     assert plan(queries).schedule.name == schedule
-    with pytest.raises(InfeasiblePlan, match="no query joins with another"):
+    with pytest.raises(InfeasiblePlan, match="no query joins with others"):
         plan(queries, "parts")
 
 
