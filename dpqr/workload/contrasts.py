@@ -92,5 +92,11 @@ def interaction_deviation(block: QueryBlock) -> float:
     variance = 1.0
     for factor in block.factors:
         assert isinstance(factor.matrix, Contrasts)
-        variance *= float((1.0 / factor.matrix.squares).mean())
+        variance *= _variance(factor.matrix.cells)
     return math.sqrt(variance)
+
+
+@lru_cache(maxsize=256)
+def _variance(size: int) -> float:
+    """Mean over the contrasts of a column, for noise of variance 1 on each."""
+    return float((1.0 / Contrasts.of(size).squares).mean())

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import combinations
 
 from dpqr.data.arrays import Axes
 
@@ -34,19 +35,34 @@ def maximal_cliques(shape: tuple[int, ...], groups: Iterable[Axes]) -> tuple[Axe
 def within(shape: tuple[int, ...], groups: frozenset[Axes], limit: int, more: frozenset[Axes] = frozenset()) -> bool:
     """Whether `maximal_cliques` of the groups and `more` have at most `limit` cells (at least SMALL).
 
-    Fast enough for thousands of candidates: larger eliminations are stopped early, and only the components that `more`
-    touches are triangulated.
+    Fast enough for thousands of candidates: larger eliminations are stopped early, only the components that `more`
+    touches are triangulated, and nothing is where the component's tree has no room to grow (`_growth`).
     """
     room = max(limit, SMALL)
     touched = sum(1 << axis for axis in {axis for group in more for axis in group})
-    untouched, together = 0.0, more
-    for mask, part, used in _parts(shape, groups, room):
-        if mask & touched:
-            together |= part
-        else:
-            untouched += used
+    parts = _parts(shape, groups, room)
+    met = [(part, used) for mask, part, used in parts if mask & touched]
+    untouched = sum(used for mask, _, used in parts if not mask & touched)
+    if len(met) == 1 and untouched + met[0][1] + _growth(shape, met[0][0], more) > room:
+        return False
+    together = more.union(*(part for part, _ in met))
     joined = sum(_bounded(shape, part, room) for part in _components(0, together))
     return untouched + joined <= room
+
+
+def _growth(shape: tuple[int, ...], part: frozenset[Axes], more: frozenset[Axes]) -> int:
+    """Return a number of cells by which the component's tree grows at least, until its cliques hold all of `more`.
+
+    Of two attributes that no clique holds together, some chordal graph on the way to the new tree is the first to join
+    them (Rose, Tarjan and Lueker 1976: edges can be added one at a time). They have a common neighbour there, for the
+    component is connected. Of sizes a, b and c, the new clique has c a b cells and makes at most those of c a and c b
+    superfluous; no other added edge makes a tree smaller. Attributes have two values or more.
+    """
+    cliques = [set(clique) for clique in _cheapest(shape, part)]
+    third = min(shape[axis] for clique in cliques for axis in clique)
+    pairs = {pair for group in more for pair in combinations(group, 2)}
+    apart = [pair for pair in pairs if not any(clique.issuperset(pair) for clique in cliques)]
+    return third * max((shape[a] * shape[b] - shape[a] - shape[b] for a, b in apart), default=0)
 
 
 @lru_cache(maxsize=64)

@@ -145,23 +145,22 @@ class MultiplicativeWeights:
         self, problem: Problem, evidence: tuple[Evidence, ...]
     ) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
         """The evidence that the model has room for, and the marginals that it has no room for."""
-        if self._room(problem, frozenset(), frozenset(seen.axes for seen in evidence)):
+        shape, declared, limit = problem.domain.shape, problem.domain.facts.axes, self._limit(problem)
+        if within(shape, declared, limit, frozenset(seen.axes for seen in evidence)):
             return evidence, ()
         admitted: dict[Axes, Evidence] = {}
         for seen in by_interaction(evidence):
-            if self._room(problem, frozenset(admitted), frozenset({seen.axes})):
+            if within(shape, declared.union(admitted), limit, frozenset({seen.axes})):
                 admitted[seen.axes] = seen
         left = tuple(seen for seen in evidence if seen.axes not in admitted and seen.block is None)
         return tuple(seen for seen in evidence if seen.axes in admitted), left
 
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
         """Whether a model of these measured blocks has room for the candidate's too."""
-        groups, more = _groups(tuple(measured)), _groups(tuple(candidate))
-        return not self._fits_all(problem) or self._room(problem, groups, more)
-
-    def _room(self, problem: Problem, groups: frozenset[Axes], more: frozenset[Axes]) -> bool:
-        """Whether the model has room for all these groups and those of the public facts."""
-        shape, groups = problem.domain.shape, groups | problem.domain.facts.axes
+        if not self._fits_all(problem):
+            return True
+        shape, more = problem.domain.shape, _groups(tuple(candidate))
+        groups = _groups(tuple(measured)) | problem.domain.facts.axes
         declared = within(shape, groups, self.model_size // 8, more)
         return declared or within(shape, groups, self._limit(problem), more)
 

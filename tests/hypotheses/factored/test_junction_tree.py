@@ -4,7 +4,17 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from dpqr.hypotheses.factored.junction_tree import SMALL, Clique, JunctionTree, by_size, cells, maximal_cliques, within
+from dpqr.hypotheses.factored import junction_tree
+from dpqr.hypotheses.factored.junction_tree import (
+    SMALL,
+    Clique,
+    JunctionTree,
+    _growth,
+    by_size,
+    cells,
+    maximal_cliques,
+    within,
+)
 
 
 def random_tree(seed):
@@ -130,3 +140,27 @@ def test_groups_may_be_told_in_two_parts(seed):
 def test_the_complete_graph_of_many_attributes_is_refused_quickly():
     assert not within((10,) * 100, frozenset(combinations(range(100), 2)), 2**30)
     assert cells((10, 3), [(0, 1), (1,)]) == 33
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_tree_grows_by_what_is_foretold_or_more(seed):
+    rng = np.random.default_rng(seed)
+    shape = tuple(map(int, rng.integers(6, 12, 9)))
+    chain = [(axis, axis + 1) for axis in range(8)]
+    drawn = [tuple(sorted(map(int, rng.choice(9, 2, replace=False)))) for _ in range(4)]
+    tree = frozenset(maximal_cliques(shape, [*chain, *drawn]))
+    foretold = []
+    for pair in combinations(range(9), 2):
+        grown = cells(shape, maximal_cliques(shape, [*tree, pair])) - cells(shape, tree)
+        foretold.append(_growth(shape, tree, frozenset([pair])))
+        assert grown >= foretold[-1]
+    assert 0 in foretold
+    assert max(foretold) > 0
+
+
+def test_a_full_tree_is_left_as_it_is_without_a_search(monkeypatch):
+    shape, chain = (30,) * 60, frozenset((axis, axis + 1) for axis in range(59))
+    full = cells(shape, maximal_cliques(shape, chain))
+    assert not within(shape, chain, full + 30 * 839, frozenset([(0, 59)]))
+    monkeypatch.setattr(junction_tree, "_eliminated", None)
+    assert not within(shape, chain, full + 30 * 839, frozenset([(0, 58)]))

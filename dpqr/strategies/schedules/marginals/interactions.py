@@ -66,7 +66,10 @@ class Interactions:
         if least < TUNING.apart_deviation or not all(small):
             return direct
         left = sum(share for _, share in direct)
-        splits = [self._apart(pairs, left, *parts) for parts in product(TUNING.apart_singles, self._totals)]
+        names = {block.name for block in self.asked}
+        asked = (*(block for block in self.singles if block.cells > 1), *(block for block, _ in pairs))
+        apart = {block: _named(block, names) for block in asked}
+        splits = [self._apart(pairs, apart, left, *parts) for parts in product(TUNING.apart_singles, self._totals)]
         errors = [self._error(split) for split in splits]
         worth = min(errors) <= TUNING.apart_worth * self._error(self._tables(direct))
         return splits[errors.index(min(errors))].measured if worth else direct
@@ -92,11 +95,13 @@ class Interactions:
                 known[factor.axes[0]] += deviation**-2.0 * factor.matrix.cells / block.cells
         return Split(measured=direct, pairs=pairs, columns=self._of_columns(known), total=total**-0.5)
 
-    def _apart(self, pairs: Shares, left: float, singles: float, total: float) -> Split:
+    def _apart(
+        self, pairs: Shares, interactions: Mapping[QueryBlock, QueryBlock], left: float, singles: float, total: float
+    ) -> Split:
         """So much of what is left for columns and for the total; pairs in the ratio of their shares as tables. Columns
         of no pair are measured as tables."""
         names = {block.name for block in self.asked}
-        blocks = [(block, _named(block, names)) for block, _ in pairs]
+        blocks = [(block, interactions[block]) for block, _ in pairs]
         whole = sum(share for _, share in pairs)
         shares = [left * (1.0 - singles - total) * share / whole for _, share in pairs]
         loads = Counter(axis for block in self.asked for axis in block.axes)
@@ -104,7 +109,7 @@ class Interactions:
         joined = {axis for block, _ in pairs for axis in block.axes}
         even = self.budget.deviation_at(left * singles / len(used))
         costs = [loads[block.axes[0]] * self.errors.at(block, even) for block in used]
-        columns = [(block, _named(block, names) if block.axes[0] in joined else block) for block in used]
+        columns = [(block, interactions[block] if block.axes[0] in joined else block) for block in used]
         parts = self.budget.split(left * singles, costs)
         spent = dict(zip((block.axes[0] for block in self.singles), self.spent, strict=True))
         known = {axis: self.budget.deviation_at(share) ** -2.0 for axis, share in spent.items()}
