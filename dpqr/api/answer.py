@@ -39,16 +39,16 @@ class Later:
     @cached_property
     def answers(self) -> pd.DataFrame:
         """One row an answer, with the columns of `Release.answers`."""
-        from dpqr.io.outputs.answer_frames import answers_frame
-        from dpqr.io.outputs.answered_table import answered_table
+        from dpqr.io.outputs.answer_tables.answer_frames import answers_frame
+        from dpqr.io.outputs.answer_tables.answered_table import answered_table
 
         return answers_frame(answered_table(self.blocks))
 
     @cached_property
     def figures(self) -> pd.DataFrame:
         """One row a value of a figure (mean, quantile, ratio and the like), with the columns of `Release.figures`."""
-        from dpqr.io.outputs.answer_frames import answers_frame
-        from dpqr.io.outputs.answered_table import figures_of
+        from dpqr.io.outputs.answer_tables.answer_frames import answers_frame
+        from dpqr.io.outputs.answer_tables.answered_table import figures_of
 
         return answers_frame(figures_of(self._found.figures))
 
@@ -107,7 +107,7 @@ def answer(
     """
     from dpqr.app.answer import AnswerRequest
     from dpqr.app.answer import answer as answered
-    from dpqr.io.outputs.answered_table import answers_file, figures_of
+    from dpqr.io.outputs.answer_tables.answered_table import answers_file, figures_of
 
     request = AnswerRequest(release=_made(release), queries=_asked(queries, where, by))
     place = None if out is None else answers_file(os.fspath(out))

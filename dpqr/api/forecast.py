@@ -72,7 +72,7 @@ class Forecast:
     @property
     def svg(self) -> str:
         """The plot of error by epsilon, as an SVG file."""
-        from dpqr.report.forecast_plot import forecast_svg
+        from dpqr.report.charts.forecast_plot import forecast_svg
 
         return forecast_svg([point.forecast for point in self._outlook.points])
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.construction.release import Release as FinishedRun
-    from dpqr.io.outputs.read_release import ReleaseFiles
+    from dpqr.io.outputs.releases.read_release import ReleaseFiles
     from dpqr.report.page.reported import Reported
 
 
@@ -42,20 +42,20 @@ class Made:
         return None
 
     def answers(self) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import answers_frame
-        from dpqr.io.outputs.release_files import answers_table
+        from dpqr.io.outputs.answer_tables.answer_frames import answers_frame
+        from dpqr.io.outputs.releases.release_files import answers_table
 
         return answers_frame(answers_table(self.finished))
 
     def figures(self) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import plain_frame
-        from dpqr.io.outputs.figures_table import figures_table
+        from dpqr.io.outputs.answer_tables.answer_frames import plain_frame
+        from dpqr.io.outputs.answer_tables.figures_table import figures_table
 
         return plain_frame(figures_table(self.finished))
 
     def cumulative(self) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import answers_frame
-        from dpqr.io.outputs.cumulative_table import cumulative_table
+        from dpqr.io.outputs.answer_tables.answer_frames import answers_frame
+        from dpqr.io.outputs.answer_tables.cumulative_table import cumulative_table
 
         table = cumulative_table(self.finished)
         if table is None:
@@ -63,13 +63,13 @@ class Made:
         return answers_frame(table)
 
     def views(self, base: int) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import plain_frame
-        from dpqr.io.outputs.views_table import release_views, views_table
+        from dpqr.io.outputs.answer_tables.answer_frames import plain_frame
+        from dpqr.io.outputs.answer_tables.views_table import release_views, views_table
 
         return plain_frame(views_table(release_views(self.finished, base)))
 
     def record(self) -> dict[str, Any]:
-        from dpqr.io.outputs.release_document import release_document
+        from dpqr.io.outputs.records.release_document import release_document
         from dpqr.report.receipt import receipt
 
         return release_document(self.finished, receipt=receipt(self.finished))
@@ -81,8 +81,8 @@ class Made:
         return Receipt.of(lambda: facts(receipt(self.finished)))
 
     def synthetic(self) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import synthetic_frame
-        from dpqr.io.outputs.synthetic import synthesise
+        from dpqr.io.outputs.answer_tables.answer_frames import synthetic_frame
+        from dpqr.io.outputs.releases.synthetic import synthesise
 
         return synthetic_frame(synthesise(self.finished, "rows").table)
 
@@ -102,26 +102,26 @@ class Kept:
         return str(self.files.path)
 
     def answers(self) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import read_answers_frame
+        from dpqr.io.outputs.answer_tables.answer_frames import read_answers_frame
 
         return read_answers_frame(self.files)
 
     def figures(self) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import read_figures_frame
+        from dpqr.io.outputs.answer_tables.answer_frames import read_figures_frame
 
         return read_figures_frame(self.files)
 
     def cumulative(self) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import read_cumulative_frame
+        from dpqr.io.outputs.answer_tables.answer_frames import read_cumulative_frame
 
         if "counter" not in self.files.record["plan"]:
             raise UsageFault(NO_COUNTER)
         return read_cumulative_frame(self.files)
 
     def views(self, base: int) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import plain_frame
-        from dpqr.io.outputs.kept_views import kept_views
-        from dpqr.io.outputs.views_table import views_table
+        from dpqr.io.outputs.answer_tables.answer_frames import plain_frame
+        from dpqr.io.outputs.answer_tables.views_table import views_table
+        from dpqr.io.outputs.releases.kept_views import kept_views
 
         return plain_frame(views_table(kept_views(self.files, base)))
 
@@ -135,7 +135,7 @@ class Kept:
         return Receipt.of(lambda: facts(kept_receipt(self.files.record)))
 
     def synthetic(self) -> pd.DataFrame:
-        from dpqr.io.outputs.answer_frames import read_synthetic_frame
+        from dpqr.io.outputs.answer_tables.answer_frames import read_synthetic_frame
 
         return read_synthetic_frame(self.files)
 

@@ -9,7 +9,7 @@ from dpqr.api.checks import Path, stated, text
 from dpqr.api.withheld import withheld
 from dpqr.app.planning.documents import write_new
 from dpqr.app.report import ReportRequest, release_html, report
-from dpqr.io.outputs.registry import Stated
+from dpqr.io.outputs.records.registry import Stated
 from dpqr.report.page.reported import Reported
 
 

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from dpqr.errors import UsageFault
-from dpqr.io.outputs.release_files import BASIS, FIGURES
+from dpqr.io.outputs.releases.release_files import BASIS, FIGURES
 
 if TYPE_CHECKING:
     import pandas as pd

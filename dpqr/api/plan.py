@@ -45,7 +45,7 @@ class Plan:
     @property
     def record(self) -> dict[str, Any]:
         """The whole plan as plain JSON values, as `dpqr release --dry-run --json` prints it."""
-        from dpqr.io.outputs.plan_document import plan_document
+        from dpqr.io.outputs.records.plan_document import plan_document
 
         return plan_document(self._planned) | {"resources": asdict(self.resources)}
 

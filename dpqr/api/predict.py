@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dpqr.api.checks import Path
     from dpqr.app.requests import ModelRequest, PredictionRequest
-    from dpqr.io.outputs.tidy import Tidy
+    from dpqr.io.outputs.answer_tables.tidy import Tidy
     from dpqr.prediction.plan import PredictionPlan as PlannedRun
     from dpqr.report.wording import Fact
 
@@ -46,7 +46,7 @@ class Predictions:
         where a function was released, which `dpqr.predict(model=...)` applies."""
         import pandas as pd
 
-        from dpqr.io.outputs.tidy import plain_values
+        from dpqr.io.outputs.answer_tables.tidy import plain_values
 
         held = {} if self._table is None else self._table.columns
         return pd.DataFrame({name: plain_values(column) for name, column in held.items()})
@@ -163,7 +163,7 @@ def _applied(request: ModelRequest) -> Predictions:
 
 def _planned(request: PredictionRequest) -> PredictionPlan:
     from dpqr.app.predicting.predict import planned_prediction
-    from dpqr.io.outputs.prediction_document import outlook_part, prediction_plan_document
+    from dpqr.io.outputs.records.prediction_document import outlook_part, prediction_plan_document
     from dpqr.report.prediction_view import prediction_plan_view
 
     plan, outlook = withheld(lambda: planned_prediction(request))
@@ -174,7 +174,7 @@ def _planned(request: PredictionRequest) -> PredictionPlan:
 def _learned(request: PredictionRequest) -> Predictions:
     from dpqr.app.predicting.predict import predict as learned
     from dpqr.app.predicting.predict import released_table
-    from dpqr.io.outputs.prediction_document import prediction_document
+    from dpqr.io.outputs.records.prediction_document import prediction_document
     from dpqr.report.prediction_view import prediction_receipt
 
     finished = withheld(lambda: learned(request, Unwatched()))

@@ -53,7 +53,7 @@ class PredictionSession(OpenedSession):
 
         from dpqr.app.predicting.predict import released_table
         from dpqr.app.predicting.session import ask_predictions
-        from dpqr.io.outputs.tidy import plain_values
+        from dpqr.io.outputs.answer_tables.tidy import plain_values
 
         request = ask_predictions_request(self.name, self.payer, points, table=self.table)
         found = released_table(withheld(lambda: ask_predictions(request, Unwatched())))
@@ -73,7 +73,7 @@ class PredictionSession(OpenedSession):
         """
         from dpqr.app.predicting.predict import released_table
         from dpqr.app.predicting.session import close_predictions
-        from dpqr.io.outputs.prediction_document import prediction_document
+        from dpqr.io.outputs.records.prediction_document import prediction_document
         from dpqr.report.prediction_view import prediction_receipt
 
         place = None if out is None else os.fspath(out)
@@ -137,7 +137,7 @@ def ask_predictions_request(name: str, payer: LedgerRequest, points: object, *, 
 
 def _planned(request: OpenPredictions) -> PredictionPlan:
     from dpqr.app.predicting.session import planned_predictions
-    from dpqr.io.outputs.prediction_document import outlook_part, prediction_plan_document
+    from dpqr.io.outputs.records.prediction_document import outlook_part, prediction_plan_document
     from dpqr.report.prediction_view import prediction_plan_view
 
     made = withheld(lambda: planned_predictions(request))

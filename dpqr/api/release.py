@@ -250,6 +250,6 @@ def read_release(directory: Path) -> Release:
         UsageFault: there is none.
         DocumentError: it is damaged.
     """
-    from dpqr.io.outputs.read_release import read_release as files_of
+    from dpqr.io.outputs.releases.read_release import read_release as files_of
 
     return Release(Kept(files_of(os.fspath(directory))))

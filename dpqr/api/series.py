@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.app.series import Series as Found
-    from dpqr.io.outputs.tidy import Tidy
+    from dpqr.io.outputs.answer_tables.tidy import Tidy
     from dpqr.report.series_view import SeriesForm
 
 
@@ -43,7 +43,7 @@ class Series:
     def frame(self) -> pd.DataFrame:
         """One row an answer and point: `query`, `point`, a column for each attribute that some query keeps apart,
         `detail`, `estimate`, `error`, `lower`, `upper`, `change` from the point before, and `change_error`."""
-        from dpqr.io.outputs.answer_frames import answers_frame
+        from dpqr.io.outputs.answer_tables.answer_frames import answers_frame
 
         return answers_frame(self._table)
 
@@ -73,7 +73,7 @@ class Series:
         Raises:
             UsageFault, AlreadyThere: it cannot be written.
         """
-        from dpqr.io.outputs.answered_table import table_place
+        from dpqr.io.outputs.answer_tables.answered_table import table_place
 
         place = table_place(os.fspath(path))
         place.write(self._table)
@@ -91,7 +91,7 @@ class Series:
 
     @property
     def _table(self) -> Tidy:
-        from dpqr.io.outputs.series_table import series_table
+        from dpqr.io.outputs.answer_tables.series_table import series_table
 
         return series_table(self._found.names, self._found.trends)
 

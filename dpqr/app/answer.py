@@ -22,9 +22,9 @@ from dpqr.construction.release import Release
 from dpqr.data.arrays import IntArray
 from dpqr.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.hypotheses.hypothesis import prepare
-from dpqr.io.outputs.figures_table import table_of_figures
-from dpqr.io.outputs.read_answers import all_answers, block_records, read_figures
-from dpqr.io.outputs.read_release import ReleaseFiles
+from dpqr.io.outputs.answer_tables.figures_table import table_of_figures
+from dpqr.io.outputs.releases.read_answers import all_answers, block_records, read_figures
+from dpqr.io.outputs.releases.read_release import ReleaseFiles
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT
 from dpqr.workload.block import QueryBlock

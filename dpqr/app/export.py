@@ -14,11 +14,18 @@ from dpqr.app.verifying.checks_of_record import files as require_same_files
 from dpqr.app.verifying.evidence import Evidence, NotChecked, VerifyRequest, release_files
 from dpqr.data.domain import Domain
 from dpqr.errors import AlreadyThere, DocumentError, GoalMissed
+from dpqr.io.outputs.answer_tables.duckdb_file import FACTS, SEAL, exported_seal, write_duckdb
+from dpqr.io.outputs.answer_tables.export_tables import (
+    answers_of,
+    cells_of,
+    columns_of,
+    facts_table,
+    figures_table_of,
+    synthetic_of,
+)
 from dpqr.io.outputs.atomic import reserve_file
-from dpqr.io.outputs.duckdb_file import FACTS, SEAL, exported_seal, write_duckdb
-from dpqr.io.outputs.export_tables import answers_of, cells_of, columns_of, facts_table, figures_table_of, synthetic_of
-from dpqr.io.outputs.read_answers import read_figures
-from dpqr.io.outputs.read_release import ReleaseFiles
+from dpqr.io.outputs.releases.read_answers import read_figures
+from dpqr.io.outputs.releases.read_release import ReleaseFiles
 
 OPTION = "--duckdb"
 

@@ -14,13 +14,13 @@ from dpqr.construction.forecasts.forecast import Forecast
 from dpqr.construction.forecasts.resources import Resources
 from dpqr.construction.release import Release
 from dpqr.errors import UsageFault
-from dpqr.io.outputs.croissant import croissant_text
-from dpqr.io.outputs.figures_table import figures_table
-from dpqr.io.outputs.plan_document import plan_document, sealed
-from dpqr.io.outputs.published import file_hashes, first_rows, table_columns
-from dpqr.io.outputs.read_answers import all_answers, read_figures
-from dpqr.io.outputs.read_release import ReleaseFiles, read_release, release_around
-from dpqr.io.outputs.registry import Stated, registry_text
+from dpqr.io.outputs.answer_tables.figures_table import figures_table
+from dpqr.io.outputs.records.croissant import croissant_text
+from dpqr.io.outputs.records.plan_document import plan_document, sealed
+from dpqr.io.outputs.records.registry import Stated, registry_text
+from dpqr.io.outputs.releases.published import file_hashes, first_rows, table_columns
+from dpqr.io.outputs.releases.read_answers import all_answers, read_figures
+from dpqr.io.outputs.releases.read_release import ReleaseFiles, read_release, release_around
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.report.page.curve_page import curve_page
 from dpqr.report.page.plan_page import plan_page

@@ -12,9 +12,9 @@ from dpqr.construction.answers.series import Trend, trend
 from dpqr.data.period import Period
 from dpqr.data.period_tree import PeriodTree
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.cumulative_table import EARLIER, OWN, Pair, read_cumulative
-from dpqr.io.outputs.read_answers import all_answers, block_entries, block_entry, read_answers
-from dpqr.io.outputs.read_release import ReleaseFiles, read_release
+from dpqr.io.outputs.answer_tables.cumulative_table import EARLIER, OWN, Pair, read_cumulative
+from dpqr.io.outputs.releases.read_answers import all_answers, block_entries, block_entry, read_answers
+from dpqr.io.outputs.releases.read_release import ReleaseFiles, read_release
 from dpqr.report.page.render import html
 from dpqr.report.page.series_page import series_page
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from dpqr.construction.answers.answered import AnsweredBlock
 from dpqr.errors import UsageFault
-from dpqr.io.outputs.kept_views import kept_views
-from dpqr.io.outputs.read_answers import BlockEntry, block_entries, read_answers, read_figures
-from dpqr.io.outputs.read_release import ReleaseFiles, prediction_record, read_release, release_around
-from dpqr.io.outputs.views_table import Views
+from dpqr.io.outputs.answer_tables.views_table import Views
+from dpqr.io.outputs.releases.kept_views import kept_views
+from dpqr.io.outputs.releases.read_answers import BlockEntry, block_entries, read_answers, read_figures
+from dpqr.io.outputs.releases.read_release import ReleaseFiles, prediction_record, read_release, release_around
 from dpqr.report.wording import Fact
 
 

@@ -12,7 +12,7 @@ from dpqr.errors import UsageFault
 from dpqr.fitting.earlier_tables import EarlierTables
 from dpqr.fitting.evidence import gather, merged
 from dpqr.fitting.interactions import put_together
-from dpqr.io.outputs.start_file import start_bytes
+from dpqr.io.outputs.releases.start_file import start_bytes
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.record_count import measured_total
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpqr.cli import groups, options
 from dpqr.cli.completion import DOCUMENTS
+from dpqr.cli.parameters import groups, options
 
 if TYPE_CHECKING:
     from dpqr.api.answer import Later
@@ -57,7 +57,7 @@ def command(
 
 
 def _show(found: Later, *, as_json: bool, color: bool) -> None:
-    from dpqr.cli.streams import paged, product_json, rendered, say
+    from dpqr.cli.terminal.streams import paged, product_json, rendered, say
     from dpqr.report.answers_view import blocks_view
     from dpqr.report.figures_view import figures_view
     from dpqr.report.wording import plain

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpqr.cli.options import Whole
+from dpqr.cli.parameters.options import Whole
 
 if TYPE_CHECKING:
     from dpqr.audit.run import Audit, Finding
@@ -44,7 +44,7 @@ def command(
 
 def _show(found: Audit, *, as_json: bool, color: bool) -> None:
     from dpqr.audit.run import ALARM
-    from dpqr.cli.streams import product, product_json, rendered
+    from dpqr.cli.terminal.streams import product, product_json, rendered
     from dpqr.report.evaluation_view import audit_view
 
     if as_json:
@@ -55,7 +55,7 @@ def _show(found: Audit, *, as_json: bool, color: bool) -> None:
 
 
 def _list(named: list[tuple[str, str]], *, as_json: bool) -> None:
-    from dpqr.cli.streams import product, product_json
+    from dpqr.cli.terminal.streams import product, product_json
 
     if as_json:
         product_json([{"case": name, "what": what} for name, what in named])
@@ -66,7 +66,7 @@ def _list(named: list[tuple[str, str]], *, as_json: bool) -> None:
 
 def _say_finding(found: Finding, done: int, cases: int) -> None:
     """A line a case on stderr as soon as it is found: an audit is long, and what it has found should outlive it."""
-    from dpqr.cli.streams import say
+    from dpqr.cli.terminal.streams import say
     from dpqr.report.evaluation_view import finding_line
 
     say(f"{done}/{cases}  {finding_line(found.name, found.claim, found.loss)}")

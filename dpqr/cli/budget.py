@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dpqr.cli import groups
-from dpqr.cli.budget_options import Amount, Files, Periods, Reading, amount, files, periods, reading
 from dpqr.cli.completion import DOCUMENTS, datasets
-from dpqr.cli.streams import product, product_json, rendered, require_output, say
+from dpqr.cli.parameters import groups
+from dpqr.cli.parameters.budget_options import Amount, Files, Periods, Reading, amount, files, periods, reading
+from dpqr.cli.terminal.streams import product, product_json, rendered, require_output, say
 
 if TYPE_CHECKING:
     from dpqr.api.ledger import Budget

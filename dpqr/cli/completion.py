@@ -12,7 +12,7 @@ from contextlib import suppress
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from dpqr.cli.streams import product
+from dpqr.cli.terminal.streams import product
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 SHELLS = ("bash", "zsh", "fish")

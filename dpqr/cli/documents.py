@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dpqr.api.checks import MOST_RECORDS
-from dpqr.cli import groups, options
-from dpqr.cli.settings import say_settings
-from dpqr.cli.streams import product, product_json, say
+from dpqr.cli.parameters import groups, options
+from dpqr.cli.parameters.settings import say_settings
+from dpqr.cli.terminal.streams import product, product_json, say
 
 if TYPE_CHECKING:
     from dpqr.api.documents import WrittenForm

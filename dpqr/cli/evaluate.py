@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpqr.cli import groups, options
-from dpqr.cli.options import Positive, Whole
-from dpqr.cli.settings import say_settings
+from dpqr.cli.parameters import groups, options
+from dpqr.cli.parameters.options import Positive, Whole
+from dpqr.cli.parameters.settings import say_settings
 
 if TYPE_CHECKING:
     from dpqr.evaluation import Accuracy
@@ -73,7 +73,7 @@ def command(
 
 def _show(found: Accuracy, top: int | None, *, as_json: bool, color: bool) -> None:
     from dpqr.app.evaluating.evaluate import NOT_FOR_RELEASE, document
-    from dpqr.cli.streams import product, product_json, rendered
+    from dpqr.cli.terminal.streams import product, product_json, rendered
     from dpqr.report.evaluation_view import accuracy_view
 
     if as_json:

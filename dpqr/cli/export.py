@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from dpqr.cli import options
+from dpqr.cli.parameters import options
 
 
 @click.command("export")
@@ -28,7 +28,7 @@ def command(release: str, *, duckdb: str, if_exists: Literal["skip", "fail", "re
     duckdb release.db "SELECT * FROM answers WHERE query = 'n'"
     """
     from dpqr.api.export import export
-    from dpqr.cli.streams import say
+    from dpqr.cli.terminal.streams import say
     from dpqr.report.wording import counted, plain
 
     found = export(release, duckdb=duckdb, if_exists=if_exists)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpqr.cli.completion import topics
-from dpqr.cli.streams import paged, product, rendered, say, watched
+from dpqr.cli.terminal.streams import paged, product, rendered, say, watched
 
 if TYPE_CHECKING:
     from dpqr.app.guide import Hit

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from dpqr.cli import options
 from dpqr.cli.documents import sources
-from dpqr.cli.streams import say
+from dpqr.cli.parameters import options
+from dpqr.cli.terminal.streams import say
 
 
 @click.command("init", cls=options.Sectioned)

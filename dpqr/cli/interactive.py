@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from dpqr.cli import groups, options
 from dpqr.cli.completion import DOCUMENTS, TABLES
-from dpqr.cli.session_options import last_commands, of_session, show
-from dpqr.cli.streams import require_output, say
+from dpqr.cli.parameters import groups, options
+from dpqr.cli.parameters.session_options import last_commands, of_session, show
+from dpqr.cli.terminal.streams import require_output, say
 from dpqr.report.interactive_view import answer_lines, status_lines
 
 STATED = ("domain", "expect", "surprises", "questions", "dataset", "ledger", "anchor")
@@ -81,7 +81,7 @@ def open_command(
     """Pay for the session NAME over the private table DATA, and measure what its questions start from."""
     from dpqr.api.interactive import open_request
     from dpqr.app.sessions.interactive import open_session
-    from dpqr.cli.progress import progress
+    from dpqr.cli.terminal.progress import progress
 
     require_output()
     given = groups.keywords(asked, guarantee, table, payer, asker)

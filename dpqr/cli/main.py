@@ -14,9 +14,9 @@ import click
 
 from dpqr import __version__
 from dpqr.cli.completion import VARIABLE
-from dpqr.cli.endings import REFUSED, USAGE, Signals, ending_of, say_ending
-from dpqr.cli.settings import give_defaults, settings_hint
-from dpqr.cli.streams import begun, escape_unencodable, fill_closed_streams, silence_others
+from dpqr.cli.parameters.settings import give_defaults, settings_hint
+from dpqr.cli.terminal.endings import REFUSED, USAGE, Signals, ending_of, say_ending
+from dpqr.cli.terminal.streams import begun, escape_unencodable, fill_closed_streams, silence_others
 from dpqr.errors import DpqrError
 
 COMMANDS = {
@@ -122,7 +122,7 @@ def _failed(error: BaseException, context: click.Context | None, arguments: list
     code = signals.code(ending.code)
     say_ending(ending, error)
     if JSON in options_of(arguments) and (context is None or not begun(context)):
-        from dpqr.cli.failures import print_failure
+        from dpqr.cli.terminal.failures import print_failure
 
         print_failure(ending, code)
     return code

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import click
 
 from dpqr import __version__
-from dpqr.cli import options
-from dpqr.cli.streams import say
+from dpqr.cli.parameters import options
+from dpqr.cli.terminal.streams import say
 
 EXAMPLES = "\b"
 """Begins a paragraph of --help whose lines stay as they are."""

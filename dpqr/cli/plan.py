@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpqr.cli import counter_options, groups, options
 from dpqr.cli.completion import TABLES
-from dpqr.cli.options import Whole
-from dpqr.cli.settings import settings_notes
+from dpqr.cli.parameters import counter_options, groups, options
+from dpqr.cli.parameters.options import Whole
+from dpqr.cli.parameters.settings import settings_notes
 
 if TYPE_CHECKING:
     from dpqr.app.evaluating.forecast import ForecastRequest, Outlook
@@ -107,7 +107,7 @@ def command(
     from dpqr.api.forecast import forecast_request, goal_request, proxy_table
     from dpqr.api.requests import release_request
     from dpqr.app.evaluating.forecast import forecast_releases
-    from dpqr.cli.progress import remarks
+    from dpqr.cli.terminal.progress import remarks
 
     stated = groups.keywords(documents, guarantee, counted, bought, strategies, table, payer)
     request = forecast_request(
@@ -144,7 +144,7 @@ def _place(out: str | None, request: ForecastRequest, wanted: Forecasting) -> Si
 def _save(outlook: Outlook, place: SingleFile) -> None:
     """The plan with its forecast, to be reviewed."""
     from dpqr.app.releasing.locked_plan import save_plan
-    from dpqr.cli.streams import say
+    from dpqr.cli.terminal.streams import say
 
     (point,) = outlook.points
     digest = save_plan(point.plan, place, _parts(outlook))
@@ -162,9 +162,9 @@ def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> Non
     """The plan, where there is one epsilon, and the forecast: stdout."""
     from dpqr.app.evaluating.forecast import outlook_document
     from dpqr.app.planning.documents import write_new
-    from dpqr.cli.screen import Screen
-    from dpqr.cli.streams import product, product_json, rendered
-    from dpqr.report.forecast_plot import forecast_svg
+    from dpqr.cli.terminal.screen import Screen
+    from dpqr.cli.terminal.streams import product, product_json, rendered
+    from dpqr.report.charts.forecast_plot import forecast_svg
     from dpqr.report.forecast_view import forecast_view
 
     found, screen = [point.forecast for point in outlook.points], Screen.of(display)

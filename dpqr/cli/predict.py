@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpqr.cli import groups, options, predict_options
 from dpqr.cli.completion import TABLES
+from dpqr.cli.parameters import groups, options, predict_options
+from dpqr.cli.parameters.settings import is_typed, settings_notes
 from dpqr.cli.predict_sessions import sessions
-from dpqr.cli.settings import is_typed, settings_notes
 
 if TYPE_CHECKING:
     from dpqr.app.requests import PredictionRequest
-    from dpqr.cli.screen import Screen
+    from dpqr.cli.terminal.screen import Screen
 
 
 class WithSessions(options.Sectioned):
@@ -79,7 +79,7 @@ def command(
     For points that come one at a time: dpqr predict open, ask, status, close (each has --help).
     """
     from dpqr.api.predict_options import prediction_request
-    from dpqr.cli.screen import Screen
+    from dpqr.cli.terminal.screen import Screen
 
     screen = Screen.of(display)
     given = groups.keywords(asked, guarantee, learner, table, payer, asker) | {"eps": eps, "out": out}
@@ -107,7 +107,7 @@ def _apply(given: dict[str, Any], idle: dict[str, object], screen: Screen) -> No
 def _plan(request: PredictionRequest, screen: Screen, lock: str | None) -> None:
     from dpqr.app.predicting.predict import planned_prediction
     from dpqr.app.releasing.locked_plan import plan_file, save_prediction_plan
-    from dpqr.cli.streams import say
+    from dpqr.cli.terminal.streams import say
 
     place = None if lock is None else plan_file(lock)
     plan, outlook = planned_prediction(request)
@@ -118,7 +118,7 @@ def _plan(request: PredictionRequest, screen: Screen, lock: str | None) -> None:
 
 def _learned(request: PredictionRequest, screen: Screen, display: groups.Display) -> None:
     from dpqr.app.predicting.predict import predict
-    from dpqr.cli.progress import progress
+    from dpqr.cli.terminal.progress import progress
 
     if request.plan.form == "predictions" or display.as_json:
         screen.require_output(request.out)

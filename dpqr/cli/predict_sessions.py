@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpqr.cli import groups, options, predict_options
 from dpqr.cli.completion import TABLES
-from dpqr.cli.session_options import last_commands, of_session, show
-from dpqr.cli.settings import settings_notes
-from dpqr.cli.streams import product_json, require_output, say
+from dpqr.cli.parameters import groups, options, predict_options
+from dpqr.cli.parameters.session_options import last_commands, of_session, show
+from dpqr.cli.parameters.settings import settings_notes
+from dpqr.cli.terminal.streams import product_json, require_output, say
 from dpqr.report.interactive_view import prediction_status_lines
 
 if TYPE_CHECKING:
     from dpqr.app.predicting.session import OpenPredictions
-    from dpqr.cli.screen import Screen
+    from dpqr.cli.terminal.screen import Screen
 
 
 @click.group("predict")
@@ -64,8 +64,8 @@ def open_command(
     """
     from dpqr.api.predict_sessions import open_predictions_request
     from dpqr.app.predicting.session import open_predictions
-    from dpqr.cli.progress import progress
-    from dpqr.cli.screen import Screen
+    from dpqr.cli.terminal.progress import progress
+    from dpqr.cli.terminal.screen import Screen
 
     screen = Screen.of(display)
     paper = predict_options.on_paper(dry_run, lock, asked.plan)
@@ -103,7 +103,7 @@ def ask_command(name: str, *, points: str | None, ledger: str | None, anchor: st
     from dpqr.api.sessions import session_payer
     from dpqr.app.predicting.predict import released_table
     from dpqr.app.predicting.session import ask_predictions
-    from dpqr.cli.screen import Screen
+    from dpqr.cli.terminal.screen import Screen
 
     require_output()
     request = ask_predictions_request(name, session_payer(ledger, anchor), points)

@@ -11,9 +11,9 @@ import sys
 
 import click
 
-from dpqr.cli import options
-from dpqr.cli.settings import is_typed, say_settings
-from dpqr.cli.streams import product, product_json, rendered
+from dpqr.cli.parameters import options
+from dpqr.cli.parameters.settings import is_typed, say_settings
+from dpqr.cli.terminal.streams import product, product_json, rendered
 
 as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 

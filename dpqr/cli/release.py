@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dpqr.cli import counter_options, groups, options
 from dpqr.cli.completion import DOCUMENTS, TABLES
-from dpqr.cli.options import Whole
-from dpqr.cli.settings import settings_notes
+from dpqr.cli.parameters import counter_options, groups, options
+from dpqr.cli.parameters.options import Whole
+from dpqr.cli.parameters.settings import settings_notes
 
 if TYPE_CHECKING:
     from dpqr.app.requests import ReleaseRequest
@@ -165,16 +165,16 @@ def _require_stated(review: Review) -> None:
 
 def _plan(request: ReleaseRequest, display: groups.Display) -> None:
     from dpqr.app.releasing.release import dry_run
-    from dpqr.cli.screen import Screen
+    from dpqr.cli.terminal.screen import Screen
 
     Screen.of(display).plan(*dry_run(request))
 
 
 def _release(request: ReleaseRequest, display: groups.Display, ledger: Sequence[str]) -> None:
     from dpqr.app.releasing.release import release
-    from dpqr.cli.progress import progress
-    from dpqr.cli.screen import Screen
-    from dpqr.cli.streams import product
+    from dpqr.cli.terminal.progress import progress
+    from dpqr.cli.terminal.screen import Screen
+    from dpqr.cli.terminal.streams import product
     from dpqr.construction.sentences import release_guarantee
 
     screen, directory = Screen.of(display), request.output.directory
@@ -187,7 +187,7 @@ def _release(request: ReleaseRequest, display: groups.Display, ledger: Sequence[
 
 def _skipped(display: groups.Display, directory: str) -> None:
     """The release is there: nothing was opened, drawn or paid."""
-    from dpqr.cli.streams import product_json, say
+    from dpqr.cli.terminal.streams import product_json, say
     from dpqr.report.wording import plain
 
     if display.progress == "json":

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from dpqr.cli import options
 from dpqr.cli.completion import LEDGERS
+from dpqr.cli.parameters import options
 
 _write, _budget, _say = (options.under(heading) for heading in ("Files", "Budget for life", "Registry and card"))
 
@@ -41,7 +41,7 @@ def command(release: str, **options: Any) -> None:
     dpqr report release/ --registry record.yaml --title 'Survey tables' ...
     """
     from dpqr.api.pages import write_report
-    from dpqr.cli.streams import say
+    from dpqr.cli.terminal.streams import say
     from dpqr.report.wording import plain
 
     for path in write_report(release, **options):

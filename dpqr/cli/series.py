@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpqr.cli import options
+from dpqr.cli.parameters import options
 
 if TYPE_CHECKING:
     from dpqr.report.series_view import SeriesForm
@@ -43,7 +43,7 @@ def command(
     dpqr series release-*/ --out series.csv --html series.html
     """
     from dpqr.api.series import series
-    from dpqr.cli.streams import paged, product_json, rendered, say
+    from dpqr.cli.terminal.streams import paged, product_json, rendered, say
     from dpqr.report.wording import plain
 
     found = series(releases, query=query)

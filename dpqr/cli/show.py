@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpqr.cli import options
-from dpqr.cli.options import Whole
+from dpqr.cli.parameters import options
+from dpqr.cli.parameters.options import Whole
 from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def command(
 
 def _receipt(release: str, *, as_json: bool, color: bool) -> None:
     from dpqr.app.show import show
-    from dpqr.cli.streams import paged, product_json, rendered
+    from dpqr.cli.terminal.streams import paged, product_json, rendered
     from dpqr.report.show_view import kept_view
 
     kept = show(release)
@@ -95,7 +95,7 @@ def _receipt(release: str, *, as_json: bool, color: bool) -> None:
 def _figure(release: str, name: str, *, as_json: bool, color: bool) -> bool:
     """Whether there is a figure of this name, which is shown then."""
     from dpqr.app.show import show_figure
-    from dpqr.cli.streams import paged, product_json, rendered
+    from dpqr.cli.terminal.streams import paged, product_json, rendered
     from dpqr.report.figures_view import figures_view
 
     found = show_figure(release, name)
@@ -108,8 +108,8 @@ def _figure(release: str, name: str, *, as_json: bool, color: bool) -> bool:
 
 def _views(release: str, base: int, *, as_json: bool, color: bool) -> None:
     from dpqr.app.show import show_views
-    from dpqr.cli.streams import paged, product_json, rendered
-    from dpqr.io.outputs.views_table import view_records
+    from dpqr.cli.terminal.streams import paged, product_json, rendered
+    from dpqr.io.outputs.answer_tables.views_table import view_records
     from dpqr.report.figures_view import views_view
 
     views = show_views(release, base)
@@ -121,8 +121,8 @@ def _views(release: str, base: int, *, as_json: bool, color: bool) -> None:
 
 def _answers(release: str, query: str, form: Form, rows: int | None, *, as_json: bool, color: bool) -> None:
     from dpqr.app.show import show_answers, show_bound
-    from dpqr.cli.streams import paged, product_json, rendered
-    from dpqr.io.outputs.read_answers import block_records
+    from dpqr.cli.terminal.streams import paged, product_json, rendered
+    from dpqr.io.outputs.releases.read_answers import block_records
     from dpqr.report.show_view import shown_view
 
     block = show_answers(release, query)

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from dpqr.api.checks import MOST_RECORDS
-from dpqr.cli import options
-from dpqr.cli.options import Whole
-from dpqr.cli.streams import product, product_json
+from dpqr.cli.parameters import options
+from dpqr.cli.parameters.options import Whole
+from dpqr.cli.terminal.streams import product, product_json
 from dpqr.errors import UsageFault
 
 _explain, _say = options.under("Explanation"), options.under("Screen")
@@ -90,7 +90,7 @@ def _listed(as_json: bool) -> None:
 def _explained(as_json: bool, asked: Explained) -> None:
     from dpqr.api.options import plan_request
     from dpqr.app.planning.explain import explain, explanation_document
-    from dpqr.cli.screen import Screen
+    from dpqr.cli.terminal.screen import Screen
 
     if asked.queries is None:
         raise UsageFault("--explain needs --queries: add --queries FILE")

@@ -11,7 +11,7 @@ from rich.text import Text
 from dpqr.construction.forecasts.forecast import BlockError, Expected, Forecast
 from dpqr.construction.forecasts.goal import Goal
 from dpqr.privacy.budget import upward_text
-from dpqr.report.forecast_plot import HIGH, LOW, MarksPlot
+from dpqr.report.charts.forecast_plot import HIGH, LOW, MarksPlot
 from dpqr.report.wording import Fact, amount, counted, facts, plain, seconds_words
 
 TOP = 20

@@ -13,7 +13,7 @@ from dpqr.construction.answers.answered import AnsweredBlock, answered
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import certainty, dropped_warning, dropped_words, release_guarantee
 from dpqr.privacy.budget import upward_text
-from dpqr.report.bars import bars_view
+from dpqr.report.charts.bars import bars_view
 from dpqr.report.receipt import plan_words
 from dpqr.report.wording import DIGITS, Fact, amount, counted, facts
 

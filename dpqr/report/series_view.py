@@ -15,7 +15,7 @@ from dpqr.construction.answers.intervals import FACTOR
 from dpqr.construction.answers.series import Trend
 from dpqr.data.arrays import FloatArray
 from dpqr.report.answers_view import add_texts, heading, plain_table
-from dpqr.report.curve import Curve, Drawing
+from dpqr.report.charts.curve import Curve, Drawing
 from dpqr.report.digits import answer_texts, error_texts
 from dpqr.report.wording import plain
 

@@ -12,10 +12,10 @@ from rich.text import Text
 from dpqr.construction.answers.answered import AnsweredBlock
 from dpqr.privacy.budget import downward_text, upward_text
 from dpqr.report.answers_view import add_texts, block_view, heading, plain_table
-from dpqr.report.bars import bars_view
-from dpqr.report.curve import curve_view
+from dpqr.report.charts.bars import bars_view
+from dpqr.report.charts.curve import curve_view
+from dpqr.report.charts.heat_map import heat_map_view
 from dpqr.report.figures_view import figures_view
-from dpqr.report.heat_map import heat_map_view
 from dpqr.report.wording import Fact, facts, plain
 
 Form = Literal["table", "bars", "heatmap", "curve"]

@@ -11,8 +11,8 @@ from support.verified_release import ASKED, changed, make
 
 from dpqr.app.answer import AnswerRequest, answer
 from dpqr.errors import DocumentError, GoalMissed, UsageFault
-from dpqr.io.outputs.read_answers import block_records, read_answers, read_figures
-from dpqr.io.outputs.read_release import read_release
+from dpqr.io.outputs.releases.read_answers import block_records, read_answers, read_figures
+from dpqr.io.outputs.releases.read_release import read_release
 
 OLD = Path(__file__).parents[1] / "old_releases"
 ONE_TABLE = {**ASKED, "queries": [{"marginal": ["sex", "age"]}, {"marginal": ["income"]}]}
@@ -114,8 +114,8 @@ def test_nothing_is_answered_where_there_is_no_release(tmp_path):
 
 def test_another_version_is_told_to_answer(place):
     record = Path(place) / "release.json"
-    from dpqr.io.outputs.plan_document import sealed
-    from dpqr.io.outputs.record import document_text
+    from dpqr.io.outputs.records.plan_document import sealed
+    from dpqr.io.outputs.records.record import document_text
 
     document = json.loads(record.read_text())
     document["version"] = "0.5.9"

@@ -12,8 +12,8 @@ from support.verified_release import changed
 
 from dpqr.app.export import ExportRequest, export
 from dpqr.errors import AlreadyThere, GoalMissed, UsageFault
-from dpqr.io.outputs.answer_frames import read_answers_frame
-from dpqr.io.outputs.read_release import read_release
+from dpqr.io.outputs.answer_tables.answer_frames import read_answers_frame
+from dpqr.io.outputs.releases.read_release import read_release
 
 OLD = Path(__file__).parents[1] / "old_releases"
 

@@ -11,9 +11,9 @@ import pytest
 
 from dpqr.app.series import series
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.plan_document import sealed
-from dpqr.io.outputs.read_answers import read_answers
-from dpqr.io.outputs.read_release import read_release
+from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.io.outputs.releases.read_answers import read_answers
+from dpqr.io.outputs.releases.read_release import read_release
 
 OLD = Path(__file__).parents[1] / "old_releases"
 PAIR = "marginal(sex,age)"

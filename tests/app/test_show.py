@@ -10,7 +10,7 @@ from support.handmade_release import make_release
 from dpqr.app.show import show, show_answers
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.outputs.atomic import reserve
-from dpqr.io.outputs.release_files import write_release
+from dpqr.io.outputs.releases.release_files import write_release
 from dpqr.report.receipt import receipt
 
 RELEASE = make_release()

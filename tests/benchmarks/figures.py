@@ -34,8 +34,8 @@ from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
 from dpqr.construction.release import Release, assemble
 from dpqr.data.histogram import SparseHistogram
-from dpqr.io.outputs.figures_table import figures_table
-from dpqr.io.outputs.release_files import answers_table
+from dpqr.io.outputs.answer_tables.figures_table import figures_table
+from dpqr.io.outputs.releases.release_files import answers_table
 from dpqr.noise.source import SystemNoise
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.choice import guarded

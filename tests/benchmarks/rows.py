@@ -27,7 +27,7 @@ from dpqr.construction.draws import Draws
 from dpqr.construction.forecasts.public_tables import PublicTable
 from dpqr.construction.loop import iterative_construction
 from dpqr.construction.release import assemble
-from dpqr.io.outputs.synthetic import synthesise
+from dpqr.io.outputs.releases.synthetic import synthesise
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.choice import guarded

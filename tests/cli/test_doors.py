@@ -17,7 +17,7 @@ CLI = Path(dpqr.__file__).parent / "cli"
 SAME = {
     "release": ("release", "dpqr.api.requests:release_request"),
     "plan": ("plan", "dpqr.api.requests:release_request"),
-    "show": ("read_release", "dpqr.io.outputs.read_release:read_release"),
+    "show": ("read_release", "dpqr.io.outputs.releases.read_release:read_release"),
     "predict": ("predict", "dpqr.api.predict_options:prediction_request"),
     "interactive": ("open_session", "dpqr.app.sessions.interactive:open_session"),
     "budget": ("Ledger", "dpqr.api.ledger:Ledger"),
@@ -54,7 +54,7 @@ LEDGER = {
     "grant": "grant",
 }
 """Methods of the ledger, by the command that calls them."""
-THROUGH = {"show": "dpqr.app.show", "budget": "dpqr.cli.budget_options"}
+THROUGH = {"show": "dpqr.app.show", "budget": "dpqr.cli.parameters.budget_options"}
 """A command that reaches the shared function through another file."""
 
 

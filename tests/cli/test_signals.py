@@ -72,7 +72,7 @@ RESERVED = ("dpqr.app.paying.paid_run", "PaidRun.look", True, 1)
 READING = ("dpqr.io.tables.counting", "tally", False, 1)
 DRAWING = ("dpqr.mechanisms.noisy_answers", "LaplaceAnswers.sample", False, 2)
 BETWEEN = ("dpqr.strategies.updates.multiplicative_weights", "MultiplicativeWeights.update", True, 1)
-WRITING = ("dpqr.io.outputs.release_files", "release_document", True, 1)
+WRITING = ("dpqr.io.outputs.releases.release_files", "release_document", True, 1)
 PUBLISHED = ("dpqr.app.releasing.release", "write_release", False, 1)
 
 

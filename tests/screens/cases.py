@@ -2,6 +2,7 @@
 
 import json
 import re
+from fractions import Fraction
 from pathlib import Path
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_data"
@@ -14,6 +15,9 @@ QUERIES = [
     {"sum": "income", "by": ["region"]},
 ]
 RELEASE = ("release", "survey.csv", "--queries", "q.json", "--progress", "none")
+FITTED = ("show", "table", "bars", "heatmap", "curve")
+"""Screens with figures of a fit: its iterations end a little apart on processors that round otherwise."""
+FIGURE = r"((?:\+-)?\d[\d,]*(?:\.\d+)?)"
 PAID = ("--dataset", "survey", "--ledger", "budgets.sqlite")
 SHOW = ("show", "story", "--query")
 CASES = {
@@ -48,3 +52,26 @@ def masked(text: str) -> str:
 def kept(name: str, columns: int) -> Path:
     """The file of a screen of that width."""
     return Path(__file__).parent / f"{columns}" / f"{name}.txt"
+
+
+def alike(shown: str, expected: str) -> bool:
+    """The same text, but for what another processor's rounding changes in the figures of a fit."""
+    ours, theirs = (re.split(FIGURE, without_shading(text)) for text in (shown, expected))
+    words, figures = ours[::2] == theirs[::2], zip(ours[1::2], theirs[1::2], strict=False)
+    return words and len(ours) == len(theirs) and all(close(*pair) for pair in figures)
+
+
+def without_shading(text: str) -> str:
+    """An interval of about half a line is shaded on one processor and not on another."""
+    return "\n".join(line.rstrip() for line in text.replace("░", " ").splitlines())
+
+
+def close(shown: str, expected: str) -> bool:
+    """Errors (+-) within a tenth, for they are estimated from few refits; estimates within 0.2% or one in the last
+    digit; whole numbers below 1,000 equal."""
+    _, point, decimals = expected.partition(".")
+    value, other = (Fraction(figure.removeprefix("+-").replace(",", "")) for figure in (shown, expected))
+    share = Fraction(1, 10) if expected.startswith("+-") else Fraction(1, 500)
+    last_digit = Fraction(1, 10 ** len(decimals)) if point else 0
+    exact = not point and other < 1000 and not expected.startswith("+-")
+    return abs(value - other) <= (0 if exact else max(share * other, last_digit))

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from dpqr.app.report import reported_release
 from dpqr.data.unit import Neighbours
-from dpqr.io.outputs.release_document import release_document
+from dpqr.io.outputs.records.release_document import release_document
 from dpqr.privacy.budget import Cost, PrivacyBudget
 from dpqr.privacy.ledger import Account, DataKind, Terms
 from dpqr.report.page.reported import Charge, Spending

@@ -12,7 +12,7 @@ from dpqr.app.releasing.release import release
 from dpqr.app.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.app.verifying.evidence import VerifyRequest
 from dpqr.app.verifying.verify import verify
-from dpqr.io.outputs.record import document_text
+from dpqr.io.outputs.records.record import document_text
 from dpqr.io.tables.source import TableSource
 from support.command_desk import DOMAIN, TABLE
 from support.ledger_jobs import ledger_in, terms

@@ -18,9 +18,9 @@ from dpqr.construction.answers.answered import AnsweredBlock
 from dpqr.data.arrays import FloatArray
 from dpqr.errors import UsageFault
 from dpqr.evaluation import Accuracy
-from dpqr.io.outputs.read_answers import read_answers
-from dpqr.io.outputs.read_release import ReleaseFiles, read_release
-from dpqr.io.outputs.record import read_record
+from dpqr.io.outputs.records.record import read_record
+from dpqr.io.outputs.releases.read_answers import read_answers
+from dpqr.io.outputs.releases.read_release import ReleaseFiles, read_release
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.budget import upward_text
 

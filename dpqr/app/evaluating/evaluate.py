@@ -20,8 +20,8 @@ from dpqr.errors import BudgetRefused, GoalMissed, UsageFault
 from dpqr.evaluation import Accuracy, Truth, compare, public_cells, true_answers
 from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.ledger.location import ledger_origin
-from dpqr.io.outputs.read_release import ReleaseFiles, payers, read_release, release_around
-from dpqr.io.outputs.release_files import SYNTHETIC
+from dpqr.io.outputs.releases.read_release import ReleaseFiles, payers, read_release, release_around
+from dpqr.io.outputs.releases.release_files import SYNTHETIC
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource

@@ -26,10 +26,10 @@ from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.evaluation import public_cells
-from dpqr.io.outputs.document_parts import domain_part
-from dpqr.io.outputs.observed_error import observed_error, published_epsilon
-from dpqr.io.outputs.plan_document import plan_document
-from dpqr.io.outputs.read_release import read_release
+from dpqr.io.outputs.records.document_parts import domain_part
+from dpqr.io.outputs.records.plan_document import plan_document
+from dpqr.io.outputs.releases.observed_error import observed_error, published_epsilon
+from dpqr.io.outputs.releases.read_release import read_release
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource

@@ -12,7 +12,7 @@ from dpqr.app.requests import LedgerRequest
 from dpqr.data.period import PeriodRows
 from dpqr.data.unit import PrivacyUnit
 from dpqr.io.journal.fingerprints import release_note
-from dpqr.io.outputs.plan_document import plan_hash
+from dpqr.io.outputs.records.plan_document import plan_hash
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import Pricing
 from dpqr.privacy.events import Composition

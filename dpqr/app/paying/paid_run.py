@@ -21,7 +21,7 @@ from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE, LedgerJournal, begun
 from dpqr.io.journal.table_mark import table_mark
 from dpqr.io.journal.transcript_file import TranscriptFile, held
 from dpqr.io.ledger.location import ledger_origin
-from dpqr.io.outputs.record import read_record
+from dpqr.io.outputs.records.record import read_record
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import KeyedNoise, NoiseSource
 from dpqr.privacy.accountants.filters import EveryFilter

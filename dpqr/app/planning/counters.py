@@ -9,7 +9,7 @@ from dpqr.app.requests import UNPAID, PlanRequest, ReleaseRequest
 from dpqr.data.period import Period
 from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
-from dpqr.io.outputs.read_release import ReleaseFiles, read_release
+from dpqr.io.outputs.releases.read_release import ReleaseFiles, read_release
 from dpqr.privacy.budget import PrivacyBudget, upward_text
 from dpqr.privacy.counter import Counter, CounterTurn
 from dpqr.strategies.problem import Problem

@@ -17,7 +17,7 @@ from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.documents.schemas import schema
 from dpqr.io.documents.sources import plain
 from dpqr.io.documents.text.fixing import Fixed, write_fixes
-from dpqr.io.outputs.record_form import release_schema
+from dpqr.io.outputs.records.record_form import release_schema
 
 Given = str | dict[str, Any]
 """A document: its file, or its content."""

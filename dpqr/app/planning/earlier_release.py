@@ -7,7 +7,7 @@ from dpqr.errors import UsageFault
 from dpqr.fitting.earlier_tables import EarlierTables
 from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.documents.sources import plain
-from dpqr.io.outputs.start_file import read_start
+from dpqr.io.outputs.releases.start_file import read_start
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import StartedRule

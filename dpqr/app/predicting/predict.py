@@ -20,10 +20,11 @@ from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
 from dpqr.io.documents.domains.domain import domain_text, read_domain
+from dpqr.io.outputs.answer_tables.tidy import Tidy
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
-from dpqr.io.outputs.plan_document import SEAL, sealed
-from dpqr.io.outputs.prediction_document import model_document, prediction_document, prediction_plan_document
-from dpqr.io.outputs.prediction_files import (
+from dpqr.io.outputs.records.plan_document import SEAL, sealed
+from dpqr.io.outputs.records.prediction_document import model_document, prediction_document, prediction_plan_document
+from dpqr.io.outputs.releases.prediction_files import (
     predictions_table,
     read_model,
     record_path,
@@ -31,8 +32,7 @@ from dpqr.io.outputs.prediction_files import (
     write_document,
     write_predictions,
 )
-from dpqr.io.outputs.read_release import prediction_record
-from dpqr.io.outputs.tidy import Tidy
+from dpqr.io.outputs.releases.read_release import prediction_record
 from dpqr.io.tables.load import LoadedTable, load_table
 from dpqr.io.tables.points import read_points, require_public
 from dpqr.io.tables.structure import check_table, require_places, require_single_rows

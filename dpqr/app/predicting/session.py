@@ -22,7 +22,7 @@ from dpqr.app.requests import LedgerRequest, PredictionRequest
 from dpqr.app.sessions.session import begun, closing, require_repeatable, stated, turn
 from dpqr.errors import UsageFault
 from dpqr.io.documents.domains.domain import domain_text
-from dpqr.io.outputs.prediction_document import prediction_guarantee
+from dpqr.io.outputs.records.prediction_document import prediction_guarantee
 from dpqr.io.tables.points import read_points, require_public
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SystemNoise

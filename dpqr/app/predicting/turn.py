@@ -18,7 +18,7 @@ from dpqr.data.arrays import AnyArray
 from dpqr.data.domain import Domain
 from dpqr.errors import BudgetRefused
 from dpqr.io.documents.text.json_text import parse_json
-from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy
+from dpqr.io.outputs.answer_tables.tidy import NOTHING, Column, Texts, Tidy
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.one_by_one import one_by_one

@@ -10,8 +10,8 @@ from dpqr.app.predicting.predict import checked_prediction
 from dpqr.app.releasing.locked_plan import following, following_prediction, plans_predictions
 from dpqr.app.releasing.release import checked_plan
 from dpqr.app.requests import LedgerRequest, PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
-from dpqr.io.outputs.plan_document import SEAL, plan_document
-from dpqr.io.outputs.prediction_document import prediction_plan_document
+from dpqr.io.outputs.records.plan_document import SEAL, plan_document
+from dpqr.io.outputs.records.prediction_document import prediction_plan_document
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.source import TableSource
 from dpqr.prediction.plan import PredictionPlan

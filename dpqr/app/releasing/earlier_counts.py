@@ -6,9 +6,9 @@ from dpqr.app.planning.counters import counter_of
 from dpqr.app.requests import ReleaseRequest
 from dpqr.construction.answers.cumulative import Earlier
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.cumulative_table import handed_on
-from dpqr.io.outputs.plan_document import counter_part
-from dpqr.io.outputs.read_release import ReleaseFiles, read_release
+from dpqr.io.outputs.answer_tables.cumulative_table import handed_on
+from dpqr.io.outputs.records.plan_document import counter_part
+from dpqr.io.outputs.releases.read_release import ReleaseFiles, read_release
 from dpqr.privacy.counter import CounterTurn
 from dpqr.strategies.plan import Plan
 

@@ -16,10 +16,10 @@ from dpqr.app.requests import ReleaseRequest
 from dpqr.errors import AlreadyThere, DocumentError, UsageFault
 from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.documents.sources import public_documents
-from dpqr.io.outputs.plan_document import plan_document
-from dpqr.io.outputs.read_release import ReleaseFiles, read_release
-from dpqr.io.outputs.release_files import file_names
-from dpqr.io.outputs.start_file import start_name
+from dpqr.io.outputs.records.plan_document import plan_document
+from dpqr.io.outputs.releases.read_release import ReleaseFiles, read_release
+from dpqr.io.outputs.releases.release_files import file_names
+from dpqr.io.outputs.releases.start_file import start_name
 
 ASKED = ("unit", "n", "most", "persons", "period", "counter", "budget", "domain", "workload", "seed", "accountant")
 ROLES = ("schedule", "distinguisher", "check", "update")

@@ -24,10 +24,10 @@ from dpqr.io.documents.text.decoding import spoken
 from dpqr.io.documents.text.positions import member
 from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
-from dpqr.io.outputs.plan_document import PLAN_FORMAT, SEAL, plan_document, sealed
-from dpqr.io.outputs.prediction_document import PLAN_FORMAT as PREDICTION_PLAN
-from dpqr.io.outputs.prediction_document import prediction_plan_document
-from dpqr.io.outputs.record import document_text, read_record
+from dpqr.io.outputs.records.plan_document import PLAN_FORMAT, SEAL, plan_document, sealed
+from dpqr.io.outputs.records.prediction_document import PLAN_FORMAT as PREDICTION_PLAN
+from dpqr.io.outputs.records.prediction_document import prediction_plan_document
+from dpqr.io.outputs.records.record import document_text, read_record
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource

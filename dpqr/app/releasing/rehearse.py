@@ -16,7 +16,7 @@ from dpqr.construction.forecasts.public_tables import possible_rows
 from dpqr.data.arrays import AnyArray
 from dpqr.data.histogram import DenseHistogram
 from dpqr.errors import AlreadyThere, UsageFault
-from dpqr.io.outputs.read_release import read_release
+from dpqr.io.outputs.releases.read_release import read_release
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import LoadedTable
 from dpqr.io.tables.tallies import tally

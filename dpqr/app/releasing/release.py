@@ -31,12 +31,12 @@ from dpqr.construction.loop import Observer, iterative_construction
 from dpqr.construction.release import Release, assemble
 from dpqr.data.histogram import Counts
 from dpqr.errors import UsageFault
+from dpqr.io.outputs.answer_tables.cumulative_table import cumulative_table
+from dpqr.io.outputs.answer_tables.views_table import require_views
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
-from dpqr.io.outputs.cumulative_table import cumulative_table
-from dpqr.io.outputs.plan_document import plan_document, plan_hash
-from dpqr.io.outputs.release_files import write_release
-from dpqr.io.outputs.synthetic import require_sampleable
-from dpqr.io.outputs.views_table import require_views
+from dpqr.io.outputs.records.plan_document import plan_document, plan_hash
+from dpqr.io.outputs.releases.release_files import write_release
+from dpqr.io.outputs.releases.synthetic import require_sampleable
 from dpqr.io.tables.load import LoadedTable, load_table
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise

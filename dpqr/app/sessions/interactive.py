@@ -17,7 +17,7 @@ from dpqr.construction.questions.terms import BETA, Answer, Terms
 from dpqr.construction.release import Release
 from dpqr.errors import AlreadyThere
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
-from dpqr.io.outputs.release_files import write_release
+from dpqr.io.outputs.releases.release_files import write_release
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import SystemNoise

@@ -25,7 +25,7 @@ from dpqr.construction.answers.noisy import Noisy
 from dpqr.construction.questions.replay import Asked, Questions, Start
 from dpqr.construction.release import Release
 from dpqr.hypotheses.weighted_rows import WeightedRows
-from dpqr.io.outputs.plan_document import plan_hash
+from dpqr.io.outputs.records.plan_document import plan_hash
 from dpqr.io.sessions.rows_file import read_rows
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.source import TableSource

@@ -11,11 +11,11 @@ from dpqr import __version__
 from dpqr.app.releasing.locked_plan import SPOKEN
 from dpqr.app.verifying.evidence import Evidence, NotChecked
 from dpqr.errors import DpqrError, GoalMissed
-from dpqr.io.outputs.document_parts import versions_part
-from dpqr.io.outputs.plan_document import plan_document, sealed
-from dpqr.io.outputs.read_answers import read_table
-from dpqr.io.outputs.release_files import CUMULATIVE, FIGURES_FILE, SYNTHETIC, VIEWS_FILE
-from dpqr.io.outputs.sameness import Sameness, same_documents, same_rows
+from dpqr.io.outputs.records.document_parts import versions_part
+from dpqr.io.outputs.records.plan_document import plan_document, sealed
+from dpqr.io.outputs.records.sameness import Sameness, same_documents, same_rows
+from dpqr.io.outputs.releases.read_answers import read_table
+from dpqr.io.outputs.releases.release_files import CUMULATIVE, FIGURES_FILE, SYNTHETIC, VIEWS_FILE
 
 STATED = ("version", "versions", "date", "publisher", "hashes", "sha256", "plan", "transcript")
 """Keys of the record that say how it was made, or that have a check of their own."""

@@ -13,8 +13,8 @@ from dpqr.io.ledger.addresses import is_address
 from dpqr.io.ledger.export_file import is_export, read_export
 from dpqr.io.ledger.location import NO_ANCHOR
 from dpqr.io.ledger.record import Record
-from dpqr.io.outputs.plan_document import SEAL
-from dpqr.io.outputs.record_form import Paid
+from dpqr.io.outputs.records.plan_document import SEAL
+from dpqr.io.outputs.records.record_form import Paid
 from dpqr.privacy.ledger import Entry
 
 

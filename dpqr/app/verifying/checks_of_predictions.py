@@ -23,13 +23,13 @@ from dpqr.app.verifying.checks_of_ledger import whole_ledger
 from dpqr.app.verifying.checks_of_record import ROUNDING
 from dpqr.app.verifying.evidence import NotChecked, VerifyRequest, require_written
 from dpqr.errors import DocumentError, GoalMissed, InfeasiblePlan, UsageFault
-from dpqr.io.outputs.document_parts import parsed_events, rational, reason_part
-from dpqr.io.outputs.plan_document import SEAL, sealed
-from dpqr.io.outputs.prediction_document import MODEL_FORMAT, PLAN_FORMAT, prediction_plan_document
-from dpqr.io.outputs.prediction_files import record_path
-from dpqr.io.outputs.read_answers import read_table
-from dpqr.io.outputs.read_release import prediction_record
-from dpqr.io.outputs.sameness import same_documents
+from dpqr.io.outputs.records.document_parts import parsed_events, rational, reason_part
+from dpqr.io.outputs.records.plan_document import SEAL, sealed
+from dpqr.io.outputs.records.prediction_document import MODEL_FORMAT, PLAN_FORMAT, prediction_plan_document
+from dpqr.io.outputs.records.sameness import same_documents
+from dpqr.io.outputs.releases.prediction_files import record_path
+from dpqr.io.outputs.releases.read_answers import read_table
+from dpqr.io.outputs.releases.read_release import prediction_record
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.source import TableSource
 from dpqr.prediction.forms import DIRECT

@@ -11,10 +11,10 @@ from dpqr.app.verifying.evidence import PROOFS, Evidence, NotChecked
 from dpqr.app.verifying.reprice import prices_today
 from dpqr.construction.sentences import budget_words
 from dpqr.errors import GoalMissed
-from dpqr.io.outputs.plan_form import Figure
-from dpqr.io.outputs.record import RECORD
-from dpqr.io.outputs.record_form import ReleaseRecord
-from dpqr.io.outputs.release_files import file_hash
+from dpqr.io.outputs.records.plan_form import Figure
+from dpqr.io.outputs.records.record import RECORD
+from dpqr.io.outputs.records.record_form import ReleaseRecord
+from dpqr.io.outputs.releases.release_files import file_hash
 from dpqr.privacy.budget import PrivacyBudget, upward, upward_text
 from dpqr.privacy.events import Composition
 

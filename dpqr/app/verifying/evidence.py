@@ -21,13 +21,13 @@ from dpqr.construction.questions.replay import Questions
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import SESSION
 from dpqr.errors import DocumentError, GoalMissed, UsageFault
-from dpqr.io.outputs.cumulative_table import handed_over
-from dpqr.io.outputs.document_parts import parsed_events
-from dpqr.io.outputs.plan_document import sealed
-from dpqr.io.outputs.read_release import ReleaseFiles, read_release
-from dpqr.io.outputs.record import RECORD, read_record
-from dpqr.io.outputs.record_form import ReleaseRecord, parsed_record
-from dpqr.io.outputs.sameness import Sameness, same_answers
+from dpqr.io.outputs.answer_tables.cumulative_table import handed_over
+from dpqr.io.outputs.records.document_parts import parsed_events
+from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.io.outputs.records.record import RECORD, read_record
+from dpqr.io.outputs.records.record_form import ReleaseRecord, parsed_record
+from dpqr.io.outputs.records.sameness import Sameness, same_answers
+from dpqr.io.outputs.releases.read_release import ReleaseFiles, read_release
 from dpqr.privacy.events import Composition
 from dpqr.strategies.plan import Plan
 

@@ -21,12 +21,12 @@ from dpqr.construction.release import Release
 from dpqr.data.arrays import WordArray
 from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.io.journal.record_journal import RecordJournal
+from dpqr.io.outputs.answer_tables.cumulative_table import cumulative_table
 from dpqr.io.outputs.atomic import reserve
-from dpqr.io.outputs.cumulative_table import cumulative_table
-from dpqr.io.outputs.read_release import FORMS
-from dpqr.io.outputs.record import read_record
-from dpqr.io.outputs.record_form import Paid, ReleaseRecord
-from dpqr.io.outputs.release_files import write_release
+from dpqr.io.outputs.records.record import read_record
+from dpqr.io.outputs.records.record_form import Paid, ReleaseRecord
+from dpqr.io.outputs.releases.read_release import FORMS
+from dpqr.io.outputs.releases.release_files import write_release
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.accountants.filters import EveryFilter

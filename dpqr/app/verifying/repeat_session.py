@@ -20,7 +20,7 @@ from dpqr.errors import GoalMissed
 from dpqr.hypotheses.hypothesis import Sampleable
 from dpqr.hypotheses.weighted_rows import WeightedRows
 from dpqr.io.journal.record_journal import RecordJournal
-from dpqr.io.outputs.record_form import ReleaseRecord
+from dpqr.io.outputs.records.record_form import ReleaseRecord
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.accountants.filters import EveryFilter

@@ -9,11 +9,11 @@ from typing import Any
 
 from dpqr.app.paying.budget import shown_delta
 from dpqr.errors import DocumentError
-from dpqr.io.outputs.document_parts import parsed_events, rational
-from dpqr.io.outputs.plan_form import Figure
-from dpqr.io.outputs.read_release import read_release
-from dpqr.io.outputs.record import RECORD
-from dpqr.io.outputs.record_form import parsed_record
+from dpqr.io.outputs.records.document_parts import parsed_events, rational
+from dpqr.io.outputs.records.plan_form import Figure
+from dpqr.io.outputs.records.record import RECORD
+from dpqr.io.outputs.records.record_form import parsed_record
+from dpqr.io.outputs.releases.read_release import read_release
 from dpqr.privacy.accountants.known import available
 from dpqr.privacy.events import Composition
 

@@ -21,7 +21,7 @@ from dpqr.app.verifying.checks_of_record import events, files, prices, record
 from dpqr.app.verifying.evidence import Evidence, NotChecked, VerifyRequest
 from dpqr.errors import DpqrError, GoalMissed, LedgerError, UsageFault
 from dpqr.io.ledger.addresses import is_address
-from dpqr.io.outputs.record import RECORD
+from dpqr.io.outputs.records.record import RECORD
 
 Held = TypeVar("Held")
 CHECKS: dict[str, Callable[[Evidence], str]] = {

@@ -21,9 +21,9 @@ from dpqr.audit.case import Numbers, Outcomes, Shown
 from dpqr.audit.cases.releases import Unwatched
 from dpqr.audit.claim import Claim
 from dpqr.audit.law import Laws
-from dpqr.io.outputs.read_release import file_text
-from dpqr.io.outputs.table_files import TableFormat, write_table
-from dpqr.io.outputs.tidy import Column, Texts, Tidy
+from dpqr.io.outputs.answer_tables.table_files import TableFormat, write_table
+from dpqr.io.outputs.answer_tables.tidy import Column, Texts, Tidy
+from dpqr.io.outputs.releases.read_release import file_text
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import NoiseSource
 

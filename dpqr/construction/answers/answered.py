@@ -1,6 +1,6 @@
 """AnsweredBlock: the answers of one block beside the names of their cells, for everything that shows answers.
 
-Made from a release in memory, or from its files (`dpqr.io.outputs.read_answers`).
+Made from a release in memory, or from its files (`dpqr.io.outputs.releases.read_answers`).
 
 Examples:
     >>> sex = CellColumn(name="sex", texts=("F", "M"), places=np.array([0, 1]), ordered=False)

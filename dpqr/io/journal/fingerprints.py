@@ -27,7 +27,7 @@ from dpqr.data.facts import PublicFacts, Region
 from dpqr.data.period import PeriodRows
 from dpqr.io.ledger.entry_codec import canonical
 from dpqr.io.ledger.event_codec import encode_events
-from dpqr.io.outputs.document_parts import option_parts
+from dpqr.io.outputs.records.document_parts import option_parts
 from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import Factor, QueryBlock

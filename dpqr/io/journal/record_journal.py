@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from dpqr.construction.journal import Blocks, Past, Plain
 from dpqr.errors import GoalMissed
-from dpqr.io.outputs.record_form import ReleaseRecord, Round
+from dpqr.io.outputs.records.record_form import ReleaseRecord, Round
 from dpqr.privacy.events import PrivacyEvent
 from dpqr.strategies.schedules.dropped_count import DROPPED
 

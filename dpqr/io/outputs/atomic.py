@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.directories import sync_directory
-from dpqr.io.outputs.record import RECORD, RECORD_KIND, read_record
+from dpqr.io.outputs.records.record import RECORD, RECORD_KIND, read_record
 
 LEFTOVERS = 1000
 """Siblings of killed runs that are passed over before the user is asked to clean up."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpqr.construction.forecasts.forecast import Forecast
 from dpqr.privacy.budget import upward_text
-from dpqr.report.forecast_plot import HIGH, LOW
+from dpqr.report.charts.forecast_plot import HIGH, LOW
 from dpqr.report.forecast_view import MEASURE, basis, nine_of_ten
 from dpqr.report.page.drawing import FILL, PALE, WIDTH, drawn, figures, panel
 from dpqr.report.page.parts import Chart, Items, Page, Section, Table, Words

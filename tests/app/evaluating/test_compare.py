@@ -11,8 +11,8 @@ import pytest
 
 from dpqr.app.evaluating.compare import FIGURES, CompareRequest, compare
 from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.io.outputs.read_answers import read_answers
-from dpqr.io.outputs.read_release import read_release
+from dpqr.io.outputs.releases.read_answers import read_answers
+from dpqr.io.outputs.releases.read_release import read_release
 
 OLD = Path(__file__).parents[2] / "old_releases"
 PAIR = "marginal(sex,age)"

@@ -6,7 +6,7 @@ import pytest
 
 import dpqr
 from dpqr.errors import BudgetRefused, DocumentError
-from dpqr.io.outputs.plan_document import sealed
+from dpqr.io.outputs.records.plan_document import sealed
 
 PAID = ("--dataset", "survey", "--ledger", "l.sqlite")
 

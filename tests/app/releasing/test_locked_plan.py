@@ -11,7 +11,7 @@ from dpqr.app.releasing.locked_plan import differences, read_plan, require_uncha
 from dpqr.app.releasing.release import checked_plan
 from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.plan_document import plan_document, sealed
+from dpqr.io.outputs.records.plan_document import plan_document, sealed
 from dpqr.io.tables.source import TableSource
 from dpqr.strategies.inputs import LockedPlan
 
@@ -95,7 +95,7 @@ def test_the_same_options_may_stand_beside_it(desk):
 
 def test_another_version_is_told(desk, monkeypatch):
     planned(desk)
-    monkeypatch.setattr("dpqr.io.outputs.plan_document.__version__", "9.9.9")
+    monkeypatch.setattr("dpqr.io.outputs.records.plan_document.__version__", "9.9.9")
     ended = follow(desk)
     assert ended.code == 3
     assert "$.version is" in ended.err

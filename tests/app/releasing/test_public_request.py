@@ -12,7 +12,7 @@ from dpqr.app.releasing.release import checked_plan
 from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.errors import DocumentError
 from dpqr.io.documents.entries.queries import read_queries
-from dpqr.io.outputs.plan_document import plan_document
+from dpqr.io.outputs.records.plan_document import plan_document
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 

@@ -15,7 +15,7 @@ from dpqr.app.start import start_of
 from dpqr.data.period import Period
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.outputs.read_release import read_release
+from dpqr.io.outputs.releases.read_release import read_release
 from dpqr.privacy.budget import Cost
 from dpqr.privacy.periods import PeriodBudgets
 

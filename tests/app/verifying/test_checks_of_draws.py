@@ -8,7 +8,7 @@ from dpqr.app.verifying import checks_of_draws
 from dpqr.app.verifying.checks_of_draws import answers, draws, plan, statements, synthetic
 from dpqr.app.verifying.evidence import Evidence, NotChecked
 from dpqr.errors import GoalMissed
-from dpqr.io.outputs.sameness import Sameness
+from dpqr.io.outputs.records.sameness import Sameness
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from dpqr.app.verifying.checks_of_ledger import _end, ledger, locked_plan
 from dpqr.app.verifying.evidence import Evidence, NotChecked
 from dpqr.errors import DocumentError, GoalMissed
-from dpqr.io.outputs.plan_document import sealed
-from dpqr.io.outputs.record import document_text
+from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.io.outputs.records.record import document_text
 
 
 @pytest.fixture

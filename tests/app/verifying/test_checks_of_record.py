@@ -12,8 +12,8 @@ from dpqr.app.verifying import checks_of_record
 from dpqr.app.verifying.checks_of_record import events, files, prices, record
 from dpqr.app.verifying.evidence import Evidence
 from dpqr.errors import GoalMissed
-from dpqr.io.outputs.document_parts import rational
-from dpqr.io.outputs.record_form import parsed_record
+from dpqr.io.outputs.records.document_parts import rational
+from dpqr.io.outputs.records.record_form import parsed_record
 
 
 @pytest.fixture

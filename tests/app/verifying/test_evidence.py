@@ -10,8 +10,8 @@ from support.verified_release import changed
 
 from dpqr.app.verifying.evidence import Evidence, NotChecked, VerifyRequest, require_written
 from dpqr.errors import GoalMissed, UsageFault
-from dpqr.io.outputs.plan_document import sealed
-from dpqr.io.outputs.record import document_text
+from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.io.outputs.records.record import document_text
 
 OLD = Path(__file__).parents[2] / "old_releases"
 

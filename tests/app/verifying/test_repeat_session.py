@@ -10,8 +10,8 @@ from support.paid_releases import payer
 
 from dpqr.app.requests import OutputRequest
 from dpqr.app.sessions.interactive import close
-from dpqr.io.outputs.plan_document import sealed
-from dpqr.io.outputs.record import document_text
+from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.io.outputs.records.record import document_text
 
 
 @pytest.fixture

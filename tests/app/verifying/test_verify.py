@@ -14,8 +14,8 @@ from support.verified_release import changed, code_of, flips, make, same_but_bla
 from dpqr.app.verifying.evidence import Evidence, VerifyRequest
 from dpqr.app.verifying.verify import CHECKS, require_verified, verify
 from dpqr.errors import GoalMissed, LedgerError, UsageFault
-from dpqr.io.outputs.plan_document import sealed
-from dpqr.io.outputs.record import document_text
+from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.io.outputs.records.record import document_text
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from gauge import Gauge
 USED = (
     "dpqr.app.releasing.release",
     "dpqr.cli.release",
-    "dpqr.cli.screen",
-    "dpqr.cli.progress",
+    "dpqr.cli.terminal.screen",
+    "dpqr.cli.terminal.progress",
     "dpqr.io.tables.text.csv_table",
     "dpqr.report.release_view",
     "dpqr.report.plan_view",

@@ -85,7 +85,7 @@ FAULTS = (
         ("np.where((sums > totals)[parents], lowered, raised)", "raised", "parts below 0 are taken from all"),
     ),
     *planted_in(
-        "io/outputs/views_table.py",
+        "io/outputs/answer_tables/views_table.py",
         (
             "held = [each for each in release.answers if each.block.is_marginal or each.block.name in nodes.asked]",
             "held = list(release.answers)",
@@ -98,7 +98,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/outputs/kept_views.py",
+        "io/outputs/releases/kept_views.py",
         ("{column.name for column in block.columns} == set(entry.columns)", "True", "whatever is in the answers"),
     ),
     *planted_in(

@@ -8,7 +8,7 @@ from support.pages import Read, require_accessible, require_alone
 
 from dpqr.app.report import plan_html
 from dpqr.construction.forecasts.resources import Resources
-from dpqr.io.outputs.plan_document import plan_document, sealed
+from dpqr.io.outputs.records.plan_document import plan_document, sealed
 
 
 @pytest.mark.parametrize("made", [make_plan, make_theory_plan])

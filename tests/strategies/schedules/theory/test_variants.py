@@ -1,4 +1,4 @@
-from dpqr.io.outputs.document_parts import option_parts
+from dpqr.io.outputs.records.document_parts import option_parts
 from dpqr.strategies.known import SCHEDULES
 from dpqr.strategies.schedules.theory.variants import VARIANTS, theory
 

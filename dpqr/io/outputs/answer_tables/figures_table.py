@@ -1,0 +1,103 @@
+"""The table of figures: means, quantiles, ratios and the like, one row for each value of each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dpqr.construction.answers.figures import FigureAnswers
+from dpqr.construction.answers.intervals import BASES
+from dpqr.construction.release import Release
+from dpqr.data.arrays import IntArray
+from dpqr.data.domain import Domain
+from dpqr.io.outputs.answer_tables.tidy import NOTHING, Column, Texts, Tidy, beside
+from dpqr.workload.figures import Figure, Largest, Quantiles
+
+NUMBERS = ("estimate", "error", "lower", "upper")
+OWN = ("figure", "kind", "detail", *NUMBERS, "basis", "flag")
+FLAGS = ("small denominator", "sure")
+"""The interval is all that a table can give; the cell is among the k largest by its interval."""
+
+
+def figures_table(release: Release) -> Tidy:
+    """The figures of a release, in the order of the workload, as `table_of_figures`."""
+    return table_of_figures(release.figures, release.plan.problem.domain)
+
+
+def table_of_figures(held: Sequence[FigureAnswers], domain: Domain) -> Tidy:
+    """Figures over a domain, in their order.
+
+    figure: its name. kind: of the entry. One column for every attribute that groups some figure, in domain order.
+    detail: the part of a quantile, or the cell of a largest count. estimate, error, lower, upper, basis: as of answers;
+    nothing for an end that is unbounded.
+    flag: one of FLAGS.
+
+    Privacy:
+        Post-processing of a release.
+    """
+    if not held:
+        return Tidy(
+            0, {name: np.zeros(0) if name in NUMBERS else Texts(np.zeros(0, dtype=np.int64), ()) for name in OWN}
+        )
+    axes = sorted({axis for one in held for axis in one.figure.by})
+    sizes = [one.estimate.size for one in held]
+    columns: dict[str, Column] = {
+        "figure": Texts(np.repeat(np.arange(len(held)), sizes), [one.figure.name for one in held]),
+        "kind": Texts(np.repeat(np.arange(len(held)), sizes), [one.figure.kind for one in held]),
+    }
+    for axis in axes:
+        places = [_groups(one, axis, domain.shape) for one in held]
+        columns[beside(OWN, domain.attributes[axis].name)] = Texts(_joined(places), domain.attributes[axis].titles())
+    columns["detail"] = _details(held)
+    for name in NUMBERS:
+        figures = np.concatenate([getattr(one, name).reshape(-1) for one in held]) + 0.0
+        columns[name] = np.where(np.isinf(figures), np.nan, figures)
+    columns["basis"] = Texts(_joined([one.basis.reshape(-1) for one in held]), BASES)
+    columns["flag"] = Texts(_joined([_flags(one) for one in held]), FLAGS)
+    return Tidy(sum(sizes), columns)
+
+
+def figure_records(release: Release) -> list[dict[str, Any]]:
+    """The same rows as plain dicts, for JSON."""
+    return figures_table(release).records()
+
+
+def _joined(parts: list[Any]) -> IntArray:
+    return np.concatenate(parts).astype(np.int64)
+
+
+def _groups(one: FigureAnswers, axis: int, shape: tuple[int, ...]) -> IntArray:
+    """The cell of an attribute for every value of a figure; NOTHING where it makes no groups of it."""
+    by, values = one.figure.by, one.estimate.shape[1]
+    if axis not in by:
+        return np.full(one.estimate.size, NOTHING)
+    codes = np.unravel_index(np.arange(one.figure.groups), [shape[each] for each in by])
+    return np.repeat(codes[by.index(axis)], values)
+
+
+def _details(held: Sequence[FigureAnswers]) -> Texts:
+    titles: list[str] = []
+    places = []
+    for one in held:
+        own = _titles(one.figure)
+        cells = np.arange(one.estimate.shape[1]) if one.cells is None else one.cells
+        rows = np.broadcast_to(cells, one.estimate.shape).reshape(-1)
+        places.append(rows + len(titles) if own else np.full(rows.shape, NOTHING))
+        titles += own
+    return Texts(_joined(places), titles)
+
+
+def _titles(figure: Figure) -> list[str]:
+    match figure.formula:
+        case Quantiles(at=at):
+            return [f"{float(part):g}" for part in at]
+        case Largest(titles=titles):
+            return list(titles)
+    return []
+
+
+def _flags(one: FigureAnswers) -> IntArray:
+    found: IntArray = np.where(one.small, 0, np.where(one.sure, 1, NOTHING)).reshape(-1)
+    return found

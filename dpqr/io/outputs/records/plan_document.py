@@ -1,0 +1,163 @@
+"""The plan document: a run on paper, as plain JSON under one SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from dpqr import __version__
+from dpqr.construction.sentences import guarantee
+from dpqr.data.period import PeriodRows
+from dpqr.data.unit import PrivacyUnit
+from dpqr.io.journal.fingerprints import plan_digest
+from dpqr.io.ledger.entry_codec import canonical
+from dpqr.io.outputs.records.document_parts import (
+    budget_part,
+    domain_part,
+    events_part,
+    option_parts,
+    price_part,
+    rational,
+    workload_part,
+)
+from dpqr.privacy.counter import CounterTurn
+from dpqr.strategies.plan import Plan, StopTest
+
+PLAN_FORMAT = "plan/1"
+SEAL = "sha256"
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """The run on paper, as `--dry-run --json` and a locked plan have it, and as release.json repeats it. Plain JSON
+    values.
+
+    request: documents, options and limits that it was made from; null where they are not known. draws: the fingerprint
+    of all that the draws depend on. sha256: of the canonical JSON of all the rest; ledger and record name the plan by
+    it. A run that follows a locked plan repeats its document.
+    """
+    if plan.inputs and plan.inputs.locked:
+        return dict(plan.inputs.locked.document)
+    return sealed(_plan_parts(plan))
+
+
+def plan_hash(plan: Plan) -> str:
+    """The SHA-256 by which ledger and record name a plan."""
+    return str(plan_document(plan)[SEAL])
+
+
+def sealed(document: dict[str, Any]) -> dict[str, Any]:
+    """A document under the SHA-256 of its canonical JSON, which `sha256` holds; a seal that it has is replaced."""
+    parts = {name: part for name, part in document.items() if name != SEAL}
+    return parts | {SEAL: hashlib.sha256(canonical(parts).encode()).hexdigest()}
+
+
+def _plan_parts(plan: Plan) -> dict[str, Any]:
+    return {
+        "dpqr": PLAN_FORMAT,
+        "version": __version__,
+        "guarantee": guarantee(plan),
+        "unit": _unit(plan.problem.unit),
+        "n": plan.problem.n,
+        "most": plan.problem.most,
+        "persons": plan.problem.persons,
+        **_period(plan.problem.period),
+        "budget": budget_part(plan.budget),
+        **counter_part(plan.problem.turn),
+        **_strategies(plan),
+        "domain": domain_part(plan.problem.domain),
+        "workload": workload_part(plan.problem.workload, plan.problem.domain),
+        **_schedule(plan),
+        "events": events_part(plan.events),
+        "proved_epsilon": rational(plan.epsilon),
+        "forecast": [
+            {"name": block.name, "queries": block.rows, "noise_deviation": block.deviation, "error": block.error}
+            for block in plan.forecast
+        ],
+        "bytes": plan.bytes,
+        "seed": plan.problem.seed,
+        "notes": list(plan.notes),
+        "request": plan.inputs.request if plan.inputs else None,
+        "draws": plan_digest(plan),
+    }
+
+
+def _unit(unit: PrivacyUnit) -> dict[str, Any]:
+    """max_rows: of each person; null where every row is its own unit. counts: the count column of a histogram."""
+    return {
+        "neighbours": unit.neighbours.value,
+        "column": unit.column,
+        "max_rows": unit.rows if unit.column is not None else None,
+        "counts": unit.counted,
+        "words": unit.words,
+    }
+
+
+def counter_part(turn: CounterTurn | None) -> dict[str, Any]:
+    """The counter whose node is released, and which of its releases this is; left out where it is none."""
+    if turn is None:
+        return {}
+    counter = turn.counter
+    return {
+        "counter": {
+            "periods": counter.tree.periods,
+            "base": counter.tree.base,
+            "first": turn.first.name,
+            "number": turn.number,
+            "life": budget_part(counter.life),
+        }
+    }
+
+
+def _period(rows: PeriodRows | None) -> dict[str, Any]:
+    """Whose rows are read, of a counter from `since` on; left out where all are, as in plans of earlier versions."""
+    if rows is None:
+        return {}
+    since = {} if rows.since is None else {"since": rows.since.name}
+    return {"period": {"name": rows.period.name, **since, "every": rows.period.every, "column": rows.column}}
+
+
+def _strategies(plan: Plan) -> dict[str, Any]:
+    roles = plan.roles
+    return {
+        "schedule": option_parts(plan.schedule),
+        "distinguisher": option_parts(roles.distinguisher),
+        "check": option_parts(roles.check),
+        "update": option_parts(roles.update),
+        "accountant": roles.accountant.name,
+        "asked": sorted(plan.asked),
+    }
+
+
+def _schedule(plan: Plan) -> dict[str, Any]:
+    """What will be drawn, how often, at what price, and when the loop stops."""
+    problem, stop = plan.problem, plan.stop
+    return {
+        "opening": [[block.name for block in blocks] for blocks in plan.opening],
+        "rounds": plan.rounds,
+        "price": {
+            "dropped": price_part(plan.price("left out")),
+            "opening": price_part(plan.price("opening")),
+            "selection": price_part(plan.price("selection")),
+            "measurement": price_part(plan.price("measurement")),
+            "stages": [price_part(phase.price) for phase in plan.named("stage")],
+            "errors": price_part(plan.price("errors")),
+            "bounds": price_part(plan.price("bounds")),
+        },
+        "error_bars": plan.error_bars,
+        "alpha": None if problem.alpha is None else rational(problem.alpha),
+        "promise": None if stop is None else stop.promise,
+        "beta": None if stop is None and not plan.named("bounds") else rational(problem.beta),
+        "level": None if problem.level is None else rational(problem.level.value),
+        "variant": problem.level.variant if problem.level else None,
+        "threshold": None if stop is None or stop.threshold is None else rational(stop.threshold),
+        **_stages(stop),
+    }
+
+
+def _stages(stop: StopTest | None) -> dict[str, Any]:
+    """Of a loop in stages, its alphas, and the smallest that is certain; nothing for one fixed plan. There alpha is
+    what the user asked for, and level that of the last stage."""
+    if stop is None or not stop.stages:
+        return {}
+    certain = None if stop.certain is None else rational(stop.certain)
+    return {"stages": [rational(alpha) for alpha in stop.stages], "certain": certain}

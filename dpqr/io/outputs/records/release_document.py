@@ -1,0 +1,249 @@
+"""release.json: the public record of a run, versioned.
+
+Everything here is public or released: no timings, no row counts, no file contents. The same release always gives the
+same document. Rationals are exact text ("1/10"), with a float beside them that is rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+from dpqr import __version__
+from dpqr.construction.answers.error_bars import ErrorBars
+from dpqr.construction.answers.noisy import LEVEL
+from dpqr.construction.block_errors import BlockErrors
+from dpqr.construction.certificate import Certificate, ErrorBounds
+from dpqr.construction.release import Release
+from dpqr.construction.sentences import (
+    bars_words,
+    certainty,
+    choice_words,
+    dropped_warning,
+    dropped_words,
+    interval_words,
+    release_guarantee,
+)
+from dpqr.io.outputs.records.document_parts import (
+    events_part,
+    kind,
+    law_part,
+    rational,
+    reason_part,
+    versions_part,
+)
+from dpqr.io.outputs.records.plan_document import plan_document, sealed
+from dpqr.mechanisms.block_errors import FINENESS, error_unit
+from dpqr.privacy.reservation import Reservation
+from dpqr.strategies.transcript import Round
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.partition import Merged
+from dpqr.workload.workload import Measurement
+
+RELEASE_FORMAT = "release/1"
+
+
+def release_document(
+    release: Release,
+    *,
+    files: Mapping[str, str] | None = None,
+    synthetic: dict[str, Any] | None = None,
+    views: dict[str, Any] | None = None,
+    receipt: Sequence[tuple[str, str]] = (),
+) -> dict[str, Any]:
+    """The record of `release`.
+
+    files: what stands beside it, the SHA-256 of each by its name; synthetic: how synthetic data was drawn; views: how
+    they move the answers, where there are any; receipt: in words, lines of a name and a text, as `dpqr show` has them.
+
+    events are the charged ones; plan.events the planned ones, which say the worst that may be drawn: fewer or cheaper
+    ones where the loop ended early, a sum where prices followed what was released, the noise of the largest query where
+    others were measured. warning: what may have gone wrong with the table or the domain file; null: nothing seen.
+    The guarantee is that of all planned events, wherever the loop stopped. sha256: of the canonical JSON of the rest.
+    """
+    plan, unit = release.plan, release.plan.problem.unit
+    return sealed(
+        {
+            "dpqr": RELEASE_FORMAT,
+            **_origin(release),
+            "guarantee": release_guarantee(release),
+            "unit": unit.words,
+            "counts": unit.counted,
+            "ledger": _ledger(release.paid),
+            **reason_part(release.reason),
+            "events": events_part(release.events or plan.events),
+            "spent": _spent(release),
+            "certainty": certainty(release),
+            "receipt": [list(line) for line in receipt],
+            "certificate": _certificate(release.certificate),
+            "intervals": {"level": float(LEVEL), "words": interval_words(release)},
+            **_measured_errors(release),
+            "dropped": _dropped(release),
+            "trust": list(release.trust),
+            "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
+            **_files(files or {}, synthetic, views),
+            **_cumulative(release),
+            "plan": plan_document(plan),
+            "transcript": [_round(finished) for finished in release.transcript.rounds],
+            **({} if release.questions is None else {"questions": asdict(release.questions)}),
+        }
+    )
+
+
+def _files(hashes: Mapping[str, str], synthetic: dict[str, Any] | None, views: dict[str, Any] | None) -> dict[str, Any]:
+    stated = {"synthetic": synthetic} if views is None else {"synthetic": synthetic, "views": views}
+    return {**stated, "files": list(hashes), "hashes": dict(hashes)}
+
+
+def _cumulative(release: Release) -> dict[str, Any]:
+    """Of a counter: the release whose cumulative answers these are added to, null for none; else nothing."""
+    if release.plan.problem.turn is None:
+        return {}
+    earlier = release.earlier
+    after = {"period": earlier.period, "sha256": earlier.sha256} if earlier and earlier.period else None
+    return {"cumulative": {"after": after}}
+
+
+def _origin(release: Release) -> dict[str, Any]:
+    """What made it, when and for whom, and whether it is what it looks like."""
+    return {
+        "version": __version__,
+        "versions": versions_part(),
+        "date": release.date or None,
+        "publisher": release.publisher or None,
+        "rehearsal": release.rehearsal,
+        "private": release.private,
+        "warning": dropped_warning(release),
+    }
+
+
+def _measured_errors(release: Release) -> dict[str, Any]:
+    """What the errors of answers rest on, and what was bought of them; null for what was not."""
+    return {
+        "error_bars": _bars(release.bars),
+        "errors": None if release.errors is None else _errors(release.errors),
+        "bounds": None if release.bounds is None else _bounds(release.bounds),
+    }
+
+
+def _ledger(paid: Reservation | None) -> str | dict[str, Any]:
+    """The reservation that paid; seal: of the ledger's chain up to it."""
+    return "none" if paid is None else {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt}
+
+
+def _spent(release: Release) -> dict[str, Any]:
+    """The whole schedule under every accountant, and each phase by itself, which only basic adds up to the whole.
+
+    The guarantee is the budget under the one that was charged; `why` says who chose it.
+    """
+    return {
+        "charged": release.plan.roles.accountant.name,
+        "why": choice_words(release.plan),
+        "delta": rational(release.plan.budget.delta),
+        "epsilon": _figures(release.spent),
+        "phases": {phase: _figures(costs) for phase, costs in release.costs.items()},
+    }
+
+
+def _figures(prices: Mapping[str, Fraction | None]) -> dict[str, Any]:
+    """Epsilon by accountant; null where the theorem does not cover the events."""
+    return {name: None if price is None else rational(price) for name, price in prices.items()}
+
+
+def _dropped(release: Release) -> dict[str, Any] | None:
+    """The noisy count of the records that were left out; null where there is none. parallel: it added nothing to what
+    the run cost."""
+    found = release.dropped
+    if found is None:
+        return None
+    return {
+        "counts": dropped_words(release.plan.problem.unit),
+        "estimate": found.estimate,
+        "law": law_part(found.measurement.law),
+        "charge": found.charge,
+        "parallel": release.plan.problem.unit.apart,
+    }
+
+
+def _errors(found: BlockErrors) -> dict[str, Any]:
+    """The draws of L1 errors, in their order: noisy integers, each the sum or the largest over a group of blocks of its
+    errors, in units of 1 / fineness of what one record moves (units: by block, in its grid) and rounded down."""
+    draws, unit = [found.sums, *([found.largest] if found.largest else [])], found.sums.errors.unit
+    return {
+        "fineness": FINENESS,
+        "units": {block.name: error_unit(block, unit) for block in found.sums.errors.blocks},
+        "draws": [
+            {
+                "of": "largest" if drawn.errors.largest else "sum",
+                "groups": [[block.name for block in group] for group in drawn.errors.groups],
+                "values": drawn.values.tolist(),
+                "law": law_part(drawn.law),
+                "charge": drawn.charge,
+            }
+            for drawn in draws
+        ],
+    }
+
+
+def _bars(bars: ErrorBars) -> dict[str, Any]:
+    """What the column `error` rests on. refits: with the public seeds after the plan's own. factors: of unmeasured
+    blocks, from `source`. predicted: L1 errors of blocks by refits, in records, before the factor. missing: why no
+    errors are estimated."""
+    return {
+        "words": bars_words(bars),
+        "refits": bars.refits,
+        "source": bars.source,
+        "factors": dict(bars.factors),
+        "predicted": dict(bars.predicted),
+        "missing": bars.missing,
+    }
+
+
+def _bounds(bounds: ErrorBounds) -> dict[str, Any]:
+    """All hold at once with probability `confidence`; L1 errors in records."""
+    return {
+        "mean": bounds.mean,
+        "fraction": bounds.fraction,
+        "confidence": bounds.confidence,
+        "blocks": [{"name": name, "records": records} for name, records in bounds.blocks.items()],
+    }
+
+
+def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
+    if certificate is None:
+        return None
+    return {
+        "records": certificate.records,
+        "fraction": certificate.fraction,
+        "confidence": certificate.confidence,
+    }
+
+
+def _round(finished: Round) -> dict[str, Any]:
+    """Noisy answers are the released integers: `grid` times a value is an unbiased answer; null: they were lost."""
+    measured, errors = finished.measurement, finished.errors
+    law = measured.law if measured else errors.law if errors else None
+    return {
+        "choice": finished.choice,
+        "charges": list(finished.charges),
+        "stopped": finished.stopped,
+        **({} if finished.bound is None else {"certified": finished.bound}),
+        **({} if errors is None else {"error_sum": errors.value}),
+        "law": None if law is None else law_part(law),
+        "measured": None if measured is None else _measured(measured),
+    }
+
+
+def _measured(measured: Measurement) -> list[dict[str, Any]]:
+    return [
+        {"name": block.name, "grid": str(block.scale), "values": values.tolist(), **_buckets(block)}
+        for block, values in zip(measured.blocks, measured.values, strict=True)
+    ]
+
+
+def _buckets(block: QueryBlock) -> dict[str, Any]:
+    """Where cells were merged: pairs of a bucket and of how many cells in a row lie in it, in the cells' order."""
+    runs = [factor.matrix.runs for factor in block.factors if isinstance(factor.matrix, Merged)]
+    return {"buckets": [list(run) for run in runs[0]]} if runs else {}

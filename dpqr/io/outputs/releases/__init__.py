@@ -1,0 +1,1 @@
+"""The files of a release or of a prediction run: written, and read back later."""

@@ -1,0 +1,81 @@
+import click
+import pytest
+from click.testing import CliRunner
+
+from dpqr.cli.main import main
+from dpqr.cli.parameters.options import Positive, Whole
+from dpqr.errors import UsageFault
+
+ODD = [
+    "1\x0b",
+    "1\n",
+    "\x0c1",
+    "1\xa0",
+    "\u20031",
+    "\ufeff1",
+    "\u0661",
+    "\uff11",
+    "1_0",
+    "0x1",
+    "1.0",
+    "1e3",
+    "",
+    "one",
+    "9" * 41,
+]
+
+
+def commands(command=main, path=()):
+    """Every command with its path, groups walked through."""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from commands(command.get_command(context, name), (*path, name))
+    else:
+        yield path, command
+
+
+NUMERIC = [
+    pytest.param(path, option, id=f"{' '.join(path)} {option.opts[0]}")
+    for path, command in commands()
+    for option in command.params
+    if isinstance(option.type, click.types.IntParamType | click.types.FloatParamType | Whole | Positive)
+]
+
+
+@pytest.mark.parametrize(("path", "option"), NUMERIC)
+def test_every_number_of_an_option_is_plain_text(path, option):
+    assert isinstance(option.type, Whole | Positive)
+    done = CliRunner().invoke(main, [*path, option.opts[0], "1\x0b"])
+    assert done.exit_code == 2
+    assert option.opts[0] in done.stderr
+    assert "number" in done.stderr
+
+
+@pytest.mark.parametrize("text", ODD, ids=ascii)
+def test_no_other_text_is_a_whole_number(text):
+    with pytest.raises(click.BadParameter, match="is not a valid whole number"):
+        Whole(min=0).convert(text, None, None)
+
+
+@pytest.mark.parametrize(("text", "value"), [("7", 7), (" 7\t", 7), ("+7", 7), ("007", 7), (7, 7), ("-7", -7)])
+def test_digits_are(text, value):
+    assert Whole().convert(text, None, None) == value
+
+
+def test_the_range_is_kept():
+    for text in ("0", "-1", "11"):
+        with pytest.raises(click.BadParameter, match="not in the range"):
+            Whole(1, 10).convert(text, None, None)
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-1", "1_0", "0x1", "\u0661", "1\xa0", "1\x0b", ""], ids=ascii)
+def test_an_amount_is_a_plain_decimal(text):
+    with pytest.raises(UsageFault, match="plain decimal"):
+        Positive().convert(text, None, None)
+
+
+def test_an_amount_is_above_zero():
+    assert Positive().convert("2.5e-1", None, None) == 0.25
+    with pytest.raises(click.BadParameter, match="above 0"):
+        Positive().convert("0.0", None, None)

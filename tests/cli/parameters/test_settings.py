@@ -1,0 +1,152 @@
+"""dpqr.toml gives options their values, and plan, record and refusals say so."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from support.command_desk import DOMAIN
+
+from dpqr.cli.main import COMMANDS, main
+from dpqr.cli.parameters.settings import TAKEN
+from dpqr.io.settings import FILE, KEYS
+
+
+@pytest.fixture
+def project(desk):
+    """A desk with settings, where q.json names no domain, and a budget."""
+    desk.write(d__json=DOMAIN, q__json={"queries": [{"marginal": ["sex"]}]})
+    desk.put(FILE, 'domain = "d.json"\nqueries = "q.json"\ndataset = "survey"\nledger = "l.sqlite"\n')
+    assert desk.run("budget", "init", "survey", "--eps", "5").code == 0
+    return desk
+
+
+def test_a_job_is_one_short_line(project):
+    ended = project.run("release", "table.csv", "--eps", "1", "--out", "out", "--json")
+    assert ended.code == 0, ended.err
+    said = "dpqr.toml states --queries q.json, --domain d.json, --dataset survey, --ledger l.sqlite"
+    assert said in ended.json["plan"]["notes"]
+    assert said in " ".join(ended.err.split())
+    assert ended.json["ledger"]["dataset"] == "survey"
+    assert project.run("check").code == 0
+    assert project.run("budget", "show", "--json").json[0]["reservations"] == 1
+
+
+def test_the_plan_says_where_values_come_from(project):
+    said = " ".join(project.run("release", "table.csv", "--eps", "1", "--dry-run").out.split())
+    assert "dpqr.toml states --queries q.json, --domain d.json, --dataset survey, --ledger l.sqlite" in said
+
+
+def test_commands_without_a_plan_say_it_on_stderr(project):
+    documents = "--queries", "q.json", "--domain", "d.json"
+    free = project.run("release", "table.csv", *documents, "--eps", "1", "--out", "out", env={"DPQR_SETTINGS": "none"})
+    assert free.code == 0
+    said = {
+        ("check",): "--queries q.json, --domain d.json",
+        ("evaluate", "table.csv", "out", "--json"): "--queries q.json, --domain d.json",
+        ("budget", "show", "--json"): "--ledger l.sqlite",
+        ("budget", "export"): "--ledger l.sqlite",
+    }
+    for command, stated in said.items():
+        ended = project.run(*command)
+        assert (ended.code, ended.err) == (0, f"dpqr.toml states {stated}\n")
+    assert project.run("budget", "show", "--ledger", "l.sqlite").err == ""
+
+
+def test_what_is_typed_comes_first_and_the_environment_before_the_file(project):
+    assert project.run("budget", "init", "other", "--eps", "1", "--ledger", "m.sqlite").code == 0
+    typed = ("--ledger", "m.sqlite", "--dataset", "other")
+    ended = project.run("release", "table.csv", "--eps", "1", "--json", *typed)
+    assert ended.json["ledger"]["dataset"] == "other"
+    assert "dpqr.toml states --queries q.json, --domain d.json" in ended.json["plan"]["notes"]
+    named = {"DPQR_LEDGER": "m.sqlite"}
+    assert project.run("budget", "show", "--json", env=named).json[0]["dataset"] == "other"
+    assert project.run("release", "table.csv", "--eps", "1", env=named).code == 2
+
+
+def test_the_next_command_names_a_ledger_that_was_typed(project, monkeypatch):
+    """On a terminal; a ledger of dpqr.toml needs no option there either."""
+    monkeypatch.setattr("dpqr.cli.terminal.screen.watched", lambda stream: stream is sys.stderr)
+    wanted = "release", "table.csv", "--eps", "1", "--out"
+    assert project.run(*wanted, "one").err.endswith("dpqr budget show survey\n")
+    typed = "--ledger", "./l.sqlite", "--anchor", "none"
+    assert project.run(*wanted, "two", *typed).err.endswith(
+        "dpqr budget show survey --ledger ./l.sqlite --anchor none\n"
+    )
+
+
+def test_a_refusal_says_that_settings_are_in_use(project):
+    ended = project.run("release", "table.csv", "--eps", "9", "--json")
+    assert ended.code == 4
+    hint = "defaults of dpqr.toml are in use; DPQR_SETTINGS=none does without them"
+    assert ended.err.endswith(f"{hint}\n")
+    assert ended.json["error"]["notes"] == [hint]
+    without = project.run("release", "table.csv", "--eps", "1", env={"DPQR_SETTINGS": "none"})
+    assert "missing option '--queries'" in without.err
+    assert "dpqr.toml" not in without.err
+
+
+def test_a_damaged_file_stops_commands_that_take_settings_and_no_others(desk):
+    desk.put(FILE, "datset = 'survey'")
+    for arguments in (("release", "table.csv"), ("budget", "show"), ("check",)):
+        ended = desk.run(*arguments)
+        assert (ended.code, ended.err) == (
+            3,
+            "dpqr: dpqr.toml: $: unknown key 'datset'; did you mean 'dataset'?\n",
+        )
+    for arguments in (("--help",), ("release", "--help"), ("guide",), ("schema", "domain")):
+        assert desk.run(*arguments).code == 0
+
+
+def test_a_budget_is_opened_for_the_unit_of_the_settings(desk):
+    desk.put(FILE, 'unit = "sex"\nmax-rows = 2\nby = "R. Jones"\nledger = "l.sqlite"\n')
+    ended = desk.run("budget", "init", "survey", "--eps", "5")
+    assert "one person (column 'sex')" in ended.out
+    assert ended.err == "dpqr.toml states --unit sex, --by R. Jones, --ledger l.sqlite\n"
+
+
+def test_a_policy_holds_against_a_setting(project):
+    """A unit that is not the budget's is refused, wherever it was stated."""
+    project.put(FILE, (project.path / FILE).read_text() + 'unit = "day"\nmax-rows = 1\n')
+    assert project.run("release", "table.csv", "--eps", "1").code == 4
+
+
+def test_a_model_is_applied_whatever_the_settings_say(desk):
+    desk.put(FILE, 'dataset = "survey"\ndelta = "1e-9"\n')
+    ended = desk.run("predict", "--model", "nowhere.json", "--points", "table.csv")
+    assert "leave --dataset out" not in ended.err
+    assert "leave --dataset out" in desk.run("predict", "--model", "m.json", "--dataset", "survey").err
+
+
+def test_every_setting_is_an_option_of_the_commands_that_take_it():
+    def check(command, taken):
+        if isinstance(taken, dict):
+            for name, keys in taken.items():
+                check(command.commands[name], keys)
+            return
+        assert {f"--{key}" for key in taken} <= {name for option in command.params for name in option.opts}
+        assert set(taken) <= set(KEYS)
+
+    assert set(TAKEN) <= set(COMMANDS)
+    for name, taken in TAKEN.items():
+        check(main.get_command(None, name), taken)
+    assert {key for key in KEYS if any(key in taken for taken in TAKEN.values())} == set(KEYS)
+
+
+def test_verify_takes_the_ledger_and_does_not_hold_it_against_a_release_that_none_paid_for(project):
+    assert project.run("release", "table.csv", "--eps", "1", "--out", "paid").code == 0
+    found = project.run("verify", "paid")
+    assert (found.code, "entry 2 paid" in found.out) == (0, True), found.out
+    assert "dpqr.toml states --ledger l.sqlite" in found.err
+    documents = "--queries", "q.json", "--domain", "d.json"
+    free = project.run("release", "table.csv", *documents, "--eps", "1", "--out", "free", env={"DPQR_SETTINGS": "none"})
+    assert free.code == 0
+    assert project.run("verify", "free").code == 0
+    assert project.run("verify", "free", "--ledger", "l.sqlite").code == 6
+
+
+def test_a_session_is_opened_and_asked_with_the_settings(project):
+    opened = project.run("interactive", "open", "desk", "table.csv", "--eps", "1", "--questions", "5")
+    assert opened.code == 0, opened.err
+    assert opened.err == "dpqr.toml states --domain d.json, --dataset survey, --ledger l.sqlite\n"
+    assert project.run("interactive", "status", "desk").code == 0

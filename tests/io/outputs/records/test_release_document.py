@@ -1,0 +1,307 @@
+import json
+from dataclasses import fields, replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.handmade_release import make_release
+from support.plan_phases import changed, first, without
+
+from dpqr import __version__
+from dpqr.construction.certificate import Certificate
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.io.journal.fingerprints import plan_digest
+from dpqr.io.outputs.records.plan_document import plan_document
+from dpqr.io.outputs.records.record import document_text
+from dpqr.io.outputs.records.release_document import _round, release_document
+from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.strategies.plan import Phase, Plan, StopTest
+from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.transcript import Round
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity
+from dpqr.workload.partition import Merged
+
+UNIT = "one row of the table added or removed (the number of rows is private)"
+PLAN = {
+    "dpqr": "plan/1",
+    "version": __version__,
+    "guarantee": f"Differentially private with epsilon = 1 (pure: delta = 0), for {UNIT}.",
+    "unit": {"neighbours": "add-remove", "column": None, "max_rows": None, "counts": None, "words": UNIT},
+    "n": None,
+    "most": None,
+    "persons": None,
+    "budget": {"epsilon": {"exact": "1", "float": 1.0}, "delta": {"exact": "0", "float": 0.0}},
+    "schedule": {"name": "rounds", "rounds": 2, "opening": True},
+    "distinguisher": {"name": "permute-and-flip"},
+    "check": {"name": "laplace"},
+    "update": {"name": "multiplicative-weights"},
+    "accountant": "basic",
+    "asked": [],
+    "domain": {
+        "cells": 18,
+        "columns": [
+            {"name": "sex", "kind": "labels", "cells": 3, "own_cells": ["null"]},
+            {"name": "age", "kind": "bins", "cells": 3, "own_cells": []},
+            {"name": "region", "kind": "codes", "cells": 2, "own_cells": []},
+        ],
+        "facts": None,
+    },
+    "workload": {
+        "queries": 19,
+        "blocks": [
+            {"name": "sex by age", "queries": 9, "columns": ["sex", "age"], "weight": "1", "grid": "1"},
+            {"name": "cdf", "queries": 3, "columns": ["age"], "weight": "1", "grid": "1"},
+            {"name": "young women", "queries": 1, "columns": ["sex", "age"], "weight": "1", "grid": "1"},
+            {"name": "years", "queries": 3, "columns": ["sex", "age"], "weight": "1", "grid": "1/2"},
+            {"name": "boxes", "queries": 2, "columns": ["age", "region"], "weight": "1", "grid": "1"},
+            {"name": "all", "queries": 1, "columns": [], "weight": "1", "grid": "1"},
+        ],
+    },
+    "opening": [["sex by age"]],
+    "rounds": 2,
+    "price": {
+        "dropped": None,
+        "opening": {"epsilon": {"exact": "1/5", "float": 0.2}},
+        "selection": {"epsilon": {"exact": "2/25", "float": 0.08}},
+        "measurement": {"epsilon": {"exact": "8/25", "float": 0.32}},
+        "stages": [],
+        "errors": None,
+        "bounds": None,
+    },
+    "error_bars": True,
+    "alpha": None,
+    "promise": None,
+    "beta": None,
+    "level": None,
+    "variant": None,
+    "threshold": None,
+    "events": [
+        {"kind": "discrete-laplace", "sensitivity": 1, "scale": "5", "count": 1},
+        {"kind": "permute-and-flip", "epsilon": "2/25", "count": 2},
+        {"kind": "discrete-laplace", "sensitivity": 1, "scale": "25/8", "count": 2},
+    ],
+    "proved_epsilon": {"exact": "1", "float": 1.0},
+    "forecast": [
+        {"name": "sex by age", "queries": 9, "noise_deviation": 7.0, "error": None},
+        {"name": "years", "queries": 3, "noise_deviation": 220.5, "error": None},
+    ],
+    "bytes": 2_500_000,
+    "seed": 7,
+    "notes": ["ages above 60 are clipped"],
+}
+
+
+def test_the_whole_plan(plan):
+    document = plan_document(plan)
+    assert {name: document.pop(name) for name in ("request", "draws")} == {"request": None, "draws": plan_digest(plan)}
+    assert len(document.pop("sha256")) == 64
+    assert document == PLAN
+
+
+def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
+    """A new field must be written, or be left out on purpose, here. (expected: for the
+    choice among plans alone; part: for the schedule alone, whose note says it; start: the request names it by hash.)"""
+    assert {field.name for field in fields(Plan)} == {
+        *("problem", "budget", "roles", "schedule", "phases", "stop", "epsilon", "forecast", "bytes", "notes", "asked"),
+        *("error_bars", "inputs", "expected"),
+    }
+    assert {field.name for field in fields(Phase)} == {"noun", "count", "price", "events", "blocks", "single", "part"}
+    assert {field.name for field in fields(StopTest)} == {"threshold", "promise", "stages", "certain", "paper"}
+    assert {field.name for field in fields(Problem)} == {
+        *(
+            "domain",
+            "workload",
+            "unit",
+            "n",
+            "most",
+            "persons",
+            "alpha",
+            "beta",
+            "level",
+            "seed",
+            "period",
+            "turn",
+            "start",
+        ),
+    }
+
+
+def test_a_theory_plan_states_its_accuracy(plan):
+    unit = PrivacyUnit(neighbours=Neighbours.REPLACE)
+    level = Level(value=Fraction(1, 40), variant="sharp")
+    problem = replace(plan.problem, unit=unit, n=4000, alpha=Fraction(1, 20), level=level)
+    stop = StopTest(threshold=Fraction(150), promise="proved")
+    document = plan_document(without(replace(plan, problem=problem, stop=stop), "opening"))
+    assert document["n"] == 4000
+    assert document["unit"]["neighbours"] == "replace"
+    assert document["alpha"] == {"exact": "1/20", "float": 0.05}
+    assert document["beta"] == {"exact": "1/20", "float": 0.05}
+    assert document["level"] == {"exact": "1/40", "float": 0.025}
+    assert document["variant"] == "sharp"
+    assert document["threshold"] == {"exact": "150", "float": 150.0}
+    assert document["price"]["opening"] is None
+
+
+def test_a_plan_in_stages_states_their_alphas_and_what_is_certain(plan):
+    stages = (Fraction(1, 2), Fraction(2, 5))
+    for certain, stated in ((None, None), (stages[0], {"exact": "1/2", "float": 0.5})):
+        stop = StopTest(threshold=None, promise="proved", stages=stages, certain=certain, paper=stages[1])
+        document = plan_document(replace(plan, stop=stop))
+        assert [alpha["exact"] for alpha in document["stages"]] == ["1/2", "2/5"]
+        assert (document["certain"], document["threshold"]) == (stated, None)
+    assert not {"stages", "certain"} & set(plan_document(plan))
+
+
+def test_a_stop_is_recorded_with_what_it_certifies(plan):
+    measured = Round(choice=0, measurement=None, charges=(0, 1), stopped=True, bound=12.5)
+    assert [_round(replace(measured, bound=bound)).get("certified") for bound in (None, 12.5)] == [None, 12.5]
+
+
+def test_prices_in_rho_and_approximate_budgets(plan):
+    budget, bought = PrivacyBudget.parse("1", "1e-9"), Price(rho=Fraction(1, 3))
+    priced = first(changed(plan, "selection", price=bought), Phase(noun="stage", count=1, price=bought))
+    document = plan_document(without(replace(priced, budget=budget), "measurement"))
+    assert document["price"]["stages"] == [document["price"]["selection"]]
+    assert document["price"]["selection"]["rho"]["exact"] == "1/3"
+    assert Fraction(document["price"]["selection"]["rho"]["float"]) >= Fraction(1, 3)
+    assert document["price"]["measurement"] is None
+    assert document["budget"]["delta"]["exact"] == "1/1000000000"
+    assert "epsilon = 1 and delta = 1e-9" in document["guarantee"]
+
+
+def test_merged_cells_are_told(release):
+    factor = Factor(axes=(1,), sizes=(3,), matrix=Merged(Identity(2), np.array([0, 0, 1])))
+    buckets = QueryBlock(name="buckets", factors=(factor,))
+    first = release.transcript.rounds[0]
+    told = replace(first.measurement, blocks=(buckets,), values=(np.array([5, 7]),))
+    release.transcript.rounds[0] = replace(first, measurement=told)
+    part = {"name": "buckets", "grid": "1", "values": [5, 7], "buckets": [[0, 2], [1, 1]]}
+    assert release_document(release)["transcript"][0]["measured"] == [part]
+
+
+def test_the_whole_release(release):
+    synthetic = {"form": "cells", "bins": "title"}
+    document = release_document(release, files={"answers.csv": "a1", "synthetic.parquet": "b2"}, synthetic=synthetic)
+    last = {
+        "law": {
+            "kind": "discrete-laplace",
+            "scale": "25/8",
+            "deviation": release.transcript.measurements[1].law.deviation,
+        },
+        "measured": [{"name": "years", "grid": "1/2", "values": [7, -2, 0]}],
+    }
+    first = {
+        "law": {
+            "kind": "discrete-laplace",
+            "scale": "5",
+            "deviation": release.transcript.measurements[0].law.deviation,
+        },
+        "measured": [{"name": "sex by age", "grid": "1", "values": [-4, -3, -2, -1, 0, 1, 2, 3, 4]}],
+    }
+    assert document == {
+        "dpqr": "release/1",
+        "version": __version__,
+        "rehearsal": False,
+        "versions": document["versions"],
+        "date": None,
+        "publisher": None,
+        "private": True,
+        "warning": None,
+        "guarantee": PLAN["guarantee"],
+        "unit": UNIT,
+        "counts": None,
+        "ledger": "none",
+        "purpose": None,
+        "by": None,
+        "approved_by": None,
+        "events": PLAN["events"],
+        "spent": {
+            "charged": "basic",
+            "why": "the one theorem that holds without a delta",
+            "delta": {"exact": "0", "float": 0.0},
+            "epsilon": {
+                "basic": {"exact": "1", "float": 1.0},
+                "zcdp": None,
+                "optimal": {"exact": "2/3", "float": 0.6666666666666667},
+            },
+            "phases": {
+                "opening": {"basic": {"exact": "1/5", "float": 0.2}, "zcdp": None},
+                "selection": {"basic": {"exact": "4/25", "float": 0.16}, "zcdp": None},
+                "measurement": {"basic": {"exact": "16/25", "float": 0.64}, "zcdp": None},
+            },
+        },
+        "certainty": document["certainty"],
+        "receipt": [],
+        "certificate": None,
+        "intervals": document["intervals"],
+        "error_bars": {
+            "words": "Noise deviation and interval speak of the measured value beside them.",
+            "refits": 0,
+            "source": "refits alone",
+            "factors": {},
+            "predicted": {},
+            "missing": None,
+        },
+        "dropped": None,
+        "errors": None,
+        "bounds": None,
+        "trust": ["ages above 60 are clipped", "the fit is heuristic"],
+        "hypothesis": {"kind": "tiny-hypothesis", "total": 26.5},
+        "synthetic": synthetic,
+        "files": ["answers.csv", "synthetic.parquet"],
+        "hashes": {"answers.csv": "a1", "synthetic.parquet": "b2"},
+        "sha256": document["sha256"],
+        "plan": plan_document(release.plan),
+        "transcript": [
+            {"choice": None, "charges": [0], "stopped": False, **first},
+            {"choice": 2, "charges": [1, 2], "stopped": False, **last},
+            {"choice": 0, "charges": [3, 4], "stopped": False, **last},
+        ],
+    }
+    assert document["certainty"].startswith("No certificate: this schedule has no stop test")
+
+
+def test_spent_floats_are_never_below_the_exact_figures(release):
+    for figure in release_document(release)["spent"]["epsilon"].values():
+        assert figure is None or Fraction(figure["float"]) >= Fraction(figure["exact"])
+
+
+def test_intervals_state_their_level_and_what_they_do_not_cover(release):
+    stated = release_document(release)["intervals"]
+    assert stated["level"] == 0.95
+    assert "each single pair" in stated["words"]
+    assert "which no theorem covers" in stated["words"]
+
+
+def test_a_certificate_is_a_figure_and_a_sentence(release):
+    certificate = Certificate(records=12.03, fraction=0.0030075, confidence=0.95)
+    document = release_document(replace(release, certificate=certificate))
+    assert document["certificate"] == {"records": 12.03, "fraction": 0.0030075, "confidence": 0.95}
+    assert document["certainty"].startswith("Certificate: with probability at least 0.95")
+
+
+def test_a_release_from_test_noise_claims_nothing(release):
+    document = release_document(replace(release, private=False))
+    assert document["private"] is False
+    assert document["guarantee"].startswith("NOT PRIVATE")
+
+
+def test_the_document_is_strict_json_and_always_the_same(release):
+    text = document_text(release_document(release))
+    assert json.loads(text) == release_document(release)
+    assert text == document_text(release_document(make_release()))
+
+
+@pytest.mark.parametrize("word", ["seconds", "time", "elapsed", "host", "path"])
+def test_nothing_tells_time_or_place(release, word):
+    def keys(value):
+        if isinstance(value, dict):
+            yield from value
+            for part in value.values():
+                yield from keys(part)
+        elif isinstance(value, list):
+            for part in value:
+                yield from keys(part)
+
+    assert not [key for key in keys(release_document(release)) if key in (word, f"{word}s")]

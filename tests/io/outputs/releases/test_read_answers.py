@@ -1,0 +1,127 @@
+"""Answers read back are those that were released, whatever form they were written in; damage is a fault in words."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpqr.construction.answers.answered import answered
+from dpqr.data.attribute import Attribute, Labels
+from dpqr.data.domain import Domain
+from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.outputs.atomic import reserve
+from dpqr.io.outputs.releases.read_answers import block_entries, block_records, read_answers
+from dpqr.io.outputs.releases.read_release import read_release
+from dpqr.io.outputs.releases.release_files import BASIS, FIGURES, answer_records, write_release
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(release, form="csv"):
+        write_release(release, reserve(str(tmp_path / form)), answers=form)
+        return read_release(str(tmp_path / form))
+
+    return write
+
+
+def same(one, two):
+    figures = ("estimate", "error", "measured", "deviation", "lower", "upper", "basis")
+    return all(np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True) for name in figures)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+def test_every_block_comes_back(release, written, form):
+    files = written(release, form)
+    assert [entry.name for entry in block_entries(files)] == [each.block.name for each in release.answers]
+    for each in release.answers:
+        read, made = read_answers(files, each.block.name), answered(each, release.plan.problem.domain)
+        assert same(read, made)
+        assert [read.cells(row) for row in range(read.rows)] == [made.cells(row) for row in range(made.rows)]
+        described = [(column.name, column.ordered, column.own) for column in read.columns]
+        assert described == [(column.name, column.ordered, column.own) for column in made.columns]
+
+
+def test_records_are_named_as_in_the_files(release, written):
+    found = block_records(read_answers(written(release), "years"))
+    records = [record for record in answer_records(release) if record["query"] == "years"]
+    assert found == [{name: record[name] for name in found[0]} for record in records]
+    assert list(found[0]) == ["query", "sex", "detail", *FIGURES, BASIS]
+
+
+def test_labels_that_a_spreadsheet_would_run_and_names_that_clash(release, written):
+    sex, *others = release.plan.problem.domain.attributes
+    domain = Domain((replace(sex, name="query", axis=Labels(("=1+1", "'=x"))), *others))
+    problem = replace(release.plan.problem, domain=domain)
+    block = read_answers(written(replace(release, plan=replace(release.plan, problem=problem))), "sex by age")
+    assert block.columns[0].name == "query"
+    assert block.columns[0].texts == ("=1+1", "'=x", "(null)")
+
+
+def test_a_label_of_nothing_is_a_label(release, written):
+    sex = Attribute(name="sex", axis=Labels(("", "M", "x")))
+    domain = Domain((sex, *release.plan.problem.domain.attributes[1:]))
+    changed = replace(release, plan=replace(release.plan, problem=replace(release.plan.problem, domain=domain)))
+    assert read_answers(written(changed), "sex by age").columns[0].texts == ("", "M", "x")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("sex by ages", "did you mean 'sex by age'?"),
+        ("AGE", "did you mean 'sex by age'?"),
+        ("qqqq", "dpqr show lists them"),
+    ],
+)
+def test_the_nearest_names(release, written, asked, said):
+    with pytest.raises(UsageFault, match="has no query") as fault:
+        read_answers(written(release), asked)
+    assert str(fault.value).endswith(said)
+
+
+DAMAGE = {
+    "another name": lambda text: text.replace("sex by age", "sex by rage"),
+    "a line less": lambda text: text.rpartition("\n")[0].rpartition("\n")[0] + "\n",
+    "no figures": lambda text: text.replace("estimate", "guess"),
+    "a word for a figure": lambda text: text.replace(",5.0,", ",many,"),
+    "nothing": lambda _: "",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damaged_answers(release, written, damage):
+    files = written(release)
+    path = files.path / "answers.csv"
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(DocumentError, match=r"answers\.csv: (cannot be read as answers|was changed since the release)"):
+        read_answers(files, "sex by age")
+
+
+def test_a_pipe_is_not_waited_for(release, written):
+    files = written(release)
+    (files.path / "answers.csv").unlink()
+    os.mkfifo(files.path / "answers.csv")
+    with pytest.raises(DocumentError, match="cannot be read as answers"):
+        read_answers(files, "sex by age")
+
+
+def test_a_damaged_record(release, written):
+    files = written(release)
+    record = json.loads((files.path / "release.json").read_text())
+    for blocks in (None, [{"name": "x"}], {"name": 1}):
+        record["plan"]["workload"]["blocks"] = blocks
+        with pytest.raises(DocumentError, match=r"release\.json: lists no queries"):
+            block_entries(replace(files, record=record))
+    with pytest.raises(DocumentError, match="lists no answers"):
+        read_answers(replace(files, record={**files.record, "files": []}), "cdf")
+
+
+def test_ordered_labels_keep_their_order(release, written):
+    sex = Attribute(name="sex", axis=Labels(("F", "M", "x"), ordered=True))
+    domain = Domain((sex, *release.plan.problem.domain.attributes[1:]))
+    changed = replace(release, plan=replace(release.plan, problem=replace(release.plan.problem, domain=domain)))
+    assert answered(changed.answers[0], domain).columns[0].ordered
+    assert read_answers(written(changed), "sex by age").columns[0].ordered

@@ -1,0 +1,213 @@
+import csv
+import hashlib
+import json
+import stat
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from dpqr.construction.answers.block_answers import BlockAnswers
+from dpqr.construction.answers.noisy import Noisy
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.domain import Domain
+from dpqr.io.outputs.answer_tables.tidy import plain_values
+from dpqr.io.outputs.atomic import reserve
+from dpqr.io.outputs.records.release_document import release_document
+from dpqr.io.outputs.releases.release_files import (
+    BASIS,
+    FIGURES,
+    OWN_COLUMNS,
+    answer_records,
+    answer_tables,
+    answers_table,
+    write_release,
+)
+from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.workload import Workload
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+def test_answers_and_record(release, tmp_path, form):
+    write_release(release, reserve(str(tmp_path / "out")), answers=form)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [f"answers.{form}", "release.json"]
+    record = json.loads((tmp_path / "out" / "release.json").read_text(encoding="utf-8"))
+    name = f"answers.{form}"
+    digest = hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest()
+    assert record == release_document(release, files={name: digest})
+
+
+def test_synthetic_data_and_its_seed_stand_in_the_record(release, tmp_path):
+    write_release(release, reserve(str(tmp_path / "out")), synthetic="rows")
+    drawn = parquet.read_table(tmp_path / "out" / "synthetic.parquet")
+    record = json.loads((tmp_path / "out" / "release.json").read_text(encoding="utf-8"))
+    moved = record["synthetic"].pop("moved")
+    assert 0.0 <= moved < 0.5
+    assert record["synthetic"] == {
+        "form": "rows",
+        "bins": "title",
+        "seed": 7,
+        "rows": drawn.num_rows,
+        "records_a_row": 1.0,
+    }
+    assert record["files"] == ["answers.csv", "synthetic.parquet"]
+
+
+def test_one_release_always_makes_the_same_files(release, tmp_path):
+    for name in ("one", "two"):
+        write_release(release, reserve(str(tmp_path / name)), synthetic="cells", bins="midpoint")
+    for file in (tmp_path / "one").iterdir():
+        assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
+
+
+def test_a_written_release_can_be_replaced_by_the_next(release, tmp_path):
+    write_release(release, reserve(str(tmp_path / "out")), answers="csv", synthetic="rows")
+    write_release(release, reserve(str(tmp_path / "out"), force=True), answers="json")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["answers.json", "release.json"]
+
+
+def test_csv_has_one_line_an_answer(release, tmp_path):
+    write_release(release, reserve(str(tmp_path / "out")))
+    with (tmp_path / "out" / "answers.csv").open(newline="", encoding="utf-8") as file:
+        assert len(list(csv.reader(file))) == answers_table(release).rows + 1
+
+
+def test_files_can_be_read_as_the_umask_says(release, tmp_path):
+    (tmp_path / "plain").mkdir()
+    write_release(release, reserve(str(tmp_path / "out")))
+    mode = stat.S_IMODE((tmp_path / "out").stat().st_mode)
+    assert mode == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+
+
+def with_blocks(release, domain, blocks):
+    """The same release over another workload, nothing measured, estimates 0, 1, 2, ..."""
+    problem = replace(release.plan.problem, domain=domain, workload=Workload(blocks))
+    answers = tuple(
+        BlockAnswers(
+            block=block,
+            estimate=np.arange(block.rows, dtype=np.float64),
+            error=np.full(block.rows, np.nan),
+            noisy=Noisy.nothing(block.rows),
+        )
+        for block in blocks
+    )
+    return replace(release, plan=replace(release.plan, problem=problem), answers=answers)
+
+
+def test_columns_come_in_order_and_only_for_attributes_that_some_block_keeps_apart(release):
+    table = answers_table(release)
+    assert list(table.columns) == ["query", "sex", "age", "detail", *FIGURES, BASIS]
+    assert table.rows == release.plan.problem.workload.rows
+    assert table.columns["sex"].places.dtype == np.int8
+
+
+def test_every_row_says_what_it_answers(release):
+    rows = answer_records(release)
+    shown = [(row["query"], row["sex"], row["age"], row["detail"], row["estimate"]) for row in rows]
+    assert shown == [
+        ("sex by age", "F", "[0, 20)", None, 5.0),
+        ("sex by age", "F", "[20, 40)", None, 4.5),
+        ("sex by age", "F", "[40, 60]", None, 4.0),
+        ("sex by age", "M", "[0, 20)", None, 5.0),
+        ("sex by age", "M", "[20, 40)", None, 0.0),
+        ("sex by age", "M", "[40, 60]", None, 7.0),
+        ("sex by age", "(null)", "[0, 20)", None, 1.0),
+        ("sex by age", "(null)", "[20, 40)", None, 0.0),
+        ("sex by age", "(null)", "[40, 60]", None, 0.0),
+        ("cdf", None, None, "< 20", 11.0),
+        ("cdf", None, None, "< 40", 15.5),
+        ("cdf", None, None, "<= 60", 26.5),
+        ("young women", None, None, None, 9.5),
+        ("years", "F", None, "sum of age", 385.0),
+        ("years", "M", None, "sum of age", 400.0),
+        ("years", "(null)", None, "sum of age", 10.0),
+        ("boxes", None, None, "age < 20, region 0", 10.0),
+        ("boxes", None, None, "age >= 20, any region", 15.5),
+        ("all", None, None, None, 26.5),
+    ]
+
+
+def test_measured_values_carry_the_grid_and_are_null_elsewhere(release):
+    rows = {(row["query"], row["sex"], row["age"]): row for row in answer_records(release)}
+    assert rows["years", "F", None]["measured"] == 3.5
+    assert rows["years", "F", None]["noise_deviation"] == release.answers[3].noisy.deviation[0]
+    assert rows["sex by age", "M", "[20, 40)"]["measured"] == 0.0
+    assert rows["all", None, None]["measured"] is None
+    assert rows["all", None, None]["noise_deviation"] is None
+
+
+def test_intervals_stand_beside_what_was_measured_and_nowhere_else(release):
+    rows = {(row["query"], row["sex"], row["age"]): row for row in answer_records(release)}
+    margin = release.answers[0].noisy.margin[4]
+    assert margin == DiscreteLaplace(Fraction(5)).tail(0.05) > 0
+    assert (rows["sex by age", "M", "[20, 40)"]["lower"], rows["sex by age", "M", "[20, 40)"]["upper"]) == (
+        -margin,
+        margin,
+    )
+    assert (rows["all", None, None]["lower"], rows["all", None, None]["upper"]) == (None, None)
+
+
+def test_attributes_that_are_called_like_columns_of_the_answers_move_aside(release):
+    names = (*OWN_COLUMNS, "column_query")
+    domain = Domain(tuple(Attribute(name=name, axis=Codes(2)) for name in names))
+    blocks = (QueryBlock(name="m", factors=tuple(Factor.identity(axis, 2) for axis in range(len(names)))),)
+    table = answers_table(with_blocks(release, domain, blocks))
+    moved = list(table.columns)[1 : -len(FIGURES) - 2]
+    assert moved == [f"column_{name}" for name in OWN_COLUMNS] + ["column_column_query"]
+    assert plain_values(table.columns["column_column_query"])[:3] == ["0", "1", "0"]
+
+
+def test_two_blocks_may_have_equal_details(release):
+    prefix = release.answers[1].block.factors[0]
+    blocks = tuple(QueryBlock(name=name, factors=(replace(prefix, labels=("a", "b", "a")),)) for name in "xy")
+    table = answers_table(with_blocks(release, release.plan.problem.domain, blocks))
+    assert plain_values(table.columns["detail"]) == ["a", "b", "a"] * 2
+
+
+def test_nothing_is_written_as_minus_nothing(release):
+    first = replace(release.answers[0], estimate=np.full(9, -0.0))
+    table = answers_table(replace(release, answers=(first, *release.answers[1:])))
+    assert str(plain_values(table.columns["estimate"])[0]) == "0.0"
+
+
+def test_the_table_is_the_same_each_time(release):
+    assert answers_table(release).records() == answers_table(release).records()
+
+
+def test_a_large_workload_is_built_by_arrays_and_not_row_by_row(release):
+    """132,500 rows; measured 0.015 s."""
+    domain = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(50)) for axis in range(4)))
+    cells = [Factor.identity(axis, 50) for axis in range(4)]
+    cuts = Factor(axes=(3,), sizes=(50,), matrix=Prefix(50), labels=tuple(f"<= {cut}" for cut in range(50)))
+    blocks = (
+        QueryBlock(name="m", factors=tuple(cells[:3])),
+        *(QueryBlock(name=f"p{axis}", factors=(cells[axis], cuts)) for axis in range(3)),
+    )
+    large = with_blocks(release, domain, blocks)
+    start = time.process_time()
+    table = answers_table(large)
+    assert time.process_time() - start < 0.5
+    assert table.rows == 125_000 + 3 * 2_500
+
+
+def test_pieces_make_the_whole_table_and_share_its_columns(release):
+    """Blocks of 9, 3, 1, 3, 2 and 1 rows; the fewest of a piece are 4."""
+    pieces = list(answer_tables(release, 4))
+    assert [piece.rows for piece in pieces] == [9, 4, 5, 1]
+    whole = answers_table(release)
+    assert {tuple(piece.columns) for piece in pieces} == {tuple(whole.columns)}
+    assert [row for piece in pieces for row in piece.records()] == whole.records()
+
+
+def test_places_are_of_the_narrowest_type_that_holds_the_texts_of_all_pieces(release):
+    """One row a block, 300 blocks."""
+    ones = tuple(QueryBlock(name=f"b{place}", factors=()) for place in range(300))
+    pieces = list(answer_tables(with_blocks(release, release.plan.problem.domain, ones), 100))
+    assert [piece.rows for piece in pieces] == [100] * 3
+    assert {piece.columns["query"].places.dtype for piece in pieces} == {np.dtype(np.int16)}
+    assert plain_values(pieces[2].columns["query"])[-1] == "b299"

@@ -1,0 +1,83 @@
+"""Start files: what is written is read, by the names of columns; what anybody else has written is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.domain import Domain
+from dpqr.errors import DocumentError
+from dpqr.fitting.earlier_tables import EarlierTables
+from dpqr.fitting.evidence import Evidence
+from dpqr.io.outputs.releases.start_file import read_start, start_bytes, start_name
+
+STATED = {"fields": [{"name": "a", "type": "integer"}, {"name": "b", "type": "integer"}]}
+DOMAIN = Domain((Attribute(name="a", axis=Codes(3)), Attribute(name="b", axis=Codes(2))))
+VALUES = np.array([[1.5, 2.0, -3.0], [4.0, 5.0, 1 / 3]])
+TABLES = EarlierTables(
+    sha256="ab" * 32, records=10.0, tables=(Evidence(key=(1, 0), axes=(1, 0), values=VALUES, deviation=2.5),)
+)
+CONTENT = start_bytes(TABLES, DOMAIN.names, STATED)
+
+
+def changed(**parts):
+    return json.dumps(json.loads(CONTENT) | parts).encode()
+
+
+def with_table(**parts):
+    table = json.loads(CONTENT)["tables"][0]
+    return changed(tables=[table | parts])
+
+
+def test_what_is_written_is_read():
+    found = read_start(CONTENT, STATED, DOMAIN)
+    (table,) = found.tables
+    assert (found.sha256, found.records, table.axes, table.deviation) == ("ab" * 32, 10.0, (1, 0), 2.5)
+    assert np.allclose(table.values, VALUES, rtol=1e-8)
+
+
+def test_columns_are_found_by_name():
+    """Where other columns are asked for, positions are others too."""
+    wider = Domain((Attribute(name="c", axis=Codes(5)), *DOMAIN.attributes))
+    (table,) = read_start(CONTENT, STATED, wider).tables
+    assert table.axes == (2, 1)
+
+
+def test_the_name_is_the_hash_of_the_content():
+    assert start_name(CONTENT) == start_name(bytes(CONTENT))
+    assert start_name(CONTENT) != start_name(changed(records=11.0))
+
+
+def test_another_domain_is_refused_by_the_column_that_differs():
+    other = {"fields": [STATED["fields"][0], {"name": "b", "type": "string"}]}
+    with pytest.raises(DocumentError, match=r"another domain \(column 'b' differs\)"):
+        read_start(CONTENT, other, DOMAIN)
+
+
+def test_tables_of_other_columns_alone_are_refused():
+    with pytest.raises(DocumentError, match="no table of the columns that are asked for"):
+        read_start(CONTENT, STATED, Domain(DOMAIN.attributes[:1]))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        changed(dpqr="start/2"),
+        changed(more=1),
+        changed(records=0),
+        changed(records=-1.0),
+        with_table(deviation=0),
+        with_table(cells=[1.0]),
+        with_table(columns=["a", "a"]),
+        with_table(columns=[]),
+        with_table(cells=["x"] * 6),
+        changed(tables=[]),
+    ],
+    ids=str,
+)
+def test_what_dpqr_has_not_written_is_refused(content):
+    with pytest.raises(DocumentError, match="--start"):
+        read_start(content, STATED, DOMAIN)
