@@ -124,19 +124,18 @@ def test_what_is_refused_before_anything_is_executed(place, what, kind, words) -
         check_table(source, DOMAIN, Limits())
 
 
-@pytest.mark.parametrize("record", ['x, "y"', '"x" ,y', 'x,"y'])
+@pytest.mark.parametrize("record", ['x, "y"', '"x" ,y'])
 def test_duckdb_cuts_other_records_out_of_a_csv(tmp_path, record) -> None:
-    """Without an error, and with nothing to guess: why CSV is refused (guide: `scale`). Should it read these as the core
-    does, and all that follow in that table, it could read CSV for dpqr."""
+    """Without an error, and with nothing to guess: why CSV is refused (guide: `scale`)."""
     (tmp_path / "t.csv").write_text(f"a,b\n{record}\n")
     found = duckdb.sql(
-        f"FROM read_csv('{tmp_path}/t.csv', auto_detect = false, header = true, columns = {{'a': 'VARCHAR', 'b': 'VARCHAR'}}, "
-        "delim = ',', quote = '\"', escape = '\"', strict_mode = true, force_not_null = ['a', 'b'])"
+        f"FROM read_csv('{tmp_path}/t.csv', auto_detect = false, header = true, "
+        "columns = {'a': 'VARCHAR', 'b': 'VARCHAR'}, delim = ',', quote = '\"', escape = '\"', strict_mode = true, force_not_null = ['a', 'b'])"
     ).fetchall()
     file = TableSource(paths=(f"{tmp_path}/t.csv",)).files()[0]
     batches = list(csv_batches(file, ("a", "b"), Limits(), lambda _: None))
     kept = [tuple(row.values()) for batch in batches for row in batch.rows.to_pylist()]
-    assert (found, 0) != (kept, sum(len(batch.malformed) for batch in batches))
+    assert found == [("x", "y")] != kept
 
 
 def test_nothing_is_executed_before_the_count(place) -> None:
