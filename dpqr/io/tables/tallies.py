@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,10 +14,10 @@ from dpqr.data.marginals import LARGEST_JOINT, marginals, passes
 from dpqr.data.packing import Packing
 
 _LEAST_PENDING = 2**15
-_NARROW, _WORD = 2**31, 64
-_PIECE = 2**15
+_WORD = 64
+_PIECE = 2**16
 """Rows whose indices are made at a time. tests/benchmarks/counting.py"""
-_WAITING = 2**18
+_WAITING = 2**19
 """Rows that are counted at a time: more than LARGEST_JOINT has cells."""
 
 
@@ -80,16 +80,22 @@ class JointTally:
         self._rows = 0
 
     def _add_rows(self, axes: Axes, joint: IntArray) -> None:
-        """Count the waiting rows in an array over these axes. A row's cell is its codes in mixed radix."""
+        """Count the waiting rows in an array over these axes."""
         cells = joint.reshape(-1)
         for start in range(0, self._rows, _PIECE):
-            stop = min(start + _PIECE, self._rows)
-            index: IntArray = np.zeros(stop - start, dtype=np.int32 if cells.size < _NARROW else np.int64)
-            index += self._codes[axes[0]][start:stop] if axes else 0
-            for axis in axes[1:]:
-                index *= index.dtype.type(self._shape[axis])
-                index += self._codes[axis][start:stop]
-            np.add.at(cells, index, self._counts[start:stop] if self._weighted else 1)
+            piece = slice(start, min(start + _PIECE, self._rows))
+            np.add.at(cells, self._index(axes, piece), self._counts[piece] if self._weighted else 1)
+
+    def _index(self, axes: Axes, piece: slice) -> AnyArray:
+        """The cells of these rows: their codes in mixed radix, in the narrowest type while the first columns fit it."""
+        index: AnyArray = np.zeros(piece.stop - piece.start, dtype=np.uint16)
+        cells = 1
+        for axis in axes:
+            cells *= self._shape[axis]
+            kind = _index_type(cells)
+            index = np.multiply(index, kind(self._shape[axis]), dtype=kind)
+            index += self._codes[axis][piece]
+        return index
 
     def histogram(self) -> Counts:
         self._count()
@@ -187,6 +193,11 @@ def tally(shape: tuple[int, ...], largest: int, asked: Sequence[Axes] | None = N
             return JointTally(shape, groups)
     whole = _cells(shape, everything) <= largest
     return JointTally(shape, [(everything, (everything,))]) if whole else SparseTally(shape)
+
+
+def _index_type(cells: int) -> type[np.integer[Any]]:
+    """A type that holds the places of so many cells, and their number."""
+    return np.uint16 if cells < 2**16 else np.int32 if cells < 2**31 else np.int64
 
 
 def _together(shape: tuple[int, ...], groups: Sequence[Axes]) -> int:

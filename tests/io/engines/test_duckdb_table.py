@@ -19,6 +19,7 @@ from dpqr.io.tables.load import load_table
 from dpqr.io.tables.points import require_public
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table, column_types
+from dpqr.io.tables.text.csv_table import csv_batches
 from dpqr.privacy.sealed import SealKey
 
 SECRET = "Bob earns 7"
@@ -121,6 +122,20 @@ def test_what_is_refused_before_anything_is_executed(place, what, kind, words) -
     source = TableSource(paths=(f"duckdb:{place}/{what.format(place=place)}",))
     with pytest.raises(kind, match=words):
         check_table(source, DOMAIN, Limits())
+
+
+@pytest.mark.parametrize("record", ['x, "y"', '"x" ,y'])
+def test_duckdb_cuts_other_records_out_of_a_csv(tmp_path, record) -> None:
+    """Without an error, and with nothing to guess: why CSV is refused (guide: `scale`)."""
+    (tmp_path / "t.csv").write_text(f"a,b\n{record}\n")
+    found = duckdb.sql(
+        f"FROM read_csv('{tmp_path}/t.csv', auto_detect = false, header = true, "
+        "columns = {'a': 'VARCHAR', 'b': 'VARCHAR'}, delim = ',', quote = '\"', escape = '\"', strict_mode = true, force_not_null = ['a', 'b'])"
+    ).fetchall()
+    file = TableSource(paths=(f"{tmp_path}/t.csv",)).files()[0]
+    batches = list(csv_batches(file, ("a", "b"), Limits(), lambda _: None))
+    kept = [tuple(row.values()) for batch in batches for row in batch.rows.to_pylist()]
+    assert found == [("x", "y")] != kept
 
 
 def test_nothing_is_executed_before_the_count(place) -> None:

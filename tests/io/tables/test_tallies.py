@@ -43,6 +43,15 @@ def test_rows_count_the_same_in_any_batches(rows, weighted, size, pending) -> No
             assert (found.marginal(axes) == (summed.T if axes == (2, 0) else summed)).all()
 
 
+@pytest.mark.parametrize("shape", [(3, 21_845), (2**16 - 1, 1), (1, 2**16), (2, 2**15), (2**16, 2), (255, 257, 3)])
+def test_the_last_cell_of_any_width_counts(shape) -> None:
+    axes = tuple(range(len(shape)))
+    into = JointTally(shape, [(axes, [axes])])
+    into.add([np.array([0, size - 1, size - 1]) for size in shape], 3, None)
+    found = into.histogram().marginal(axes).reshape(-1)
+    assert (found[0], found[-1], found.sum()) == (1, 2, 3)
+
+
 def test_sparse_cells_are_sorted_distinct_and_occupied() -> None:
     into = SparseTally((10,) * 40)
     row = [np.array([each, 0, each], dtype=np.uint8) for each in range(10)] * 4
