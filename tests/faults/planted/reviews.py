@@ -78,6 +78,7 @@ FAULTS = (
             "    if False:\n",
             "any plan is the one that was reviewed",
         ),
+        ("kept[SEAL] == _followed(evidence) and ", "", "any plan of the same price is the one of a session"),
     ),
     *planted_in(
         "app/verifying/checks_of_record.py",
