@@ -10,10 +10,12 @@ from dpqr.api.checks import Figure, Path, text, whole
 from dpqr.api.options import PlanOptions, document, limits, plan_request, reason, table_source
 from dpqr.api.origins import Made
 from dpqr.api.payer import payer
+from dpqr.api.plan import Plan
 from dpqr.api.release import Release
 from dpqr.api.requests import Unwatched
 from dpqr.api.sessions import OpenedSession
 from dpqr.api.withheld import withheld
+from dpqr.app.requests import ReleaseRequest
 from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
@@ -84,22 +86,26 @@ def open_session(
     table: object,
     *,
     name: str,
-    eps: Figure,
+    eps: Figure | None = None,
     domain: Document | None = None,
-    dataset: str,
+    dataset: str | None = None,
     ledger: Path | Ledger | None = None,
     anchor: Path | None = None,
     expect: Document | None = None,
     surprises: int | None = None,
-    questions: int = 1000,
+    questions: int | None = None,
+    plan: Path | None = None,
+    dry_run: bool = False,
     **options: Unpack[PlanOptions],
-) -> Session:
+) -> Session | Plan:
     """Pay for a session of questions, and measure what it starts from.
 
     Args:
         table: the private table, as of `dpqr.release`. options: of `dpqr interactive open`, with _ for -.
         expect: queries that are measured first, with half of the budget; None: the columns by themselves, with a tenth.
-        surprises: paid for; None: a twentieth of the expected `questions`.
+        surprises: paid for; None: a twentieth of the expected `questions`, which are 1,000 where none are stated.
+        plan: the file of a reviewed plan of a session (`Plan.save` of a dry run), which states what is not given.
+        dry_run: only plan; no table is opened (None will do), and the plan is returned.
 
     Raises:
         DpqrError: of the class whose `exit_code` the command would end with.
@@ -108,19 +114,15 @@ def open_session(
         (eps, delta) for all that the session ever answers; paid in full before a row is looked at.
     """
     from dpqr.app.sessions.interactive import open_session as opened
+    from dpqr.app.sessions.interactive import session_plan
 
-    asked: dict[str, Any] = {
-        "name": name,
-        "eps": eps,
-        "domain": domain,
-        "dataset": dataset,
-        "ledger": ledger,
-        "anchor": anchor,
-    }
-    asked |= {"expect": expect, "surprises": surprises, "questions": questions}
-    request = open_request(table, **asked, options=dict(options))
+    paid: dict[str, Any] = {"dataset": dataset, "ledger": ledger, "anchor": anchor}
+    asked: dict[str, Any] = {"expect": expect, "surprises": surprises, "questions": questions, "plan": plan}
+    request = open_request(table, name=name, eps=eps, domain=domain, **paid, **asked, options=dict(options))
+    if dry_run:
+        return Plan(*withheld(lambda: session_plan(request)))
     withheld(lambda: opened(request, Unwatched()))
-    return Session.paid_by(ledger, anchor, name=name, table=table if request.source.frame is not None else None)
+    return Session.paid_by(ledger, anchor, name=name, table=table if request.run.source.frame is not None else None)
 
 
 def ask_request(
@@ -154,25 +156,31 @@ def open_request(
     anchor: Path | None,
     expect: object,
     surprises: int | None,
-    questions: int,
+    questions: int | None,
+    plan: Path | None,
     options: dict[str, Any],
+    notes: tuple[str, ...] = (),
 ) -> OpenRequest:
-    """What both doors ask of the use case. UsageFault: no epsilon, no dataset, or a value that no option may have."""
+    """What both doors ask of the use case. table: None: only a plan is wanted. notes: what the plan shall say of the
+    request itself. UsageFault: no epsilon, and no plan that states it, or a value that no option may have."""
+    from dpqr.app.releasing.locked_plan import following
     from dpqr.app.sessions.planning import OpenRequest
 
-    if eps is None:
+    if eps is None and plan is None:
         raise UsageFault("open: state the epsilon of the whole session: add --eps E")
-    paid = payer(dataset, ledger, anchor)
-    if paid is None:
-        raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
-    planned = plan_request({"queries": []} if expect is None else expect, eps, domain, options)
-    return OpenRequest(
-        name=name,
+    asked = replace(
+        plan_request(expect, eps, domain, options),
+        surprises=None if surprises is None else whole("surprises", surprises),
+        questions=None if questions is None else whole("questions", questions),
+    )
+    named = any(each is not None for each in (table, dataset, ledger, anchor))
+    run = ReleaseRequest(
         source=table_source(table, options),
-        plan=planned if expect is not None else replace(planned, queries=""),
-        payer=paid,
+        plan=asked,
+        payer=payer(dataset, ledger, anchor) if named else None,
         limits=limits(options),
         reason=reason(options),
-        surprises=None if surprises is None else whole("surprises", surprises),
-        questions=whole("questions", questions),
+        notes=notes,
     )
+    followed = run if plan is None else withheld(lambda: following(run, os.fspath(plan)))
+    return OpenRequest(name=name, run=followed)

@@ -28,7 +28,8 @@ ExistingForm = Literal["skip", "fail", "replace"]
 class PlanRequest:
     """What a release is planned from: every field is one option of the same name. queries, domain: paths, or already
     parsed documents. Empty queries or epsilon: a locked plan states them. first: of a counter's periods; None: that of
-    the release before, or else `period`. start: content of a start file (`io.outputs.start_file`)."""
+    the release before, or else `period`. start: content of a start file (`io.outputs.start_file`). surprises,
+    questions: of a session of questions; None: it is none, or they are not stated."""
 
     queries: str | dict[str, Any] = ""
     epsilon: str = ""
@@ -63,6 +64,8 @@ class PlanRequest:
     cumulative: int | None = None
     first: str | None = None
     start: bytes | None = field(default=None, repr=False)
+    surprises: int | None = None
+    questions: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpqr.cli.completion import DOCUMENTS, TABLES
 from dpqr.cli.parameters import groups, options
-from dpqr.cli.parameters.session_options import last_commands, of_session, show
+from dpqr.cli.parameters.session_options import REVIEW, last_commands, lock, of_session, on_paper, show
+from dpqr.cli.parameters.settings import settings_notes
 from dpqr.cli.terminal.streams import require_output, say
 from dpqr.report.interactive_view import answer_lines, status_lines
 
-STATED = ("domain", "expect", "surprises", "questions", "dataset", "ledger", "anchor")
+if TYPE_CHECKING:
+    from dpqr.app.sessions.planning import OpenRequest
+    from dpqr.cli.terminal.screen import Screen
+
+STATED = ("domain", "expect", "surprises", "questions", "plan", "dataset", "ledger", "anchor")
 """Options of `open` that are no options of a plan."""
 
 
@@ -24,13 +29,15 @@ class Expected:
     domain: str | None
     expect: str | None
     surprises: int | None
-    questions: int
+    questions: int | None
     accountant: str | None
     seed: int
+    plan: str | None
+    approved_by: str | None
 
 
 def expected(command: Any) -> Any:
-    """--domain, --expect, --surprises, --questions, --accountant and --seed, as `asked`."""
+    """--domain, --expect, --surprises, --questions, --accountant, --seed, --plan and --approved-by, as `asked`."""
     option, count = options.under("Questions"), options.Whole(min=1)
     file = {"metavar": "FILE", "callback": options.named, "shell_complete": DOCUMENTS}
     return options.added(
@@ -38,9 +45,10 @@ def expected(command: Any) -> Any:
         option("--domain", help="Domain file; its columns are those that may be asked about.", **file),
         option("--expect", help="Queries that are expected: measured first, with half of the budget.", **file),
         option("--surprises", metavar="N", type=count, help="Paid for. [default: a twentieth of --questions]"),
-        option("--questions", metavar="N", type=count, default=1000, show_default=True, help="How many are expected."),
+        option("--questions", metavar="N", type=count, help="How many are expected. [default: 1000]"),
         option("--accountant", metavar="NAME", help="basic, zcdp or gdp. [default: gdp with a delta, else basic]"),
         option("--seed", metavar="N", type=options.Whole(min=0), default=0, help="Public seed of the listed rows."),
+        *REVIEW,
     )
 
 
@@ -59,12 +67,14 @@ def command() -> None:
 
 @command.command("open", cls=options.Sectioned)
 @click.argument("name")
-@click.argument("data", nargs=-1, required=True, callback=options.named, shell_complete=TABLES)
+@click.argument("data", nargs=-1, callback=options.named, shell_complete=TABLES)
 @expected
 @groups.guarantee
 @groups.table
 @groups.payer
 @groups.asker
+@options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the private table is not opened.")
+@lock
 @groups.display
 def open_command(
     name: str,
@@ -76,20 +86,43 @@ def open_command(
     table: groups.Table,
     payer: groups.Payer,
     asker: groups.Asker,
+    dry_run: bool,
+    lock: str | None,
     display: groups.Display,
 ) -> None:
-    """Pay for the session NAME over the private table DATA, and measure what its questions start from."""
+    """Pay for the session NAME over the private table DATA, and measure what its questions start from.
+
+    Its plan (--dry-run) says what is measured first, and how many surprises are paid for.
+    """
     from dpqr.api.interactive import open_request
     from dpqr.app.sessions.interactive import open_session
     from dpqr.cli.terminal.progress import progress
+    from dpqr.cli.terminal.screen import Screen
 
-    require_output()
+    paper = on_paper(dry_run, lock, asked.plan)
+    if not (data or paper):
+        raise click.UsageError("open: DATA names the private table; only --dry-run and --lock go without it")
     given = groups.keywords(asked, guarantee, table, payer, asker)
     stated = {key: given.pop(key) for key in STATED}
-    request = open_request(data, name=name, eps=eps, **stated, options=given)
+    request = open_request(data or None, name=name, eps=eps, **stated, options=given, notes=settings_notes())
+    if paper:
+        _plan(request, Screen.of(display), lock)
+        return
+    require_output()
     with progress(display.progress, color=not display.no_color) as observer:
         found = open_session(request, observer)
     show(found.document(), status_lines(found), as_json=display.as_json)
+
+
+def _plan(request: OpenRequest, screen: Screen, lock: str | None) -> None:
+    from dpqr.app.releasing.locked_plan import plan_file, save_plan
+    from dpqr.app.sessions.interactive import session_plan
+
+    place = None if lock is None else plan_file(lock)
+    made, taken = session_plan(request)
+    screen.plan(made, taken)
+    if place:
+        say(f"planned into {place.given}, sha256 {save_plan(made, place)}")
 
 
 @command.command("ask")

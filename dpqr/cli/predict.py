@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpqr.cli.completion import TABLES
-from dpqr.cli.parameters import groups, options, predict_options
+from dpqr.cli.parameters import groups, options, predict_options, session_options
 from dpqr.cli.parameters.settings import is_typed, settings_notes
 from dpqr.cli.predict_sessions import sessions
 
@@ -47,7 +47,7 @@ class WithSessions(options.Sectioned):
     "--rehearse", is_flag=True, help="Learn from rows drawn from the domain: free, stamped; the data is not opened."
 )
 @options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the private table is not opened.")
-@predict_options.lock
+@session_options.lock
 @groups.display
 def command(
     data: tuple[str, ...],
@@ -86,7 +86,7 @@ def command(
     if asked.model:
         _apply(given, {"DATA": data, "--dry-run": dry_run, "--rehearse": rehearse, "--lock": lock}, screen)
         return
-    paper = predict_options.on_paper(dry_run, lock, asked.plan)
+    paper = session_options.on_paper(dry_run, lock, asked.plan)
     request = prediction_request(data, given, dry_run=paper, rehearse=rehearse, notes=settings_notes())
     if paper:
         _plan(request, screen, lock)

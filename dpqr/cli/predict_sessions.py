@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpqr.cli.completion import TABLES
-from dpqr.cli.parameters import groups, options, predict_options
+from dpqr.cli.parameters import groups, options, predict_options, session_options
 from dpqr.cli.parameters.session_options import last_commands, of_session, show
 from dpqr.cli.parameters.settings import settings_notes
 from dpqr.cli.terminal.streams import product_json, require_output, say
@@ -41,7 +41,7 @@ def sessions() -> None:
 @groups.payer
 @groups.asker
 @options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the private table is not opened.")
-@predict_options.lock
+@session_options.lock
 @groups.display
 def open_command(
     name: str,
@@ -68,7 +68,7 @@ def open_command(
     from dpqr.cli.terminal.screen import Screen
 
     screen = Screen.of(display)
-    paper = predict_options.on_paper(dry_run, lock, asked.plan)
+    paper = session_options.on_paper(dry_run, lock, asked.plan)
     if not (data or paper):
         raise click.UsageError("open: DATA names the private table; only --dry-run and --lock go without it")
     given = groups.keywords(asked, guarantee, learner, table, payer, asker) | {"eps": eps}

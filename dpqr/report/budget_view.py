@@ -122,6 +122,11 @@ def _prices(account: Account, prices: Mapping[str, Fraction | None], delta: Frac
         own = " (charged)" if accountant == account.terms.accountant else ", shown only"
         yield name, f"{accountant}: {figure} at delta {upward_text(delta)}{own}"
         name = ""
+    if prices.keys() == {account.terms.accountant}:
+        yield (
+            name,
+            "other accountants: not shown; of a counter a person pays one release a level, which they do not add up",
+        )
 
 
 def _cost(entry: Entry, currency: Currency | None, reserved: Cost | None) -> str:

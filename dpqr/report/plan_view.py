@@ -86,6 +86,8 @@ def _draws(plan: Plan) -> Iterator[Fact]:
                 yield "Left out", f"a noisy count of {dropped_words(unit)}, {price}{parallel_words(unit)}"
             case "opening":
                 yield "First", _opening(plan, phase)
+            case "questions":
+                yield "Questions", f"one at a time; all surprises together {price_words(phase.price)}"
             case "measurement" if plan.rounds:
                 yield ("Then" if plan.opening else "Rounds"), _round(plan, plan.named("selection")[0], phase)
     if stages := plan.named("stage"):

@@ -132,4 +132,4 @@ def test_every_option_of_the_command_has_its_name_here():
     assert known == own | ReleaseOptions.__optional_keys__
     assert ReleaseOptions.__optional_keys__ == set(ALL)
     fields = {each.name for each in dataclasses.fields(PlanRequest)}
-    assert fields == set(PLANNING) | {"queries", "epsilon", "domain", "cells", "first"}
+    assert fields == set(PLANNING) | {"queries", "epsilon", "domain", "cells", "first", "surprises", "questions"}

@@ -109,15 +109,14 @@ def online_run(
 ) -> dict[str, Any]:
     """A session in one process: the same plan, terms and engine as the command's."""
     names = document.domain.names
-    plan = PlanRequest(domain={name: sizes[name] for name in names}, epsilon=given.eps, delta=given.delta)
-    asked = OpenRequest(
-        name="online",
-        source=source,
-        plan=plan,
-        payer=None,  # type: ignore[arg-type]  # no ledger takes part
+    plan = PlanRequest(
+        domain={name: sizes[name] for name in names},
+        epsilon=given.eps,
+        delta=given.delta,
         surprises=given.surprises,
         questions=given.questions,
     )
+    asked = OpenRequest(name="online", run=ReleaseRequest(source=source, plan=plan))
     started = time.process_time()
     made = planned_session(asked)
     guard = made.accountant.filter(PrivacyBudget.parse(given.eps, given.delta))

@@ -180,7 +180,8 @@ def rates(_: Bench | None, runs: int) -> None:
     vectors = drawn.normal(size=(1000, 8)) * np.arange(1, 9) ** -0.5
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     best = np.ones(8) / 8**0.5 / 2
-    print("online, mean excess risk over that of f_rho (norm 1/2), of [-1, 1] targets")
+    values, axes = np.linalg.eigh(vectors.T @ vectors / len(vectors))
+    print("online, mean excess risk over that of f_rho (norm 1/2), of [-1, 1] targets; R: of g, f_rho = L^r g")
     for theta in ("2/3", "3/4"):
         for slots in (1000, 10_000, 100_000):
             stable, squares = online(vectors, slots, theta), []
@@ -190,14 +191,16 @@ def rates(_: Bench | None, runs: int) -> None:
                 rows = np.stack([places, labels, np.arange(slots)], axis=1)
                 weights = stable.fit(SparseHistogram((1000, 1000, slots), rows, np.ones(slots, dtype=np.int64)))
                 squares.append(np.mean(np.square(vectors @ (weights - best))))
-            bound, order = (
-                OnlineError(steps=stable.steps, radius=0.5).after(slots),
-                slots ** (float(Fraction(theta)) - 1),
-            )
-            print(
-                f"  theta {theta} n {slots:>7,}: {np.mean(squares):.5f}, bound {bound:.5f}, order {order:.5f}",
-                flush=True,
-            )
+            left = 1 - float(Fraction(theta))
+            for smooth in (0.5, 1.0):
+                radius = float(np.sqrt((axes.T @ best) ** 2 @ values ** (1 - 2 * smooth)))
+                bound = OnlineError(steps=stable.steps, radius=radius, smoothness=smooth).after(slots)
+                order = slots ** -min(1 - left, 2 * smooth * left)
+                print(
+                    f"  theta {theta} n {slots:>7,} r {smooth:g} (R {radius:.2g}): {np.mean(squares):.5f}, "
+                    f"bound {bound:.5f}, order {order:.5f}",
+                    flush=True,
+                )
 
 
 @dataclass(frozen=True)

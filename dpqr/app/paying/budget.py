@@ -115,12 +115,14 @@ def priced(
     """The account with the price of its history, those events, under every accountant.
 
     Args:
-        histories: what one unit may have met, each by itself; the largest price counts. None: all events.
+        histories: what one unit may have met, each by itself; the largest price counts. None: all events. Empty: no
+            composition of events; then other accountants than the budget's own have no price.
     """
     from dpqr.privacy.accountants.known import available  # brings numpy, which no other use of a ledger needs
 
     at = account.terms.budget.delta if delta is None else delta
-    prices = {name: _largest(accountant, histories or (events,), at) for name, accountant in available().items()}
+    met = (events,) if histories is None else histories
+    prices = {name: _largest(accountant, met, at) for name, accountant in available().items() if met}
     prices[account.terms.accountant] = account.terms.currency.epsilon(
         account.spent, at
     )  # run by run, as it was charged

@@ -10,6 +10,7 @@ from dpqr.app.predicting.predict import checked_prediction
 from dpqr.app.releasing.locked_plan import following, following_prediction, plans_predictions
 from dpqr.app.releasing.release import checked_plan
 from dpqr.app.requests import LedgerRequest, PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
+from dpqr.app.sessions.planning import OpenRequest, planned_session
 from dpqr.io.outputs.records.plan_document import SEAL, plan_document
 from dpqr.io.outputs.records.prediction_document import prediction_plan_document
 from dpqr.io.tables.file import STDIN
@@ -57,5 +58,9 @@ def _planned(payer: LedgerRequest, path: str) -> tuple[Plan | PredictionPlan, di
         predicting, _, _ = checked_prediction(following_prediction(asked, path, opened=False))
         return predicting, prediction_plan_document(predicting)
     release = ReleaseRequest(source=nothing, plan=PlanRequest(), payer=payer)
-    plan, _ = checked_plan(following(release, path, opened=False))
+    followed = following(release, path, opened=False)
+    if followed.plan.questions is None:
+        plan, _ = checked_plan(followed)
+    else:
+        plan = planned_session(OpenRequest(name="", run=followed)).whole
     return plan, plan_document(plan)

@@ -41,6 +41,7 @@ READ = ("delimiter", "encoding", "count_column")
 POLICY = ("cells", "columns")
 """Limits that a locked plan states where a ledger pays; the others are the policy's."""
 WRITTEN_BY = {PLAN_FORMAT: "`dpqr plan --out FILE`", PREDICTION_PLAN: "`dpqr predict --lock FILE`"}
+SESSION = "`dpqr interactive open NAME --lock FILE`"
 USE = {PLAN_FORMAT: "released", PREDICTION_PLAN: "predicted by"}
 _ABSENT = object()
 
@@ -165,7 +166,12 @@ def require_unchanged(locked: LockedPlan, now: Mapping[str, Any]) -> None:
             continue
         found = next(differences(locked.document.get(name), now[name], f"$.{name}"), None)
         if found:
-            raise _changed(locked, WRITTEN_BY[now["dpqr"]], *found)
+            raise _changed(locked, _again(now), *found)
+
+
+def _again(now: Mapping[str, Any]) -> str:
+    """The command that writes such a plan anew."""
+    return SESSION if now["dpqr"] == PLAN_FORMAT and "surprises" in now["schedule"] else WRITTEN_BY[now["dpqr"]]
 
 
 def require_noted(locked: LockedPlan, notes: Sequence[str]) -> None:

@@ -80,6 +80,8 @@ def planned(request: ReleaseRequest) -> Plan:
 
 def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     """The plan of a request, which is the locked one where it names one, and how the table is read."""
+    if request.plan.questions is not None:
+        raise UsageFault("--plan: is of a session; `dpqr interactive open NAME DATA --plan FILE` follows it")
     request = with_first(request)
     asked = replace(request.plan, counts=count_column(request.source, request.payer))
     if request.locked is None:

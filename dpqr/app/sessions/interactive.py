@@ -5,24 +5,27 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dpqr.app.paying.bill import Bill
+from dpqr.app.paying.bill import Bill, require_affordable
 from dpqr.app.releasing.release import Progress
-from dpqr.app.requests import LedgerRequest, OutputRequest
+from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.app.sessions.planning import Opening, OpenRequest, planned_session
 from dpqr.app.sessions.release import closed_release
-from dpqr.app.sessions.session import Turn, begun, closing, stated, turn
+from dpqr.app.sessions.session import Turn, begun, closing, require_repeatable, stated, turn
 from dpqr.app.sessions.state import KIND, questions_of, stated_session
 from dpqr.app.sessions.turn import first_online, log_answers, restored
+from dpqr.construction.forecasts.resources import Resources
 from dpqr.construction.questions.terms import BETA, Answer, Terms
 from dpqr.construction.release import Release
-from dpqr.errors import AlreadyThere
+from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
+from dpqr.io.outputs.records.plan_document import plan_hash
 from dpqr.io.outputs.releases.release_files import write_release
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import SystemNoise
 from dpqr.privacy.budget import Pricing
 from dpqr.report.receipt import receipt
+from dpqr.strategies.plan import Plan
 
 NOTE = "interactive session"
 
@@ -84,13 +87,27 @@ def open_session(request: OpenRequest, progress: Progress) -> Status:
     Privacy:
         The session's budget for everything it ever answers; it is paid in full before the table is opened.
     """
+    run = request.run
+    require_repeatable(run.source)
     made = planned_session(request)
+    if run.payer is None:
+        raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
     check_table(made.held.source, made.plan.problem.domain, made.held.limits, made.plan.problem.unit)
-    with begun(request.name, request.payer, _bill(request, made)) as held:
+    with begun(request.name, run.payer, _bill(run, made)) as held:
         online = first_online(held, made.plan, made.terms, made.held, SystemNoise(), progress)
-        held.folder.write(_document(request, made, held.journal.number))
+        held.folder.write(_document(made, held.journal.number))
         online.open_watches()
         return _status(request.name, held, made.terms)
+
+
+def session_plan(request: OpenRequest) -> tuple[Plan, Resources]:
+    """The session on paper, and what its opening takes of the machine; no data is opened.
+
+    Raises: UsageFault, DocumentError, InfeasiblePlan; BudgetRefused where the ledger would not pay for it.
+    """
+    made = planned_session(request)
+    require_affordable(request.run.payer, _bill(request.run, made), locked=request.run.locked is not None)
+    return made.whole, Resources.of(made.plan)
 
 
 def ask(request: AskRequest, progress: Progress) -> tuple[Answered, ...]:
@@ -144,28 +161,29 @@ def _target(directory: str) -> ReleaseDirectory:
         raise AlreadyThere(f"--out {directory}: exists; choose another directory") from None
 
 
-def _bill(request: OpenRequest, made: Opening) -> Bill:
-    pricing = Pricing(accountant=made.accountant.name, delta=made.budget.delta)
+def _bill(run: ReleaseRequest, made: Opening) -> Bill:
     return Bill(
-        events=(*made.plan.events, (made.rest.event, 1)),
+        events=made.whole.events,
         unit=made.plan.problem.unit,
-        pricing=pricing,
+        pricing=Pricing(accountant=made.accountant.name, delta=made.budget.delta),
         guard=lambda: made.accountant.filter(made.budget),
         note=NOTE,
+        plan=plan_hash(made.whole),
         policy=made.held.policy,
-        reason=request.reason,
+        reason=run.reason,
     )
 
 
-def _document(request: OpenRequest, made: Opening, draws: int) -> dict[str, Any]:
+def _document(made: Opening, draws: int) -> dict[str, Any]:
     """What later processes need. Public."""
-    budget = {"epsilon": request.plan.epsilon, "delta": request.plan.delta or "0", "accountant": made.accountant.name}
+    asked = made.asked
+    budget = {"epsilon": asked.epsilon, "delta": asked.delta or "0", "accountant": made.accountant.name}
     return {
         **stated(KIND, budget, made.held),
         "plan": asdict(made.request),
         "rest": {made.rest.currency: str(made.rest.figure)},
         "surprises": made.terms.surprises,
-        "questions": request.questions,
+        "questions": asked.questions,
         "draws": draws,
     }
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any, ClassVar
 
 from dpqr.app.planning.planning import plan_release, read_documents
+from dpqr.app.releasing.locked_plan import require_unchanged
+from dpqr.app.releasing.public_request import public_inputs
 from dpqr.app.releasing.reading import Reading, charging, reading
-from dpqr.app.requests import LedgerRequest, PlanRequest
-from dpqr.app.sessions.session import filter_of, require_repeatable
-from dpqr.construction.questions.terms import Terms
+from dpqr.app.requests import PlanRequest, ReleaseRequest
+from dpqr.app.sessions.session import filter_of
+from dpqr.construction.questions.terms import BETA, Terms
 from dpqr.errors import UsageFault
 from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.documents.sources import public_documents
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
+from dpqr.io.outputs.records.plan_document import plan_document
 from dpqr.privacy.accountant import FilterAccountant, Portion
 from dpqr.privacy.accountants.gaussian_dp import converted_mu
 from dpqr.privacy.accountants.zcdp import converted
 from dpqr.privacy.budget import Price, PrivacyBudget, downward_text
-from dpqr.privacy.reason import UNSTATED, Reason
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.plan import Phase, Plan, Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.transcript import Round, Step
 
 FIRST, EXPECTED = Fraction(1, 10), Fraction(1, 2)
 """Share of the budget that measures the columns by themselves, or the workload that is expected."""
@@ -29,27 +32,31 @@ SLACK = 1 - Fraction(1, 2**20)
 DIGITS = 12
 PART, FEWEST, MOST = 20, 10, 200
 """Surprises that are paid for, where the request states no number: one in so many of the expected questions."""
+QUESTIONS = 1000
+"""That are expected, where the request states no number."""
+NOTHING: dict[str, Any] = {"queries": []}
+"""The document of a session that expects no queries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRequest:
-    """A new session. plan: domain and guarantee; its queries are those that are expected, empty: none are. surprises:
-    how many are paid for. questions: how many are expected."""
+    """A new session. run: its table, payer, domain and guarantee, and the locked plan that it follows, if any; the
+    queries are those that are expected, empty: none are."""
 
     name: str
-    source: TableSource
-    plan: PlanRequest
-    payer: LedgerRequest
-    limits: Limits = field(default_factory=Limits)
-    reason: Reason = UNSTATED
-    surprises: int | None = None
-    questions: int = 1000
+    run: ReleaseRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """A session on paper: what is measured first, and the terms of its questions."""
+    """A session on paper.
 
+    asked: the request, every number stated. whole: the session as a plan, to be reviewed and paid. request, plan: of
+    what is measured first. terms: of its questions, rest: what all of them may cost together.
+    """
+
+    asked: PlanRequest
+    whole: Plan
     request: PlanRequest
     plan: Plan
     terms: Terms
@@ -59,47 +66,142 @@ class Opening:
     held: Reading
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interactive:
+    """Questions as they came; it plans nothing. surprises, questions: as the session was opened."""
+
+    surprises: int
+    questions: int
+
+    name: ClassVar[str] = "interactive"
+    distinguisher: ClassVar[None] = None
+    adaptive: ClassVar[bool] = True
+
+    def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """The phases are those of the session."""
+        return Plan(problem=problem, budget=budget, roles=roles, schedule=self)
+
+    def start(self, plan: Plan) -> None:
+        """It has no state."""
+
+    def next(self, plan: Plan, state: None) -> Step | None:
+        """Users choose what comes next."""
+        return None
+
+    def after(self, state: None, finished: Round) -> None:
+        """It has no state."""
+
+
 def planned_session(request: OpenRequest) -> Opening:
-    """The session on paper; no data is opened. Raises: UsageFault, DocumentError, InfeasiblePlan."""
-    require_repeatable(request.source)
-    budget = PrivacyBudget.parse(request.plan.epsilon, request.plan.delta)
-    name = charging(request.plan, request.payer) or ("basic" if budget.pure else "gdp")
-    accountant = filter_of(name, budget)
-    share = EXPECTED if request.plan.queries else FIRST
+    """The session on paper, which is the locked one where the request names one; no data is opened.
+
+    Raises: UsageFault, DocumentError, InfeasiblePlan.
+    """
+    run = request.run
+    asked = _settled(run)
+    budget = PrivacyBudget.parse(asked.epsilon, asked.delta)
+    accountant = filter_of(str(asked.accountant), budget)
+    share = EXPECTED if _expects(asked) else FIRST
     first, rest = (price.times(SLACK) for price in accountant.cut(budget, _shares(share)))
-    document = _first_workload(request.plan)
+    document = _first_workload(asked)
     public = public_documents(document.sources)
     if public.files:
         raise UsageFault("--expect: files of coefficients are not for sessions of questions; write queries instead")
-    asked = replace(
-        request.plan,
+    opening = replace(
+        asked,
         queries=public.queries,
         domain=public.domain,
         epsilon=downward_text(_epsilon(first, budget.delta), DIGITS),
         strict=True,
-        accountant=name,
         error_bars="none",
         no_count_dropped=True,
+        surprises=None,
+        questions=None,
     )
-    plan = plan_release(asked, document)
+    plan = plan_release(opening, document)
     if plan.problem.unit.counted is not None:
         raise UsageFault("--counts: a session of questions reads rows; release from a histogram instead")
-    terms = Terms.within(rest, plan.problem.unit, surprises=_surprises(request), questions=request.questions)
-    held = reading(request.source, request.limits, plan.problem.domain, request.payer)
-    return Opening(request=asked, plan=plan, terms=terms, budget=budget, accountant=accountant, rest=rest, held=held)
+    surprises, questions = asked.surprises or 0, asked.questions or 0
+    terms = Terms.within(rest, plan.problem.unit, surprises=surprises, questions=questions)
+    held = reading(run.source, run.limits, plan.problem.domain, run.payer)
+    whole = _noted(whole_plan(plan, terms, rest, budget, questions), terms, held, run)
+    return Opening(
+        asked=asked,
+        whole=_followed(whole, replace(run, plan=asked), held, document),
+        request=opening,
+        plan=plan,
+        terms=terms,
+        budget=budget,
+        accountant=accountant,
+        rest=rest,
+        held=held,
+    )
 
 
-def _surprises(request: OpenRequest) -> int:
-    """How many are paid for. UsageFault: none, or no question is expected."""
-    stated = request.surprises
-    if request.questions < 1 or (stated is not None and stated < 1):
+def whole_plan(first: Plan, terms: Terms, rest: Price, budget: PrivacyBudget, expected: int) -> Plan:
+    """A session as a plan: what is measured first, and the sum that all questions may cost.
+
+    expected: how many questions are.
+    """
+    questions = Phase(noun="questions", count=1, price=rest, events=((rest.event, 1),))
+    whole = replace(
+        first,
+        budget=budget,
+        roles=replace(first.roles, check=terms.check),
+        schedule=Interactive(surprises=terms.surprises, questions=expected),
+        phases=(*first.phases, questions),
+        error_bars=False,
+    )
+    epsilon = whole.roles.accountant.epsilon(whole.events, budget.delta)
+    return replace(whole, epsilon=budget.epsilon if epsilon is None else epsilon)
+
+
+def _noted(whole: Plan, terms: Terms, held: Reading, run: ReleaseRequest) -> Plan:
+    reach = (
+        f"{terms.surprises:,} surprises are paid for; a free answer lies within "
+        f"{terms.margin + terms.slack(BETA / 2):,} records of the truth with probability 0.95"
+    )
+    return replace(whole, notes=(*run.notes, *whole.notes, *held.bits, reach))
+
+
+def _followed(whole: Plan, run: ReleaseRequest, held: Reading, document: QueriesDocument) -> Plan:
+    """With what it was made from. DocumentError: it is not the locked one."""
+    inputs = public_inputs(run, held, document)
+    expected = NOTHING
+    if _expects(run.plan):
+        expected = public_documents(read_documents(run.plan.queries, run.plan.domain, strict=True).sources).queries
+    inputs = replace(inputs, request={**inputs.request, "queries": expected})
+    made = replace(whole, inputs=inputs)
+    if run.locked is None:
+        return made
+    require_unchanged(run.locked, plan_document(made))
+    return replace(made, inputs=replace(inputs, locked=run.locked))
+
+
+def _expects(plan: PlanRequest) -> bool:
+    """Whether queries are expected."""
+    return bool(plan.queries) and plan.queries != NOTHING
+
+
+def _settled(run: ReleaseRequest) -> PlanRequest:
+    """The request with every number stated. UsageFault: no surprise is paid for, or no question is expected."""
+    asked = run.plan
+    questions = QUESTIONS if asked.questions is None else asked.questions
+    if questions < 1 or (asked.surprises is not None and asked.surprises < 1):
         raise UsageFault("--surprises and --questions must be at least 1")
-    return min(max(request.questions // PART, FEWEST), MOST) if stated is None else stated
+    usual = min(max(questions // PART, FEWEST), MOST)
+    pure = PrivacyBudget.parse(asked.epsilon, asked.delta).pure
+    return replace(
+        asked,
+        surprises=usual if asked.surprises is None else asked.surprises,
+        questions=questions,
+        accountant=charging(asked, run.payer) or ("basic" if pure else "gdp"),
+    )
 
 
 def _first_workload(request: PlanRequest) -> QueriesDocument:
     """What is measured first: the expected queries, and every column that none of them looks at by itself."""
-    if not request.queries:
+    if not _expects(request):
         return read_documents({"queries": [{"marginals": {"ways": 1}}]}, request.domain, strict=True)
     document = read_documents(request.queries, request.domain, strict=True)
     missing = [[name] for name in document.columns if name not in document.domain.names]

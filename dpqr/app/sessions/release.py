@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from dpqr.app.releasing.public_request import public_inputs
 from dpqr.app.releasing.reading import Reading
 from dpqr.app.releasing.release import whole_prices
 from dpqr.app.requests import ReleaseRequest
+from dpqr.app.sessions.planning import whole_plan
 from dpqr.app.sessions.session import Turn
 from dpqr.app.sessions.state import AskedRow, QuestionPlan, StatedSession, asks_of
 from dpqr.app.sessions.turn import KeptSurprise, restored
@@ -29,10 +30,8 @@ from dpqr.io.outputs.records.plan_document import plan_hash
 from dpqr.io.sessions.rows_file import read_rows
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.source import TableSource
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.strategies.plan import Phase, Plan, Roles
-from dpqr.strategies.problem import Problem
-from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.strategies.plan import Phase, Plan
+from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.row_weights import RowWeights
 from dpqr.workload.workload import Measurement, Workload
 
@@ -40,32 +39,6 @@ TRUST = (
     "the questions came one at a time: an interval of a free answer holds with its epoch's probability, 0.95, for all "
     "free answers of the epoch together; of an answer that was measured, by itself",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interactive:
-    """Questions as they came; it plans nothing. surprises, questions: as the session was opened."""
-
-    surprises: int
-    questions: int
-
-    name: ClassVar[str] = "interactive"
-    distinguisher: ClassVar[None] = None
-    adaptive: ClassVar[bool] = True
-
-    def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """The phases are those of the session."""
-        return Plan(problem=problem, budget=budget, roles=roles, schedule=self)
-
-    def start(self, plan: Plan) -> None:
-        """It has no state."""
-
-    def next(self, plan: Plan, state: None) -> Step | None:
-        """Users choose what comes next."""
-        return None
-
-    def after(self, state: None, finished: Round) -> None:
-        """It has no state."""
 
 
 def closed_release(held: Turn, session: StatedSession) -> Release | None:
@@ -79,6 +52,7 @@ def closed_release(held: Turn, session: StatedSession) -> Release | None:
         events=held.run.guard.events,
         paid=held.paid,
         reason=held.paid.reason,
+        planned=held.paid.plan or made.planned,
         date=datetime.now(UTC).date().isoformat(),
         questions=_questions(session, log, state.kept_surprises),
     )
@@ -143,6 +117,7 @@ def _questions(session: StatedSession, log: Sequence[Any], surprises: Sequence[K
             for line in asks
         ),
         surprises=tuple((places[each.ask], each.row.place, each.row.row, each.surprise.side) for each in surprises),
+        plan=session.held.paid.plan,
     )
 
 
@@ -166,23 +141,17 @@ def _block_answers(asked: AskedRow, line: dict[str, Any], paper: QuestionPlan) -
 
 
 def _plan(paper: QuestionPlan, rule: RowWeights, blocks: Any) -> Plan:
-    """The session as a plan: what was measured first, and the sum that all questions may cost."""
-    first = paper.plan
-    events = (*first.events, (paper.rest.event, 1))
-    questions = Phase(noun="questions", count=1, price=paper.rest, events=events)
-    whole = replace(
-        first,
-        problem=replace(first.problem, workload=Workload(tuple(blocks))),
-        budget=paper.budget,
-        roles=replace(first.roles, update=rule, check=paper.terms.check),
-        schedule=Interactive(surprises=paper.surprises, questions=paper.questions),
+    """The session as a plan of the questions that were asked."""
+    whole = whole_plan(paper.plan, paper.terms, paper.rest, paper.budget, paper.questions)
+    questions = Phase(noun="questions", count=1, price=paper.rest, events=whole.events)
+    return replace(
+        whole,
+        problem=replace(whole.problem, workload=Workload(tuple(blocks))),
+        roles=replace(whole.roles, update=rule),
         phases=(questions,),
         forecast=(),
         notes=(),
-        error_bars=False,
     )
-    epsilon = whole.roles.accountant.epsilon(whole.events, whole.budget.delta)
-    return replace(whole, epsilon=epsilon if epsilon is not None else whole.budget.epsilon)
 
 
 def _transcript(history: Sequence[Measurement]) -> Transcript:

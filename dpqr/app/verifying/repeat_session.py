@@ -49,7 +49,8 @@ def repeated_session(record: ReleaseRecord, stated: Questions, events: Compositi
     if made is None:
         raise GoalMissed("the record holds no answers, and such a session leaves no release")
     payer, reason = stated_payer(record.ledger, made.plan), stated_reason(record)
-    return replace(made, events=events, paid=payer, reason=reason, private=record.private, questions=stated)
+    made = replace(made, planned=stated.plan or made.planned, questions=stated)
+    return replace(made, events=events, paid=payer, reason=reason, private=record.private)
 
 
 def _require_order(stated: Questions, events: Composition) -> None:

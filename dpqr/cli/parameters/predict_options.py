@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import click
 
-from dpqr.cli.completion import DOCUMENTS
 from dpqr.cli.parameters import options
 from dpqr.cli.parameters.options import Whole
+from dpqr.cli.parameters.session_options import REVIEW
 
 _count = Whole(min=1)
 _option = options.under("Learner")
@@ -91,20 +91,6 @@ _AGGREGATE = (
 )
 
 
-_REVIEW = (
-    options.under("Review")(
-        "--plan",
-        metavar="FILE",
-        callback=options.named,
-        shell_complete=DOCUMENTS,
-        help="Follow this plan (--lock); refused where anything differs.",
-    ),
-    options.under("Review")(
-        "--approved-by", metavar="NAME", help="Who approved: one line, kept in the ledger and the record."
-    ),
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """What is predicted, and in which form it is released."""
@@ -142,7 +128,7 @@ def prediction(command: Callable[..., Any]) -> Callable[..., Any]:
             type=_count,
             help="With --dry-run, without points: how many. [default: 100]",
         ),
-        *_REVIEW,
+        *REVIEW,
     )
 
 
@@ -170,20 +156,8 @@ def session(command: Callable[..., Any]) -> Callable[..., Any]:
             type=_count,
             help="Points that are paid for: each has an equal part of the budget. [default: 100]",
         ),
-        *_REVIEW,
+        *REVIEW,
     )
-
-
-lock = options.under("Review")(
-    "--lock", metavar="FILE", callback=options.named, help="As --dry-run; write the plan, to be reviewed."
-)
-
-
-def on_paper(dry_run: bool, lock: str | None, plan: str | None) -> bool:
-    """Whether only a plan is wanted. UsageError for one that is followed and written."""
-    if lock and plan:
-        raise click.UsageError("--lock writes a plan and --plan follows one; give one of them")
-    return dry_run or lock is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What commands of a session share: its name, its ledger, and how it is shown."""
+"""What commands of a session share: its plan, its name, its ledger, and how it is shown."""
 
 from __future__ import annotations
 
@@ -8,9 +8,35 @@ from typing import Any, Literal
 import click
 
 import dpqr
+from dpqr.cli.completion import DOCUMENTS
 from dpqr.cli.parameters import options
 from dpqr.cli.parameters.settings import say_settings
 from dpqr.cli.terminal.streams import product, product_json, require_output, say
+
+REVIEW = (
+    options.under("Review")(
+        "--plan",
+        metavar="FILE",
+        callback=options.named,
+        shell_complete=DOCUMENTS,
+        help="Follow this plan (--lock); refused where anything differs.",
+    ),
+    options.under("Review")(
+        "--approved-by", metavar="NAME", help="Who approved: one line, kept in the ledger and the record."
+    ),
+)
+"""Of a run or session that follows a plan of its own command."""
+
+lock = options.under("Review")(
+    "--lock", metavar="FILE", callback=options.named, help="As --dry-run; write the plan, to be reviewed."
+)
+
+
+def on_paper(dry_run: bool, lock: str | None, plan: str | None) -> bool:
+    """Whether only a plan is wanted. UsageError for one that is followed and written."""
+    if lock and plan:
+        raise click.UsageError("--lock writes a plan and --plan follows one; give one of them")
+    return dry_run or lock is not None
 
 
 def of_session(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -65,7 +65,7 @@ class Questions:
 
     request: of what was measured first. rest: what all questions might cost, by its currency. paid: surprises that were
     paid for; expected: questions that were. opening: what was drawn first. surprises: number of the ask, block, row and
-    side of every noisy answer.
+    side of every noisy answer. plan: SHA-256 of the plan that the session was opened by; versions up to 0.9 had none.
 
     >>> start = Start(sides=(1, -1), epochs=2, surprises=0, measured=0)
     >>> asked = Asked(queries=({"where": "age >= 68"},), start=start, answers=((0, 0, True),))
@@ -81,6 +81,7 @@ class Questions:
     opening: tuple[Plain, ...]
     asks: tuple[Asked, ...]
     surprises: tuple[tuple[int, int, int, Side], ...]
+    plan: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,7 +55,10 @@ class Record:
 
     def histories(self, dataset: str) -> tuple[Composition, ...]:
         """What one unit may have met, each by itself: all that was charged; where it is a row in one of several
-        periods, for each period what read its rows."""
+        periods, for each period what read its rows. None where there are layers (`Layer`): of their releases a unit
+        pays a part each, by its rows, which is no composition of whole releases."""
+        if any(entry.layer is not None for entry in self.entries if entry.dataset == dataset):
+            return ()
         periods, charged = self.state.account(dataset).terms.periods, self._charged(dataset)
         if periods is None or not periods.parallel:
             return (_sum(events for _, events in charged),)

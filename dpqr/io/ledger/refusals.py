@@ -98,8 +98,8 @@ def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
     approve = f"`dpqr budget approve {dataset} plan.json --by NAME`"
     if not plan:
         return BudgetRefused(
-            f"dataset {dataset!r}: its budget pays for approved plans only, and a session of questions follows none\n"
-            f"release or predict with --plan, after somebody else has approved the plan with {approve}"
+            f"dataset {dataset!r}: its budget pays for approved plans only, and this run follows none\n"
+            f"release, predict or open with --plan, after somebody else has approved the plan with {approve}"
         )
     if not reason.by.strip():
         return BudgetRefused(
@@ -110,8 +110,8 @@ def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
     return BudgetRefused(
         f"dataset {dataset!r}: the plan {plan[:12]} has no unused approval{whose}; it takes one by somebody else "
         f"than {reason.by!r} for each run\n"
-        "where it is not written yet: `dpqr plan --out plan.json`, of predictions `dpqr predict --lock plan.json`; "
-        f"then {approve}, and release or predict with --plan plan.json"
+        "where it is not written yet: `dpqr plan --out plan.json`, of predictions `dpqr predict --lock plan.json`, of "
+        f"a session `open NAME --lock plan.json`; then {approve}, and release, predict or open with --plan plan.json"
     )
 
 

@@ -16,6 +16,9 @@ from dpqr.prediction.learners.stable import LeastSquares
 from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.recipes import StableRecipe
 
+USUAL = Fraction(1, 2)
+"""The smoothness that is taken where nobody states one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExcessRisk:
@@ -72,8 +75,15 @@ def excess_risk(plan: PredictionPlan, records: int) -> ExcessRisk | None:
     radius = Fraction(recipe.reach) if stated is None else stated
     learner = plan.learner(records)
     if isinstance(learner, OnlineLearner) and learner.column is None and spread is not None:
-        learned = OnlineError(steps=learner.steps, radius=float(radius)).after(learner.slots)
-        return ExcessRisk(radius=radius, assumed=stated is None, fitted=learned, sample=0.0, noise=spread**2)
+        error = OnlineError(steps=learner.steps, radius=float(radius), smoothness=float(recipe.smoothness or USUAL))
+        return ExcessRisk(
+            radius=radius,
+            assumed=stated is None,
+            fitted=error.after(learner.slots),
+            sample=0.0,
+            noise=spread**2,
+            smoothness=recipe.smoothness,
+        )
     member = learner.learner if isinstance(learner, Averaged) else learner
     if stated is None and recipe.smoothness is None and not recipe.descends:
         return None

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from dpqr.prediction.learners.online import Steps
 
-DRIFT = 3**1.5 / 16
-"""Largest s^(3/2) / (s + 1)^2, at s = 3."""
 EARLIEST = 10**4
 """Steps among which the suprema over all times are sought; later on every part of the bound falls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnlineError:
-    """E ||f_t - f_rho||^2 in L2 after t steps, M = kappa = 1, for independent records and ||f_rho||_K <= R (r = 1/2).
+    """E ||f_t - f_rho||^2 in L2 after t steps, M = kappa = 1, for independent records and f_rho = L^r g.
+
+    ||g|| <= R in L2, 0 < r <= 1; at r = 1/2 that is ||f_rho||_K <= R. A larger r helps no more than 1, and ||L|| <= 1.
 
     With lambda_t = (t + t0)^(theta - 1), L the kernel's integral operator, f_lambda = (L + lambda)^(-1) L f_rho and
     u_t = f_t - f_(lambda_t), one step is u_(t+1) = (1 - eta_t (L + lambda_t)) u_t + eta_t z_t + d_t, z_t a martingale
@@ -23,10 +23,13 @@ class OnlineError:
     f_(lambda_(t+1)). The steps after i shrink every direction of eigenvalue s by (i + t0) / N exp(-s S_i),
     N = t - 1 + t0, S_i the sum of their sizes, at least (t - 1 - i) N^(-theta). In L2 (one factor s^(1/2)):
 
-    - ||f_(lambda_t) - f_rho|| <= R sqrt(lambda_t) / 2;
-    - the d_i together: R sum (i + t0) / N DRIFT (lambda_i - lambda_(i+1)) / sqrt(lambda_(i+1)), at most
-      R DRIFT (1 - theta) (1 + 1 / t0)^((1 - theta) / 2) 2 / (1 + theta) N^(-(1 - theta) / 2);
-    - u_0 = -f_(lambda_0), at most 1: (t0 - 1) / N;
+    - ||f_(lambda_t) - f_rho|| <= R max_s lambda_t s^r / (s + lambda_t) = R B lambda_t^r, B = r^r (1 - r)^(1 - r);
+    - d_i in the direction of s is g times s^(r+1) (lambda_i - lambda_(i+1)) / ((s + lambda_i) (s + lambda_(i+1))), so
+      ||d_i|| <= R D (lambda_i - lambda_(i+1)) lambda_(i+1)^(r-1), D = max_u u^(r+1) / (u + 1)^2, reached at
+      u = (1 + r) / (1 - r): (1 + r)^(1+r) (1 - r)^(1-r) / 4. With q = r (1 - theta) all of them together, each times
+      (i + t0) / N, are at most R D (1 - theta) (1 + 1 / t0)^((1 - theta) (1 - r)) / (1 - q) N^(-q), for
+      lambda_i - lambda_(i+1) <= (1 - theta) (i + t0)^(theta - 2), and sum_(y <= N) y^(-q) <= N^(1 - q) / (1 - q);
+    - u_0 = -f_(lambda_0), at most ||f_rho|| <= 1: (t0 - 1) / N;
     - the z_i have no correlation, s exp(-2 s S) <= 1 / (2 e S), and eta_i (i + t0) / N <= N^(-theta): the mean square
       of their sum is at most N^(-2 theta) sum_k min(1, N^theta / (2 e k)) times the largest of their mean squares. (Of
       steps before N / 2 less remains: `_squares` charges those of each halving with the error that was proved for it.)
@@ -39,10 +42,13 @@ class OnlineError:
     >>> error = OnlineError(steps=Steps(), radius=0.5)
     >>> round(error.after(20_000), 3), error.after(10**6) < error.after(10**5)
     (0.013, True)
+    >>> round(OnlineError(steps=Steps(), radius=0.5, smoothness=1.0).after(20_000), 4)
+    0.0066
     """
 
     steps: Steps
     radius: float
+    smoothness: float = 0.5
 
     def after(self, slots: int) -> float:
         """The bound after this many steps; at most 4, for predictions are clipped."""
@@ -63,9 +69,12 @@ class OnlineError:
 
     def _bias(self, last: float) -> float:
         """All but the martingale, at N = last; falls with N."""
-        theta, start = float(self.steps.theta), self.steps.start
-        drift = DRIFT * (1 - theta) * math.pow(1 + 1 / start, (1 - theta) / 2) * 2 / (1 + theta)
-        return self.radius * (0.5 + drift) * math.pow(last, -(1 - theta) / 2) + (start - 1) / last
+        smooth, start, left = min(self.smoothness, 1.0), self.steps.start, 1 - float(self.steps.theta)
+        rough, power = 1 - smooth, left * smooth
+        bias = math.pow(smooth, smooth) * math.pow(rough, rough)
+        drift = math.pow(1 + smooth, 1 + smooth) * math.pow(rough, rough) / 4
+        drift *= left * math.pow(1 + 1 / start, left * rough) / (1 - power)
+        return self.radius * (bias + drift) * math.pow(last, -power) + (start - 1) / last
 
     def _noise(self, last: float) -> float:
         """N^(-2 theta) sum_k min(1, N^theta / (2 e k)), over fewer than N steps."""

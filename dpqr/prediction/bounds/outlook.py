@@ -10,7 +10,7 @@ from functools import partial
 
 from dpqr.errors import DpqrError
 from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION
-from dpqr.prediction.bounds.excess_risk import ExcessRisk, excess_risk
+from dpqr.prediction.bounds.excess_risk import USUAL, ExcessRisk, excess_risk
 from dpqr.prediction.bounds.penalties import theory_exponent
 from dpqr.prediction.bounds.sample_size import SampleSize, sample_size
 from dpqr.prediction.forms import DIRECT, EnsembleForm
@@ -20,9 +20,6 @@ from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.events import DiscreteLaplaceEvent, PrivacyEvent, RoundedGaussianEvent
-
-USUAL = Fraction(1, 2)
-"""The smoothness that is shown where nobody states one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +56,7 @@ def theory(recipe: StableRecipe, records: int) -> Theory:
     that exponent, but for the hinge (`sign_risk`); epsilon = 1 / sqrt(lambda m). The sources call that epsilon optimal.
     It is the smallest one at which their rate survives, and a larger one is always more accurate, so no epsilon is ever
     chosen or lowered by it. Online, r up to 1: excess risk m^-min(theta, 2 r (1 - theta)) but for a logarithm, best at
-    theta = 2 r / (2 r + 1) (`OnlineError` proves a bound with all constants for r = 1 / 2); noise adds 2 (sensitivity /
+    theta = 2 r / (2 r + 1) (`OnlineError` proves a bound with all constants); noise adds 2 (sensitivity /
     epsilon)^2, and the sensitivity is of order m^(-(3 theta - 1) / 2).
 
     References:

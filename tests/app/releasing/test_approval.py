@@ -144,12 +144,96 @@ def test_plans_of_releases_and_of_predictions_are_told_apart(predicting):
     assert "was edited" in approve(predicting, plan="edited.json").err
 
 
-def test_a_session_needs_an_approved_plan_and_one_of_questions_cannot_follow_any(predicting):
+def test_a_session_of_predictions_needs_an_approved_plan(predicting):
     ended = predicting.run("predict", "open", "desk", "table.csv", *LEARN[:-2], *PAID, "--by", "Ann")
     assert (ended.code, "dpqr budget approve" in ended.err) == (4, True), ended.err
-    asked = ("--domain", LEARN[LEARN.index("--domain") + 1], "--eps", "1", *PAID, "--by", "Ann")
-    ended = predicting.run("interactive", "open", "desk", "table.csv", *asked)
-    assert (ended.code, "a session of questions follows none" in ended.err) == (4, True), ended.err
+
+
+QUESTIONS = ("interactive", "open", "desk")
+STATED = ("--domain", "domain.json", "--eps", "1", "--surprises", "3")
+
+
+@pytest.fixture
+def asking(predicting):
+    """The same desk with a plan of a session of questions."""
+    ended = predicting.run(*QUESTIONS, *STATED, *PAID, "--lock", "session.json")
+    assert ended.code == 0, ended.err
+    for said in ("with epsilon = 1 (pure", "interactive", "3 surprises are paid for", "one at a time"):
+        assert said in ended.out, ended.out
+    return predicting
+
+
+def opened(desk, *options, plan="session.json"):
+    return desk.run(*QUESTIONS, "table.csv", "--plan", plan, *PAID, "--by", "Ann", *options)
+
+
+def test_a_session_of_questions_follows_an_approved_plan(asking):
+    digest = json.loads((asking.path / "session.json").read_text())["sha256"]
+    unlocked = asking.run(*QUESTIONS, "table.csv", *STATED, *PAID, "--by", "Ann")
+    assert (unlocked.code, "--lock plan.json" in unlocked.err) == (4, True), unlocked.err
+    assert opened(asking).code == 4
+    said = approve(asking, plan="session.json")
+    assert (said.code, digest in said.out, "3 surprises are paid for" in said.out) == (0, True, True), said.err
+    assert opened(asking, "--dry-run").code == 0
+    ended = opened(asking)
+    assert (ended.code, "0 of 3 are spent" in ended.out) == (0, True), ended.err
+    ledger = PAID[2:]
+    assert asking.run("interactive", "ask", "desk", "--where", "age >= 25", *ledger).code == 0
+    assert asking.run("interactive", "close", "desk", "--out", "out", *ledger).code == 0
+    record = json.loads((asking.path / "out" / "release.json").read_text())
+    assert (record["approved_by"], record["questions"]["plan"]) == ("M. Lee", digest)
+    assert ["Plan", f"{digest}, approved by M. Lee"] in record["receipt"]
+    asking.run(*QUESTIONS, *STATED[:-1], "4", *PAID, "--lock", "other.session.json")
+    checked = asking.run("verify", "out", *ledger, "--plan", "session.json")
+    assert checked.code == 0, checked.err
+    assert asking.run("verify", "out", *ledger, "--plan", "other.session.json").code == 6
+    assert asking.run("verify", "out", *ledger, "--plan", "plan.json").code == 6
+    assert opened(asking).code == 4, "one approval pays for one session"
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--eps", "2"), "$.request.options.epsilon"),
+        (("--surprises", "4"), "$.request.options.surprises"),
+        (("--questions", "20"), "$.request.options.questions"),
+        (("--expect", "q.json"), "$.request.queries"),
+        (("--accountant", "zcdp", "--delta", "1e-9"), "$.request.options.delta"),
+    ],
+)
+def test_a_session_that_differs_from_its_plan_is_refused(asking, options, named):
+    ended = opened(asking, *options)
+    assert (ended.code, named in ended.err, "interactive open NAME --lock FILE" in ended.err) == (3, True, True), ended
+
+
+def test_plans_of_sessions_and_of_releases_are_told_apart(asking):
+    ended = release(asking, plan="session.json")
+    assert (ended.code, "dpqr interactive open NAME DATA --plan FILE" in ended.err) == (2, True), ended.err
+    ended = opened(asking, plan="plan.json")
+    assert (ended.code, "nothing was opened" in ended.err) == (3, True), ended.err
+    ended = opened(asking, plan="lock.json")
+    assert (ended.code, "is no plan that can be released" in ended.err) == (3, True), ended.err
+    ended = opened(asking, "--lock", "again.json")
+    assert (ended.code, "--lock writes a plan" in ended.err) == (2, True), ended.err
+    ended = asking.run(*QUESTIONS, "--plan", "session.json", *PAID)
+    assert (ended.code, "DATA names the private table" in ended.err) == (2, True), ended.err
+    kept = json.loads((asking.path / "session.json").read_text())
+    kept["request"]["options"]["surprises"] = 2
+    asking.write(edited__json=kept, forged__json=sealed({**kept, "guarantee": "perfect"}))
+    assert "was edited" in opened(asking, plan="edited.json").err
+    assert approve(asking, plan="forged.json").code == 3
+
+
+def test_a_session_of_expected_queries_follows_its_plan_from_python(asking):
+    kept, ledger = asking.path / "expecting.json", asking.path / "l.sqlite"
+    stated = {"eps": 1, "expect": str(asking.path / "q.json"), "dataset": "survey", "ledger": ledger}
+    planned = dpqr.open_session(None, name="other", dry_run=True, **stated)
+    planned.save(kept)
+    dpqr.Ledger(ledger).approve("survey", kept, by="M. Lee")
+    table, paid = asking.path / "table.csv", {"dataset": "survey", "ledger": ledger}
+    session = dpqr.open_session(table, name="other", plan=kept, by="Ann", **paid)
+    assert session.status().paid_surprises == 50
+    assert planned.sha256 in [each.plan for each in dpqr.Ledger(ledger).entries() if each.kind == "reserve"]
 
 
 def test_what_would_be_refused_is_not_approved(reviewed):

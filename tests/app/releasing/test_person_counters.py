@@ -84,6 +84,9 @@ def test_month_after_month_persons_pay_a_price_a_level(tmp_path, kind, months):
         assert made.cumulative["estimate"].sum() == total[number]
     spent = float(ledger.budgets()[0].spent)
     assert spent == float(CERTAIN), "two levels, half of it each"
+    shown = ledger.show().iloc[0]
+    assert shown["eps_basic"] == spent
+    assert [name for name in shown.index if name.startswith("eps_")] == ["eps_basic"]
     assert dpqr.verify(tmp_path / month(months), ledger=tmp_path / "budgets.sqlite").passed
     assert "a counter costs a person one price a level" in " ".join(made.trust)
 

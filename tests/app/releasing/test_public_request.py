@@ -130,6 +130,8 @@ OTHER = {
     "cumulative": 24,
     "first": "2024-01",
     "start": b"{}",
+    "surprises": 3,
+    "questions": 20,
 }
 
 

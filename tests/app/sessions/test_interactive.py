@@ -13,7 +13,7 @@ import pytest
 from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import Unwatched, payer
 
-from dpqr.app.requests import OutputRequest, PlanRequest
+from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.app.sessions.interactive import AskRequest, ask, close, open_session, status
 from dpqr.app.sessions.planning import OpenRequest, planned_session
 from dpqr.app.sessions.state import PARTS
@@ -46,10 +46,15 @@ def place(tmp_path, monkeypatch):
 
 
 def opened(place, name="desk", **more):
-    plan = PlanRequest(**{"epsilon": "40", "domain": DOMAIN, **more.pop("plan", {})})
-    source = more.pop("source", TableSource(paths=(str(place / "table.csv"),)))
-    request = OpenRequest(name=name, source=source, plan=plan, payer=payer(place), **{"surprises": 6, **more})
-    return open_session(request, Unwatched())
+    return open_session(request(place, name, **more), Unwatched())
+
+
+def request(place, name="desk", *, plan=None, source=None, **more):
+    asked = PlanRequest(**{"epsilon": "40", "domain": DOMAIN, "surprises": 6, **(plan or {}), **more})
+    run = ReleaseRequest(
+        source=source or TableSource(paths=(str(place / "table.csv"),)), plan=asked, payer=payer(place)
+    )
+    return OpenRequest(name=name, run=run)
 
 
 def asked(place, queries, name="desk"):
@@ -288,14 +293,8 @@ def test_expected_queries_come_first_and_all_columns_stay(place):
 
 def test_shares_and_defaults_of_the_plan(place):
     def planned(**more):
-        request = OpenRequest(
-            name="x",
-            source=TableSource(paths=("t.csv",)),
-            plan=PlanRequest(epsilon="1", domain=DOMAIN),
-            payer=payer(place),
-            **more,
-        )
-        return planned_session(request).terms.surprises
+        asked = request(place, plan={"epsilon": "1", "surprises": None}, **more)
+        return planned_session(asked).terms.surprises
 
     assert [planned(questions=n) for n in (20, 1_000, 10**6)] == [10, 50, 200]
     assert planned(surprises=3) == 3

@@ -39,6 +39,7 @@ FAULTS = (
     *planted_in(
         "prediction/bounds/online_error.py",
         ("found[place + 2 :])", "found[place:])", "the induction starts from what it shall prove"),
-        ("0.5 + drift", "drift", "the penalty's bias is forgotten"),
+        ("(bias + drift)", "drift", "the penalty's bias is forgotten"),
+        ("(bias + drift)", "bias", "the path of penalties is taken to stand still"),
     ),
 )

@@ -73,7 +73,12 @@ FAULTS = (
             "    if False:\n",
             "a settlement of other draws than the record's",
         ),
-        ('    if kept != evidence.document["plan"]:\n', "    if False:\n", "any plan is the one that was reviewed"),
+        (
+            "    if kept != followed and not (evidence.of_session and same):\n",
+            "    if False:\n",
+            "any plan is the one that was reviewed",
+        ),
+        ("kept[SEAL] == _followed(evidence) and ", "", "any plan of the same price is the one of a session"),
     ),
     *planted_in(
         "app/verifying/checks_of_record.py",
