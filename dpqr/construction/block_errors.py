@@ -27,6 +27,7 @@ from dpqr.noise.law import NoiseLaw
 from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules import error_bars
+from dpqr.strategies.schedules.by_count import followed
 from dpqr.strategies.transcript import ErrorSum, Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.stacking import all_answers
@@ -127,7 +128,9 @@ def measured_errors(draws: Draws, plan: Plan, released: Hypothesis, transcript: 
         Which blocks, in which groups, follows from plan, transcript and hypothesis, which are released. The draws:
         `GroupErrors`. Each is charged before it is made, and journalled, like those of the loop.
     """
-    phase, blocks = plan.phase("errors") or plan.phase("bounds"), plan.problem.workload.blocks
+    blocks = plan.problem.workload.blocks
+    made = followed(plan, transcript)
+    phase = made.phase("errors") or made.phase("bounds")
     missed = unmeasured(error_bars.searched(plan), transcript)
     if phase is None or (phase.noun == "errors" and not missed):
         return None

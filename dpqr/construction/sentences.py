@@ -109,7 +109,7 @@ def choice_words(plan: Plan) -> str:
         return "its sum holds however questions follow from answers"
     if "accountant" in plan.asked:
         return "asked for by --accountant" + (
-            " or by the budget" if plan.roles.accountant.name in ("zcdp", "gdp") else ""
+            " or by the budget" if plan.roles.accountant.name in ("basic", "zcdp", "gdp") else ""
         )
     if plan.budget.pure:
         return "the one theorem that holds without a delta"

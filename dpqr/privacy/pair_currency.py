@@ -10,6 +10,7 @@ from importlib.util import find_spec
 
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountant import PrivacyFilter
+from dpqr.privacy.accountants.by_count import ByCount
 from dpqr.privacy.accountants.filters import PlanFilter, SumFilter, require_pure
 from dpqr.privacy.accountants.gaussian_dp import UNIT, require_mu, total_squared_mu
 from dpqr.privacy.accountants.losses import concentrated_rho
@@ -34,7 +35,7 @@ class PairCurrency:
         filter (Rogers, Roth, Ullman and Vadhan 2016).
 
         The pairs that the filter adds up must be fixed before the mechanism runs. So a settlement refunds nothing of a
-        run that zcdp, gdp, advanced, optimal, analytic or pld proves: its pair is a statement of the run as one
+        run that any other theorem than basic composition proves: its pair is a statement of the run as one
         mechanism. It bounds no likelihood ratio path by path, and implies no smaller pair for the paths on which the
         run has stopped early. A run that basic composition proves is a sequence of pure draws. Each draw is a mechanism
         (eps_ij, 0) of its own, whose epsilon is fixed before it is made, so the filter's unit may be the draw: draws
@@ -72,6 +73,8 @@ class PairCurrency:
             return SumFilter(limit=total_rho(events), cost=concentrated_rho, unit="rho")
         if pricing.accountant == "gdp":
             return SumFilter(limit=total_squared_mu(events), cost=require_mu, unit=UNIT)
+        if pricing.accountant == ByCount.name:
+            return ByCount().filter(PrivacyBudget(paid.amount, paid.delta))
         return PlanFilter(planned=events)
 
     def limit(self, budget: PrivacyBudget) -> Cost:
@@ -107,9 +110,12 @@ PAIR = PairCurrency()
 @lru_cache(maxsize=CACHED)
 def _proved(events: Composition, pricing: Pricing) -> Cost:
     """See `PairCurrency.price`. Cached: one plan is often run many times, and some accountants take seconds."""
-    from dpqr.privacy.accountants.known import PREDICTING  # imports numpy, which reading a ledger does not need
+    from dpqr.privacy.accountants.known import (  # imports numpy, which reading a ledger does not need
+        PREDICTING,
+        RELEASING,
+    )
 
-    proving = PREDICTING.get(pricing.accountant)
+    proving = RELEASING.get(pricing.accountant)
     if proving is None:
         raise BudgetRefused(
             f"--accountant {pricing.accountant}: a budget in epsilon and delta takes dpqr's own accountants only "

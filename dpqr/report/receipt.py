@@ -18,9 +18,11 @@ from dpqr.construction.sentences import (
     parallel_words,
     release_guarantee,
 )
+from dpqr.privacy.accountants.by_count import ByCount
 from dpqr.privacy.budget import Price, upward_text
 from dpqr.report.wording import DIGITS, Fact, amount, counted, plain, price_words
 from dpqr.strategies.plan import Phase, Plan
+from dpqr.strategies.schedules.by_count import followed
 
 
 def receipt(release: Release) -> tuple[Fact, ...]:
@@ -81,7 +83,9 @@ def _searched(release: Release) -> Fact:
     plan = release.plan
     rounds = release.transcript.rounds[len(plan.opening) :]
     draws = [phase for phase in plan.phases if phase.noun in ("stage", "selection", "measurement")]
-    whole = price_words(reduce(Price.plus, (phase.price for phase in draws for _ in range(phase.count))))
+    search, counted_first = plan.named("search"), plan.roles.accountant.name == ByCount.name
+    prices = [search[0].price] if counted_first else [phase.price for phase in draws for _ in range(phase.count)]
+    whole = price_words(reduce(Price.plus, prices))
     if plan.named("stage"):
         return "Later", f"{counted(len(rounds), 'measurement')}, together {whole}"
     chosen = sum(finished.choice is not None for finished in rounds)
@@ -91,12 +95,13 @@ def _searched(release: Release) -> Fact:
 
 def _bought(release: Release, phase: Phase) -> str:
     """What was drawn for it, and at what price."""
+    price = followed(release.plan, release.transcript).price(phase.noun) or phase.price
     found, each = release.errors, "each " if phase.count > 1 else ""
     if found is None:
-        return f"none was drawn; set aside were {each}{price_words(phase.price)}"
+        return f"none was drawn; set aside were {each}{price_words(price)}"
     groups, blocks = found.sums.errors.groups, found.sums.errors.blocks
     shared = "" if len(groups) == len(blocks) else f" in {counted(len(groups), 'group')}"
-    return f"{counted(len(blocks), 'block')}{shared}, {each}{price_words(phase.price)}"
+    return f"{counted(len(blocks), 'block')}{shared}, {each}{price_words(price)}"
 
 
 def _cost(plan: Plan, phase: Phase, noun: str) -> str:

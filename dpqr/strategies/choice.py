@@ -89,6 +89,16 @@ def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Planner, wish
     >>> plan.roles.accountant.name, plan.epsilon
     ('basic', Fraction(1, 1))
     """
+    return least_of(possible_plans(problem, budget, schedule, wishes))
+
+
+def least_of(plans: Sequence[Plan]) -> Plan:
+    """The plan that `least_noise` takes of some."""
+    return min(plans, key=lambda plan: plan.expected if plan.expected is not None else _noise(plan))
+
+
+def possible_plans(problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes) -> tuple[Plan, ...]:
+    """The plan of every combination that the theorems cover, at least one. Raises: as `least_noise`."""
     plans, failures = [], []
     for roles in _valid(budget, schedule, wishes):
         try:
@@ -97,10 +107,10 @@ def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Planner, wish
             failures.append(failure)
     if not plans:
         raise failures[0]
-    covered = [plan for plan in plans if plan.epsilon <= budget.epsilon]
+    covered = tuple(plan for plan in plans if plan.epsilon <= budget.epsilon)
     if not covered:
         raise InfeasiblePlan("no accountant can prove a plan within this budget; raise --eps or --delta")
-    return min(covered, key=lambda plan: plan.expected if plan.expected is not None else _noise(plan))
+    return covered
 
 
 def _noise(plan: Plan) -> float:

@@ -120,8 +120,7 @@ class Plan:
     named a strategy for; the others were free to choose. bytes: peak memory that the plan foresees. notes: sentences
     for the user. error_bars: whether answers get estimated errors. inputs: documents and options that it was made from,
     for the record; None: not known. expected: a forecast of the mean L1 error over n, by which plans of one schedule
-    are compared; None: they are by their noise.
-
+    are compared (None: they are by their noise); expected_at: the same, by numbers of records.
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
     >>> from dpqr.data.unit import PrivacyUnit
@@ -157,6 +156,7 @@ class Plan:
     error_bars: bool = True
     inputs: PublicInputs | None = None
     expected: float | None = None
+    expected_at: tuple[float, ...] = ()
 
     def named(self, noun: Noun) -> tuple[Phase, ...]:
         """The phases of that noun, in their order."""

@@ -47,6 +47,7 @@ class Problem:
     turn: of the counter whose node is released; None: no counter is.
     period: whose rows alone are read; None: all rows.
     start: tables of an earlier release, which a fit takes as weak evidence; None: there are none.
+    counted: what a noisy count of the records was, less its deviation, in a plan that follows it; None: none was.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.workload.block import Factor, QueryBlock
@@ -69,6 +70,7 @@ class Problem:
     turn: CounterTurn | None = None
     period: PeriodRows | None = None
     start: EarlierTables | None = None
+    counted: float | None = None
 
     @property
     def declared(self) -> int | None:

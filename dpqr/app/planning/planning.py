@@ -32,10 +32,11 @@ from dpqr.io.documents.sources import states_sql
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.wanted import refuse_published_unit
 from dpqr.privacy.budget import PrivacyBudget, decimal
-from dpqr.strategies.choice import Wishes, least_noise
+from dpqr.strategies.choice import Wishes
 from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.auto import Auto
+from dpqr.strategies.schedules.by_count import planned
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
 from dpqr.strategies.schedules.error_bars import WithErrorBars
 
@@ -112,7 +113,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     problem = with_turn(problem, request)
     budget = problem.turn.counter.node if problem.turn else budget
     require_agreement(problem)
-    plan = _by_trust(foreign, lambda: least_noise(problem, budget, _with_more(schedule, request, unit), wishes))
+    plan = _by_trust(foreign, lambda: planned(problem, budget, _with_more(schedule, request, unit), wishes))
     for name in RIVALS if rivalled else ():
         if rival := _rival(plan, replace(request, schedule=name), unit):
             plan, request, reasons = rival, replace(request, schedule=name), (RIVALS[name],)
@@ -130,7 +131,7 @@ def _rival(plan: Plan, other: PlanRequest, unit: PrivacyUnit) -> Plan | None:
     """The plan of the other schedule, unless `auto` keeps the given one or there is none."""
     try:
         made = _with_more(chosen_schedule(other), other, unit)
-        rival = least_noise(plan.problem, plan.budget, made, chosen_wishes(other))
+        rival = planned(plan.problem, plan.budget, made, chosen_wishes(other))
     except (InfeasiblePlan, UsageFault):
         return None
     return None if Auto().keeps(plan, rival) else rival

@@ -97,12 +97,12 @@ def count_column(source: TableSource, payer: LedgerRequest | None) -> str | None
 
 
 def charging(request: PlanRequest | PredictionPlanRequest, payer: LedgerRequest | None) -> str | None:
-    """The accountant that the request names; else the one of a budget that adds up rho or mu^2, for a plan of another
-    may cost more there than one of its own for the same epsilon and delta."""
+    """The accountant that the request names; else the one of a budget that adds up epsilon alone, rho or mu^2, for a
+    plan of another may cost more there than one of its own for the same epsilon and delta, or cannot be charged."""
     if payer is None or request.accountant or PrivacyBudget.parse(request.epsilon, request.delta).pure:
         return request.accountant
-    charged = configured_ledger(payer.ledger, payer.anchor).account(payer.dataset).terms.accountant
-    return charged if charged in SQUARED else None
+    terms = configured_ledger(payer.ledger, payer.anchor).account(payer.dataset).terms
+    return terms.accountant if terms.budget.pure or terms.accountant in SQUARED else None
 
 
 def _policy(payer: LedgerRequest) -> Policy:

@@ -51,7 +51,7 @@ def events(evidence: Evidence) -> str:
     total, numbers = _number(charged), list(_charges(found))
     if len(set(numbers)) < len(numbers) or any(number >= total for number in numbers):
         raise GoalMissed(f"the draws do not name different ones of the {total} events that paid for them")
-    today = prices_today(charged, _exact(found.spent.delta)).get(found.spent.charged)
+    today = prices_today(charged, _exact(found.spent.delta), found.spent.charged).get(found.spent.charged)
     limit = _exact(found.plan.proved_epsilon)
     if today is not None and today > limit:
         raise GoalMissed(f"the charged events cost epsilon {float(today):g}, and the plan proves {float(limit):g}")
@@ -78,7 +78,7 @@ def prices(evidence: Evidence) -> str:
     found, document = evidence.record, evidence.document
     budget = PrivacyBudget(*map(_exact, (found.plan.budget.epsilon, found.plan.budget.delta)))
     planned, delta = evidence.events(document["plan"]["events"]), _exact(found.spent.delta)
-    today = prices_today(planned, delta)
+    today = prices_today(planned, delta, found.spent.charged)
     shared = [name for name in found.spent.epsilon if name in today]
     for name in shared:
         exactly = name == "basic" or found.version == __version__

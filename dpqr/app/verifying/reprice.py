@@ -14,7 +14,7 @@ from dpqr.io.outputs.records.plan_form import Figure
 from dpqr.io.outputs.records.record import RECORD
 from dpqr.io.outputs.records.record_form import parsed_record
 from dpqr.io.outputs.releases.read_release import read_release
-from dpqr.privacy.accountants.known import available
+from dpqr.privacy.accountants.known import ACCOUNTANTS, RELEASING, available
 from dpqr.privacy.events import Composition
 
 Prices = Mapping[str, Fraction | None]
@@ -43,9 +43,10 @@ class Repriced:
         }
 
 
-def prices_today(events: Composition, delta: Fraction) -> Prices:
-    """Epsilon of the events under every accountant that is installed here."""
-    return {name: accountant.epsilon(events, delta) for name, accountant in available().items()}
+def prices_today(events: Composition, delta: Fraction, charged: str) -> Prices:
+    """Epsilon of the events under every accountant that is installed here, and under the one that was charged."""
+    shown = available({name: one for name, one in RELEASING.items() if name in (*ACCOUNTANTS, charged)})
+    return {name: accountant.epsilon(events, delta) for name, accountant in shown.items()}
 
 
 def reprice(release: str, delta: str | None = None) -> Repriced:
@@ -67,7 +68,7 @@ def reprice(release: str, delta: str | None = None) -> Repriced:
         delta_before=before,
         before=stated,
         delta=before if at is None else at,
-        now=prices_today(events, before if at is None else at),
+        now=prices_today(events, before if at is None else at, record.spent.charged),
     )
 
 

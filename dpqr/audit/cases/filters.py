@@ -14,17 +14,18 @@ from dpqr.data.arrays import IntArray
 from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused
-from dpqr.mechanisms.noisy_answers import GaussianAnswers
+from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
 from dpqr.mechanisms.selection import ExponentialChoice
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import FilterAccountant, Portion
-from dpqr.privacy.accountants.gaussian_dp import GaussianDP
+from dpqr.privacy.accountants.by_count import ByCount
+from dpqr.privacy.accountants.gaussian_dp import GaussianDP, largest_squared_mu
 from dpqr.privacy.accountants.zcdp import total_rho
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import MuSumEvent
 from dpqr.privacy.gate import measure
 from dpqr.privacy.sealed import Private
-from dpqr.strategies.checks import Gaussian
+from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.workload.block import QueryBlock
 
 BUDGET = PrivacyBudget(Fraction(3, 2), Fraction(1, 10))
@@ -95,8 +96,40 @@ def _choice(squared_mu: Fraction) -> ExponentialChoice:
     return ExponentialChoice(scores=Opposed(), unit=PrivacyUnit(), epsilon=Price(squared_mu=squared_mu).bounded_range)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Turned:
+    """A count of the records, whose answer turns him to the dearest Laplace noise or to the dearest Gaussian noise on
+    the same question that the filter admits after it. accountant: whose filter he faces."""
+
+    accountant: ByCount
+
+    @property
+    def first(self) -> LaplaceAnswers:
+        return Laplace().mechanism((EVERYBODY,), PrivacyUnit(), self.accountant.first(BUDGET))
+
+    @property
+    def few(self) -> LaplaceAnswers:
+        return Laplace().mechanism((EVERYBODY,), PrivacyUnit(), Price(epsilon=self.accountant.rest(BUDGET).epsilon))
+
+    @property
+    def many(self) -> GaussianAnswers:
+        return _count(largest_squared_mu(self.accountant.rest(BUDGET)))
+
+    @property
+    def claim(self) -> Claim:
+        sound = ByCount()
+        return Claim.proved(sound, ((self.first.event, 1), *sound.sums(BUDGET)), BUDGET.delta)
+
+    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+        guard = self.accountant.filter(BUDGET)
+        (counted,) = numbers(measure(database, self.first, accountant=guard, noise=noise).value)
+        following = self.many if counted > 0 else self.few
+        (found,) = numbers(measure(database, following, accountant=guard, noise=noise).value)
+        return (int(counted > 0),), (counted, found), ()
+
+
 def filter_cases() -> Iterator[Case]:
-    """The filter of squares of mu."""
+    """The filter of squares of mu, and the one whose theorem follows a count."""
     accountant = GaussianDP()
     whole = accountant.cut(BUDGET, [Portion(share=Fraction(1), count=1)])[0].figure
     yield Case(
@@ -104,5 +137,12 @@ def filter_cases() -> Iterator[Case]:
         what="draws whose kinds and prices follow what was released, under the filter of Gaussian DP",
         pair=(records((1,), {}), records((1,), {(0,): 1})),
         trial=Adversary(accountant=accountant, whole=whole),
+        work=WORK,
+    )
+    yield Case(
+        name="filter-by-count",
+        what="a count that decides whether pure or Gaussian noise follows, and the theorem that charges it",
+        pair=(records((1,), {}), records((1,), {(0,): 1})),
+        trial=Turned(accountant=ByCount()),
         work=WORK,
     )

@@ -9,6 +9,7 @@ from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.advanced import Advanced
 from dpqr.privacy.accountants.analytic import Analytic
 from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.by_count import ByCount
 from dpqr.privacy.accountants.gaussian_dp import GaussianDP
 from dpqr.privacy.accountants.optimal import Optimal
 from dpqr.privacy.accountants.pld import PrivacyLossDistribution, installed
@@ -23,6 +24,9 @@ _FIRST = (Basic(), Advanced(), Optimal(), ZeroConcentrated())
 ACCOUNTANTS = _named(*_FIRST, GaussianDP(), PrivacyLossDistribution())
 PREDICTING = _named(*_FIRST, PrivacyLossDistribution(), Analytic(), GaussianDP())
 """Accountants of predictions and released functions."""
+
+RELEASING = _named(*PREDICTING.values(), ByCount())
+"""All that may charge a run."""
 
 
 def available(accountants: Mapping[str, Accountant] = ACCOUNTANTS) -> Mapping[str, Accountant]:

@@ -65,7 +65,7 @@ def test_a_figure_that_is_not_rounded_up(evidence):
 def test_which_prices_are_believed(evidence, accountant, stated, version, passes, monkeypatch):
     """A later version may find less, and never more; the same version finds the same, rounding of floats aside."""
     found = {"basic": Fraction(1), "pld": Fraction(1), "zcdp": None}
-    monkeypatch.setattr(checks_of_record, "prices_today", lambda events, delta: found)
+    monkeypatch.setattr(checks_of_record, "prices_today", lambda events, delta, charged: found)
 
     def change(document):
         document["version"] = version or document["version"]
@@ -82,7 +82,7 @@ def test_which_prices_are_believed(evidence, accountant, stated, version, passes
 
 
 def test_an_accountant_that_is_not_here_is_named(evidence, monkeypatch):
-    monkeypatch.setattr(checks_of_record, "prices_today", lambda events, delta: {"basic": Fraction(1)})
+    monkeypatch.setattr(checks_of_record, "prices_today", lambda events, delta, charged: {"basic": Fraction(1)})
     assert "under basic; not advanced, optimal, zcdp, gdp, pld, which is not installed here" in prices(evidence)
 
 

@@ -24,9 +24,10 @@ def whole_table(problem: Problem) -> QueryBlock:
     return own or QueryBlock(name="table of all columns", factors=factors)
 
 
-def known_records(problem: Problem) -> int | None:
-    """n, where it is declared or a public fact."""
-    return problem.n if problem.n is not None else problem.domain.facts.records
+def known_records(problem: Problem) -> float | None:
+    """n, where it is declared or a public fact; or as it was counted with noise."""
+    known = problem.n if problem.n is not None else problem.domain.facts.records
+    return problem.counted if known is None else known
 
 
 def counts_records(plan: Plan) -> bool:

@@ -134,7 +134,8 @@ class Marginals:
                 if len(ways) == 1
                 else self._counting(ways, problem, budget, roles, whole)
             )
-        return replace(plan, expected=error_among([min(one.errors.values()) for one in found]))
+        errors = tuple(min(one.errors.values()) for one in found)
+        return replace(plan, expected=error_among(errors), expected_at=errors)
 
     def _counting(
         self, ways: tuple[Way, ...], problem: Problem, budget: PrivacyBudget, roles: Roles, whole: BudgetAllocation

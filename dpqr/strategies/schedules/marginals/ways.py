@@ -182,6 +182,7 @@ class Outlook:
         errors["search"] = self._searched(n)
         if pure and self.budget.share(TUNING.dependence * n) <= TUNING.largest_dependence:
             errors["search"] = min(errors["search"], errors.pop("columns"))
+        errors["search"] *= TUNING.searched_pure if pure else 1.0
         return Forecasts(records=n, errors=errors)
 
     def _searched(self, records: float) -> float:

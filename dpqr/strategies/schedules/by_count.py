@@ -1,0 +1,238 @@
+"""By count: a noisy count of the records, and after it the plan of another schedule under the accountant that leaves
+the least error among so many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from dpqr.data.arrays import Axes
+from dpqr.privacy.accountants.by_count import FEW, MANY, ByCount
+from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.strategies.by_price import CheckByPrice, DistinguisherByPrice
+from dpqr.strategies.choice import Wishes, least_of, possible_plans
+from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Planner, Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.drafts import opening_phase
+from dpqr.strategies.schedules.dropped_count import WithDroppedCount
+from dpqr.strategies.schedules.error_bars import WithErrorBars
+from dpqr.strategies.schedules.marginals.one_table import RECORDS, whole_table
+from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.strategies.schedules.marginals.tuning import TUNING
+from dpqr.strategies.schedules.marginals.ways import POSSIBLE_RECORDS, error_among, error_words
+from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.workload.workload import Measurement
+
+NOTE = (
+    "a noisy count of the records ({share:.0%} of epsilon) decides what charges the rest, and what is measured: "
+    "{few} with {few_noise} noise, or {many} with {many_noise} noise, either within what the count leaves of epsilon; "
+    "what is said here of noise and of later draws is that of {many}"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedState:
+    """Nothing was drawn, or the plan that the count called for is followed. state: of that plan's schedule."""
+
+    plan: Plan
+    following: Plan | None = None
+    state: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedFirst:
+    """Marginals whose accountant follows a noisy count of the records, where nobody knows their number.
+
+    schedule: plans the rest, once the count is known. few, many: roles under the two theorems of `ByCount`. _errors:
+    what their plans are forecast to leave among POSSIBLE_RECORDS, few first. _made: plans of the rest by counts.
+
+    Privacy:
+        The count is a draw of its own, and all that follows is a function of it, of the plan and of later releases.
+        The guard of the run is the filter of `ByCount`, whose proof covers both theorems. `plan.events` are the
+        count's and both sums, so what a ledger reserves is enough whichever theorem follows.
+
+    >>> CountedFirst.adaptive
+    True
+    """
+
+    schedule: Planner
+    few: Roles
+    many: Roles
+    _errors: tuple[tuple[float, ...], tuple[float, ...]]
+    _made: dict[float | None, Plan] = field(default_factory=dict, compare=False, repr=False)
+
+    name: ClassVar[str] = "marginals"
+    distinguisher: ClassVar[str | None] = None
+    adaptive: ClassVar[bool] = True
+
+    @property
+    def roles(self) -> Roles:
+        """Of the whole run."""
+        few, many = self.few, self.many
+        return replace(
+            few,
+            distinguisher=DistinguisherByPrice(few=few.distinguisher, many=many.distinguisher),
+            check=CheckByPrice(few=few.check, many=many.check),
+            accountant=ByCount(),
+        )
+
+    @property
+    def expected(self) -> float:
+        """Forecast error among the possible records."""
+        return error_among([min(both) for both in zip(*self._errors, strict=True)])
+
+    def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """The count, and the plan for many records on paper. roles: those of `roles`."""
+        accountant, noise = ByCount(), (self.few.check.name, self.many.check.name)
+        paper = self._rest(replace(problem, counted=POSSIBLE_RECORDS[-1]), budget, self.many)
+        phases = (
+            *opening_phase(roles, problem.unit, ((RECORDS,),), accountant.first(budget)),
+            *(_on_paper(phase) for phase in paper.phases if phase.noun != "search"),
+            Phase(
+                noun="search",
+                count=1,
+                price=Price(epsilon=accountant.rest(budget).epsilon),
+                events=accountant.sums(budget),
+            ),
+        )
+        note = NOTE.format(
+            share=float(accountant.SHARE),
+            few=self.few.accountant.name,
+            many=self.many.accountant.name,
+            few_noise=noise[0],
+            many_noise=noise[1],
+        )
+        events = tuple(event for phase in phases for event in phase.events)
+        return replace(
+            paper,
+            problem=problem,
+            budget=budget,
+            roles=roles,
+            schedule=self,
+            phases=phases,
+            epsilon=accountant.epsilon(events, budget.delta) or budget.epsilon,
+            notes=(note,),
+            expected=self.expected,
+            expected_at=(),
+        )
+
+    def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
+        """With all columns, where the count may decide for one table of them."""
+        table = whole_table(plan.problem)
+        return (*plan.asked_columns, *((table.axes,) if table.cells <= TUNING.table else ()))
+
+    def start(self, plan: Plan) -> CountedState:
+        return CountedState(plan=plan)
+
+    def next(self, plan: Plan, state: CountedState) -> Step | None:
+        following = state.following
+        if following is not None:
+            return following.schedule.next(following, state.state)
+        counted = plan.phase("opening")
+        assert counted is not None, "the plan has a count"
+        return Step(candidates=counted.blocks[0], select=None, measure=counted.price)
+
+    def after(self, state: CountedState, finished: Round) -> CountedState:
+        if state.following is not None:
+            return replace(state, state=state.following.schedule.after(state.state, finished))
+        following = self._following(state.plan, finished.measurement)
+        return replace(state, following=following, state=following.schedule.start(following))
+
+    def followed(self, plan: Plan, transcript: Transcript) -> Plan:
+        """The plan that the count called for; before it the plan itself."""
+        rounds = transcript.rounds
+        return self._following(plan, rounds[0].measurement) if rounds else plan
+
+    def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
+        """Which accountant charged what followed the count, and why; and what its own schedule says."""
+        if not transcript.rounds:
+            return ()
+        following, rest = self.followed(plan, transcript), Transcript()
+        for finished in transcript.rounds[1:]:
+            rest.add(finished)
+        counted = following.problem.counted
+        among = "with no count" if counted is None else f"at {counted:,.0f} records (the count less its deviation)"
+        roles = following.roles
+        why = (
+            f"{roles.accountant.name} charged what followed the count, with {roles.check.name} noise: {among} that has "
+            f"the least forecast error (L1 over n), {error_words(following.expected or 0.0)}"
+        )
+        inner = following.schedule
+        return (why, *(inner.reasons(following, rest) if isinstance(inner, Explaining) else ()))
+
+    def _following(self, plan: Plan, counted: Measurement | None) -> Plan:
+        """The plan of the rest, for a noisy count less one deviation: noise on too few records is off by more. A count
+        that was lost in a crash leaves the accountant that is better on the whole."""
+        known = None if counted is None else max(1.0, float(counted.values[0][0]) - counted.law.deviation)
+        few, many = (np.log(np.maximum(errors, TINY)) for errors in self._errors)
+        gain = many - few
+        found = gain.mean() if known is None else np.interp(math.log(known), np.log(POSSIBLE_RECORDS), gain)
+        if known not in self._made:
+            roles = self.few if found > 0.0 else self.many
+            self._made[known] = self._rest(replace(plan.problem, counted=known), plan.budget, roles)
+        return self._made[known]
+
+    def _rest(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """Of what the count leaves."""
+        return self.schedule.plan(problem, ByCount().rest(budget), roles)
+
+
+def followed(plan: Plan, transcript: Transcript) -> Plan:
+    """The plan that a run has followed: that which its count called for, or the plan itself."""
+    return plan.schedule.followed(plan, transcript) if isinstance(plan.schedule, CountedFirst) else plan
+
+
+def _on_paper(phase: Phase) -> Phase:
+    """Of the plan that may follow the count: the sums stand for its events."""
+    return replace(phase, noun="stage" if phase.noun == "opening" else phase.noun, events=())
+
+
+def planned(problem: Problem, budget: PrivacyBudget, planner: Planner, wishes: Wishes) -> Plan:
+    """The plan of least forecast error; where every role is free, a count may decide on the accountant.
+
+    Raises:
+        UsageFault, InfeasiblePlan: as `possible_plans`.
+    """
+    plans = possible_plans(problem, budget, planner, wishes)
+    free = all(len(offered) > 1 for offered in (wishes.accountants, wishes.distinguishers, wishes.checks))
+    counted = _counted_first(planner, plans, problem, budget) if free and problem.turn is None else None
+    return counted or least_of(plans)
+
+
+def _counted_first(planner: Planner, plans: Sequence[Plan], problem: Problem, budget: PrivacyBudget) -> Plan | None:
+    """The plan by which a count decides on the accountant, in place of `plans`, where that is forecast to be worth the
+    count; None: it is not, or the schedule is another one, or the number of records is known.
+
+    Args:
+        planner: of the plans: marginals, with what is drawn beside them by default.
+        plans: under all accountants that may be used, with any noise.
+    """
+    inner = planner.schedule if isinstance(planner, WithDroppedCount) else planner
+    if not isinstance(inner, WithErrorBars) or _buys_more(planner, inner) or not isinstance(inner.schedule, Marginals):
+        return None
+    few, many = (_least(plans, one.name) for one in (FEW, MANY))
+    if few is None or many is None or len(few.expected_at) != len(POSSIBLE_RECORDS):
+        return None
+    errors = (few.expected_at, many.expected_at)
+    made = CountedFirst(schedule=inner, few=few.roles, many=many.roles, _errors=errors)
+    least = min(one.expected for one in plans if one.expected is not None)
+    if made.expected > float(1 - ByCount.SHARE) * least:
+        return None
+    outer = replace(planner, schedule=made) if isinstance(planner, WithDroppedCount) else made
+    return outer.plan(problem, budget, made.roles)
+
+
+def _buys_more(planner: Planner, inner: WithErrorBars) -> bool:
+    """Whether shares of the budget were stated for draws beside those of the schedule."""
+    stated = (inner.share, inner.certify, planner.share if isinstance(planner, WithDroppedCount) else None)
+    return any(share is not None for share in stated)
+
+
+def _least(plans: Sequence[Plan], accountant: str) -> Plan | None:
+    """Of those that this accountant charges the one of least forecast error."""
+    found = [one for one in plans if one.roles.accountant.name == accountant and one.expected is not None]
+    return min(found, key=lambda one: one.expected or 0.0, default=None)

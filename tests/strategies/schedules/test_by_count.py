@@ -1,0 +1,145 @@
+"""A count that decides on the accountant: where it is bought, what it leads to, and what is charged on either path."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpqr.app.planning.planning import plan_release
+from dpqr.app.requests import PlanRequest
+from dpqr.construction.draws import Draws
+from dpqr.construction.loop import iterative_construction
+from dpqr.data.histogram import DenseHistogram
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.accountants.by_count import ByCount
+from dpqr.privacy.accountants.filters import EveryFilter
+from dpqr.privacy.events import DiscreteLaplaceEvent, MuSumEvent, PureSumEvent, RoundedGaussianEvent
+from dpqr.privacy.sealed import Private
+from dpqr.strategies.choice import guarded
+from dpqr.strategies.schedules.by_count import CountedFirst, followed
+from dpqr.strategies.transcript import Round, Transcript
+from dpqr.workload.workload import Measurement
+
+SIZES = {f"c{number}": size for number, size in enumerate((2, 2, 3, 3, 4, 4, 5, 6))}
+DOCUMENT = {"domain": SIZES, "queries": [{"marginals": {"ways": 2, "columns": [*SIZES]}}]}
+
+
+def planned(epsilon="0.1", **stated):
+    return plan_release(PlanRequest(queries=DOCUMENT, epsilon=epsilon, delta="1e-9", **stated))
+
+
+PLAN = planned()
+
+
+def counted(records):
+    """The round in which the count was drawn, as `records`; None: it was lost."""
+    step = PLAN.schedule.next(PLAN, PLAN.schedule.start(PLAN))
+    blocks = step.only
+    law = PLAN.roles.check.law(blocks, PLAN.problem.unit, step.measure)
+    measured = None if records is None else Measurement(blocks=blocks, values=(np.array([records]),), law=law)
+    return Round(choice=None, measurement=measured, charges=(0,))
+
+
+def after(records):
+    state = PLAN.schedule.after(PLAN.schedule.start(PLAN), counted(records))
+    return state.following, PLAN.schedule.next(PLAN, state)
+
+
+class Quiet:
+    def finished(self, rounds, planned):
+        pass
+
+
+def ran(records, seed):
+    """The transcript of a run over so many equal records, and what it was charged."""
+    counts = np.zeros(tuple(SIZES.values()), dtype=np.int64)
+    counts[(0,) * len(SIZES)] = records
+    guard = EveryFilter(filters=(guarded(PLAN),))
+    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard, noise=SeededNoise(seed))
+    return iterative_construction(draws, PLAN, Quiet()), guard.events
+
+
+def test_the_count_is_bought_where_every_role_is_free():
+    assert isinstance(PLAN.schedule, CountedFirst)
+    assert (PLAN.roles.accountant.name, PLAN.schedule.name) == ("by-count", "marginals")
+    assert PLAN.epsilon == PLAN.budget.epsilon
+    assert any("decides what charges the rest" in note for note in PLAN.notes)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"accountant": "gdp"},
+        {"accountant": "basic"},
+        {"check": "laplace"},
+        {"distinguisher": "exponential"},
+        {"certify": "0.1"},
+        {"error_bars": "0.1"},
+        {"count_dropped": "0.1"},
+        {"schedule": "rounds"},
+    ],
+    ids=lambda stated: next(iter(stated)),
+)
+def test_no_count_decides_where_something_is_stated_that_it_would_change(stated):
+    plan = plan_release(PlanRequest(queries=DOCUMENT, epsilon="0.1", delta="1e-9", **stated))
+    assert plan.roles.accountant.name != "by-count"
+
+
+def test_a_pure_budget_has_one_theorem():
+    assert plan_release(PlanRequest(queries=DOCUMENT, epsilon="0.1")).roles.accountant.name == "basic"
+
+
+def test_the_plan_states_the_count_and_both_sums():
+    events = [event for event, _ in PLAN.events if not hasattr(event, "event")]
+    assert [type(event) for event in events] == [DiscreteLaplaceEvent, PureSumEvent, MuSumEvent]
+    assert 1 / events[0].scale == PLAN.budget.epsilon * ByCount.SHARE
+    assert events[1].epsilon == PLAN.budget.epsilon * (1 - ByCount.SHARE)
+
+
+@pytest.mark.parametrize(("records", "accountant"), [(10, "basic"), (10**6, "gdp")])
+def test_the_count_leads_to_either_accountant_with_all_that_it_leaves(records, accountant):
+    following, step = after(records)
+    assert following.roles.accountant.name == accountant
+    assert following.budget == ByCount().rest(PLAN.budget)
+    assert following.epsilon <= following.budget.epsilon
+    assert step.measure.currency == ("epsilon" if accountant == "basic" else "squared_mu")
+    assert following.problem.counted < records + 1
+
+
+def test_a_lost_count_leads_to_a_plan_that_needs_none():
+    following, step = after(None)
+    assert following.problem.counted is None
+    assert step is not None
+
+
+@pytest.mark.parametrize(("records", "noise"), [(0, DiscreteLaplaceEvent), (10**6, RoundedGaussianEvent)])
+def test_a_run_is_charged_by_the_theorem_that_its_count_called_for(records, noise):
+    outcome, events = ran(records, 5)
+    kinds = {type(event) for event, _ in events}
+    assert noise in kinds
+    assert (RoundedGaussianEvent in kinds) is (noise is RoundedGaussianEvent)
+    assert ByCount().epsilon(events, PLAN.budget.delta) <= PLAN.budget.epsilon
+    made = followed(PLAN, outcome.transcript)
+    assert made.roles.accountant.name in PLAN.schedule.reasons(PLAN, outcome.transcript)[0]
+
+
+def test_the_same_rounds_lead_to_the_same_steps():
+    outcome, _ = ran(500, 7)
+    state, prices = PLAN.schedule.start(PLAN), []
+    for finished in outcome.transcript.rounds:
+        prices.append(PLAN.schedule.next(PLAN, state).measure)
+        state = PLAN.schedule.after(state, finished)
+    assert PLAN.schedule.next(PLAN, state) is None
+    again, _ = ran(500, 7)
+    assert len(again.transcript.rounds) == len(prices)
+
+
+def test_before_a_count_the_plan_itself_is_followed():
+    assert followed(PLAN, Transcript()) is PLAN
+    assert PLAN.schedule.reasons(PLAN, Transcript()) == ()
+    other = replace(PLAN, schedule=PLAN.schedule.schedule.schedule)
+    assert followed(other, Transcript()) is other
+
+
+def test_column_sets_hold_the_table_that_a_count_may_lead_to():
+    assert max(map(len, PLAN.column_sets)) == len(SIZES)
