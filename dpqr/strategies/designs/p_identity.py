@@ -115,8 +115,8 @@ class PIdentityError:
         return math.log(error), gradient
 
 
-def p_identity(queries: Queries, norm: Norm) -> PIdentity:
-    """The strategy of least expected error, in integers of about `TUNING.precision` per column.
+def p_identity(queries: Queries, norm: Norm, precision: int = TUNING.precision) -> PIdentity:
+    """The strategy of least expected error, in integers of about `precision` per column.
 
     Repeatable on one machine; the rounding of another one may end the descent elsewhere, at about the same error.
     Tuned strategies are not cached across processes: a plan depends on its inputs alone, and no file is trusted.
@@ -124,6 +124,7 @@ def p_identity(queries: Queries, norm: Norm) -> PIdentity:
     Args:
         queries: the workload over the cells.
         norm: of a column, L1 or squared L2, to which the noise is scaled.
+        precision: norm of an integer column, about.
 
     >>> from dpqr.strategies.designs.gram import AxisQueries
     >>> from dpqr.workload.matrix import Prefix
@@ -134,7 +135,7 @@ def p_identity(queries: Queries, norm: Norm) -> PIdentity:
     sums, groups = error.support.shape
     start, support = _first_sums(groups, sums)
     roots = Descent(tolerance=TUNING.tolerance, steps=TUNING.steps).run(error.value, np.sqrt(start[support]))
-    return _rounded(error.spread(roots**2), error, TUNING.precision)
+    return _rounded(error.spread(roots**2), error, precision)
 
 
 def _scaled_error(queries: Queries, norm: Norm) -> PIdentityError:
