@@ -1,4 +1,3 @@
-
 import numpy as np
 
 from dpqr.workload.block import Factor, QueryBlock
