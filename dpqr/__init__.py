@@ -4,7 +4,7 @@
     release = dpqr.release(frame, queries="q.json", domain="domain.json", eps=1)
     release.answers
 
-`dpqr guide python` tells the rest. Nothing is imported before it is used.
+`dpqr guide python` describes every function. A function's module is imported at its first use.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class Release:
-    """What a run gave away: answers, what they promise and what they cost. All of it may be published.
+    """A release: its answers, guarantee and costs. All of it may be published.
 
-    A frame is made when it is first asked for.
+    A data frame is made at its first use.
 
     >>> import dpqr, pandas
     >>> table = pandas.DataFrame({"sex": ["f", "m", "f"]})

@@ -1,4 +1,5 @@
-"""The `dpqr` group: commands by name, loaded when asked for, and every ending turned into words and an exit code."""
+"""The `dpqr` group: it loads a command's module when the command is called, and turns every error into a message and an
+exit code."""
 
 from __future__ import annotations
 
@@ -48,17 +49,18 @@ SHARED = {
     **dict.fromkeys(("check", "domain", "schema"), "documents"),
     **dict.fromkeys(("verify", "reprice", "compare"), "records"),
 }
-"""Commands that share a module, as NAME_command; any other has one of its own name, as `command`."""
+"""Commands that share a module, where each is named NAME_command. Every other command has a module of its own name, and
+is named `command` there."""
 JSON, HELP = "--json", ("-h", "--help")
 HINTED = (USAGE, REFUSED)
-"""Exit codes of what a setting of dpqr.toml may have brought about."""
+"""Exit codes of errors that a setting in dpqr.toml may have caused."""
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 """Read when pyarrow is first imported. Arrow's own pools keep what was freed: a release of 91 pairs took
 44 MB above its imports, and 33 MB with this one, at the same speed."""
 
 
 class Commands(click.Group):
-    """Loads a command's module only when that command runs, and speaks for all of them when they fail."""
+    """The commands. A command's module is imported only when the command runs; all errors end here."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -81,14 +83,14 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list from the table above: help imports no command."""
+        """The commands with the sentences of COMMANDS, so that help imports no command."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def main(self, *args: Any, signals: Signals | None = None, **extra: Any) -> Any:
-        """Run and exit. click's own endings are not used: they print four lines and know one exit code.
+        """Run and exit. click's own handling of errors is not used: it prints four lines and has one exit code.
 
-        signals: what may have asked this process to end.
+        signals: the signals that this process has received.
         """
         if VARIABLE in os.environ:
             return super().main(*args, **{**extra, "prog_name": "dpqr", "complete_var": VARIABLE})
@@ -108,12 +110,12 @@ class Commands(click.Group):
 
 
 def options_of(arguments: list[str]) -> list[str]:
-    """What may be options: the words before --. Asked where they could not be parsed, so values are among them."""
+    """The words before --: all options, and their values, for these arguments could not be parsed."""
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
 def _failed(error: BaseException, context: click.Context | None, arguments: list[str], signals: Signals) -> int:
-    """Say how the command ended; the exit code."""
+    """Print how the command ended, and return its exit code."""
     ending = ending_of(error)
     if ending is None:
         return 0
@@ -141,10 +143,10 @@ def main() -> None:
 
 
 def run() -> NoReturn:
-    """The program: `main`, and then an end of the process without the interpreter's farewell.
+    """The program: `main`, then an end of the process without the interpreter's own shutdown.
 
-    Arrow reads CSV ahead in threads of its own that call Python. An error elsewhere in the table can end the command
-    while one of them is at work; tearing the interpreter down under it aborts the process or waits for it for ever.
+    Arrow reads CSV ahead in threads that call Python. An error elsewhere in the table can end the command while such a
+    thread still runs; a shutdown of the interpreter would then abort the process or wait for ever.
     """
     code: object = 1
     signals = Signals()

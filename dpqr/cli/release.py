@@ -78,7 +78,7 @@ def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """Whose rows are read, and whether a killed run is continued, or one rehearsed."""
+    """The period whose rows are read, and whether a killed run is continued or a run is rehearsed."""
 
     period: str | None
     resume: bool
@@ -155,7 +155,7 @@ def command(
 
 
 def _require_stated(review: Review) -> None:
-    """The usage error of a required option, for options that a plan would state."""
+    """Raise click's error of a missing option for --queries and --eps, which are required without --plan."""
     context = click.get_current_context()
     for parameter in () if review.plan else context.command.params:
         stated = context.params["sql"] if parameter.name == "queries" else None
@@ -186,7 +186,7 @@ def _release(request: ReleaseRequest, display: groups.Display, ledger: Sequence[
 
 
 def _skipped(display: groups.Display, directory: str) -> None:
-    """The release is there: nothing was opened, drawn or paid."""
+    """Say that the release exists already, and that nothing was opened, drawn or paid."""
     from dpqr.cli.terminal.streams import product_json, say
     from dpqr.report.wording import plain
 

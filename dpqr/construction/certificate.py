@@ -1,6 +1,6 @@
-"""Certificate: a bound on the largest error over the whole workload, from what the stop test released anyway.
+"""Certificate: a bound on the largest error over the workload. It follows from the stop test and costs nothing more.
 
-ErrorBounds: bounds on L1 errors, from draws that were bought for them.
+ErrorBounds: bounds on L1 errors, from additional paid draws.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from dpqr.workload.workload import Measurement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """With probability `confidence` no answer of the workload errs by more than `records`.
+    """With probability `confidence` the error of every answer of the workload is at most `records`.
 
-    fraction: the same divided by the declared n, of which rules may have left some out. It speaks of the hypothesis
-    that was selected against.
+    It holds for the hypothesis that the last selection was made against. fraction: `records` over the declared n,
+    left-out rows included; None: no n is declared.
     """
 
     records: float
@@ -37,22 +37,25 @@ class Certificate:
 
 
 def certified_bound(plan: Plan, step: Step, tested: Measurement, answers: int, hypothesis: Hypothesis) -> float | None:
-    """Records by which no answer of the workload is off, with probability 1 - beta for all stops of the run at once;
-    None: the step certifies nothing.
+    """Bound the largest error of the workload's answers, in records; None: the step certifies nothing.
+
+    The bounds of all stops of a run hold together, with probability 1 - beta.
 
     Args:
-        tested: the measured answer that is furthest from the hypothesis', by itself.
-        answers: how many were measured together.
+        tested: the measured answer that is furthest from the hypothesis' answer, alone.
+        answers: number of answers that were measured together.
 
-    max error <= |v - g| + tail + s / 2 + F + h. g is the hypothesis' answer on the query's own grid of step s, tail
-    the check's at gamma over the answers that were measured together, F the distinguisher's at gamma, and h the step of
-    the grid on which scores are compared (two of them are off by half a step). The step's gamma was fixed before its
-    draws, and those of all rounds add up to beta / 2 at most: beta / (2 T0) each of T0 planned rounds, or as `Stages`
-    has it. The noise chooses the stopping round, so the tails are union-bounded over all rounds; tails of the last
-    round alone are false.
-    Nothing else enters: D may be any function of what was released before its round, by any update rule, with or
-    without a mistake bound, and scaled to any total, measured ones included. T0 may be any number that was fixed before
-    the run. So the bound is proved where alpha is a heuristic one, too.
+    max error <= |v - g| + tail + s / 2 + F + h. Here g is the hypothesis' answer, rounded to the query's grid of step
+    s; tail is the noise's at gamma / answers; F is the distinguisher's shortfall at gamma; h is the step of the grid on
+    which scores are compared (each of two scores is rounded by at most h / 2).
+
+    The step's gamma is fixed before its draws. Over all rounds the gammas add up to at most beta / 2: each is
+    beta / (2 T0) for T0 planned rounds, or as `Stages` sets it. The noise decides which round is the last, so a union
+    bound over all rounds is needed; tails of the last round alone would be wrong.
+
+    The bound needs nothing of D, except that D depends on earlier releases only: any update rule, with or without a
+    mistake bound, and any total. T0 may be any number fixed before the run. So the bound is proved even where alpha is
+    heuristic.
 
     Privacy:
         Post-processing of released values.
@@ -68,8 +71,8 @@ def certified_bound(plan: Plan, step: Step, tested: Measurement, answers: int, h
 
 
 def certify(plan: Plan, transcript: Transcript) -> Certificate | None:
-    """The smallest bound that a stop test has certified; None: no one was met. That is of the released hypothesis, and
-    all of them hold at once."""
+    """The smallest certified bound, which is that of the released hypothesis; None: no stop test was met. All certified
+    bounds hold together."""
     if not transcript.bounds:
         return None
     declared = plan.problem.n or plan.problem.most

@@ -31,10 +31,10 @@ Out = TypeVar("Out")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What a step measures.
+    """The blocks that a step measures.
 
-    candidate: None: the choice was lost in a crash. index: among the step's candidates; None where nothing was drawn.
-    charges: numbers of the events that paid for the choice.
+    candidate: the blocks; None if the choice was lost in a crash. index: their position among the step's candidates;
+    None if nothing was drawn. charges: numbers of the events that paid for the choice.
     """
 
     candidate: Candidate | None
@@ -44,7 +44,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn(Generic[Out]):
-    """A draw that was paid. value: None: it was lost in a crash. charge: number of the event that paid."""
+    """A paid draw. value: what was released; None if it was lost in a crash. charge: number of the event that paid."""
 
     value: Out | None
     charge: int
@@ -52,9 +52,10 @@ class Drawn(Generic[Out]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draws:
-    """A sealed value, and what every draw from it needs.
+    """The sealed counts, with the accountant, noise source and journal that every draw from them uses.
 
-    left_out: whether its records are those at which no other draw of the run looks (`in_parallel`).
+    left_out: whether these are the records that the domain's rules left out. No other draw of the run reads them, so
+    their price is composed in parallel (`in_parallel`).
 
     >>> from fractions import Fraction
     >>> from dpqr.data.histogram import DenseHistogram
@@ -74,11 +75,11 @@ class Draws:
     left_out: bool = False
 
     def of_left_out(self, data: Private[Counts]) -> Draws:
-        """Draws from the records that were left out, in the same run; charged in parallel where the unit allows it."""
+        """Draws from the left-out records in the same run, composed in parallel if the privacy unit allows it."""
         return replace(self, data=data, left_out=True)
 
     def choose(self, plan: Plan, step: Step, hypothesis: Hypothesis) -> Choice:
-        """The candidate to measure; a single candidate costs nothing."""
+        """Select the candidate to measure. A single candidate is taken as it is, without a draw or a charge."""
         candidates = step.candidates
         if isinstance(candidates, tuple) or step.select is None:
             return Choice(candidate=step.only)
@@ -88,7 +89,7 @@ class Draws:
         return Choice(candidate=chosen, index=drawn.value, charges=(drawn.charge,))
 
     def measure(self, plan: Plan, blocks: Candidate, price: Price) -> Drawn[Measurement]:
-        """Noisy answers of the blocks together."""
+        """Measure all blocks in one draw of noisy answers."""
         unit, check = plan.problem.unit, plan.roles.check
         law, mechanism = check.law(blocks, unit, price), check.mechanism(blocks, unit, price)
         charged = on_left_out(mechanism, unit) if self.left_out else mechanism
@@ -99,7 +100,7 @@ class Draws:
         return self._drawn(mechanism, mechanism.errors.blocks, lambda values: [values.tolist()], _integers)
 
     def error_sum(self, mechanism: LaplaceErrors | GaussianErrors) -> Drawn[IntArray]:
-        """The noisy L1 error of one group of blocks, within the loop: kept as one integer, like a choice."""
+        """The noisy L1 error of one group of blocks, measured within the loop. The journal keeps one integer."""
         return self._drawn(mechanism, (), lambda values: int(values[0]), lambda plain: np.array([_index(plain)]))
 
     def _drawn(
@@ -109,8 +110,10 @@ class Draws:
         encode: Callable[[Out], Plain],
         decode: Callable[[Plain], Out],
     ) -> Drawn[Out]:
-        """One draw, or the one that was made in its place before: that is charged again, for this run's filters start
-        anew, and is paid already."""
+        """Make one draw, or take it from the journal of the run that is continued.
+
+        A journalled draw is charged to this run's filter too, which starts at zero. The ledger has paid for it already.
+        """
         past = self.journal.past(mechanism.event, blocks)
         if past is not None:
             charge = self.accountant.charge(mechanism.event)

@@ -2,17 +2,18 @@
 
 Read it beside the book's page:
 
-    D <- U(null)
-    repeat at most T times:
+    D <- U(null)                              `started`
+    repeat at most T times:                   `schedule.next`
         f <- Distinguisher(x, D)              `draws.choose`, a private selection
         v <- f(x) + noise                     `draws.measure`, a private measurement
         if |v - f(D)| < 3 alpha / 4: stop     `check.satisfied`, on released values
         D <- U(D, f, v)                       `updated`, post-processing
     release D                             with noisy errors of its answers, where the plan buys them
 
-In stages (`theory.anytime`) a stop certifies D and ends the stage: the loop goes on from that D, at a smaller alpha, as
-long as the budget lasts. Before each round U takes all answers that contradict D, furthest first (`updated_in_stage`).
-The D of the best certificate is released.
+The schedule `theory` can also run in stages of falling alpha (`theory.anytime`). There a stop certifies D and ends the
+stage, not the loop: the next stage starts from that D, as long as the budget lasts. Before each round U is applied to
+every earlier answer that contradicts D, the largest contradiction first (`updated_in_stage`). The D with the smallest
+certified bound is released.
 """
 
 from __future__ import annotations
@@ -33,20 +34,23 @@ from dpqr.strategies.transcript import Round, Step, Transcript
 class Observer(Protocol):
     """Notified of every finished round, for progress displays.
 
-    A round's number is public only as far as the plan and the paid stop test make it so.
+    The number of rounds may be shown: it follows from the plan and from released values alone.
     """
 
     def finished(self, rounds: int, planned: int) -> None: ...
 
     def certified(self, stage: int, records: float) -> None:
-        """The stop test was met for the so-many-th time, from 1: no answer is off by more than so many records."""
+        """A stage, counted from 1, ended with a certificate: every answer's error is at most `records`."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Where the loop ended. exhausted: the update rule had no further hypothesis; the last one is kept. errors: what
-    was drawn after it of the errors of the released answers; None: nothing.
+    """What the loop ended with.
+
+    hypothesis: the last one; of a loop in stages the one with the smallest certified bound. exhausted: whether the loop
+    ended because no hypothesis agrees with all answers. errors: noisy errors of the released answers, measured after
+    the loop; None: the plan buys none.
 
     >>> import numpy as np
     >>> from dpqr.hypotheses.dense import DenseDistribution
@@ -73,20 +77,24 @@ def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outc
 
 
 def released(plan: Plan, outcome: Outcome) -> Hypothesis:
-    """The last hypothesis, its answers moved to what its total of records could give. Where that total is not known to
-    be the table's, moving could take an answer away from the truth: what a certificate speaks of stays as it is."""
+    """The hypothesis whose answers are released: the last one, with answers clipped to the range that its number of
+    records allows.
+
+    A certified hypothesis is not clipped where the number of records is private: its own number may be wrong, and
+    clipping could then move an answer away from the truth, beyond the certified bound.
+    """
     ended = outcome.hypothesis
     certified = outcome.transcript.bounds and not plan.problem.unit.rows_public
     return ended.clipped() if isinstance(ended, Clippable) and not certified else ended
 
 
 def _loop(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
-    """Rounds until the schedule, the stop test or the update rule ends them."""
+    """The book's loop, until the schedule, the stop test or the update rule ends it."""
     schedule, problem, rule = plan.schedule, plan.problem, plan.roles.update
     hypothesis: Any = started(rule, problem)
     state, transcript = schedule.start(plan), Transcript()
     while step := schedule.next(plan, state):
-        if step.records is not None and problem.n is None:
+        if step.records is not None and problem.n is None:  # the noisy number of records was just released
             problem = replace(problem, n=step.records)
             hypothesis = started(rule, problem)
         finished = _round(draws, plan, step, hypothesis)
@@ -103,7 +111,7 @@ def _loop(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
 
 
 def _in_stages(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
-    """The same in stages: a stop certifies D, and the next stage goes on from it."""
+    """The loop in stages: a stop certifies D, and the next stage starts from it."""
     schedule, problem, rule = plan.schedule, plan.problem, plan.roles.update
     hypothesis: Any = started(rule, problem)
     state, transcript = schedule.start(plan), Transcript()
@@ -130,7 +138,8 @@ def _in_stages(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
 
 
 def _round(draws: Draws, plan: Plan, step: Step, hypothesis: Hypothesis) -> Round:
-    """Choose f, measure v, and test |v - f(D)| < 3 alpha / 4; what a crash has lost stays paid, and ends the round."""
+    """Choose f, measure v, and test |v - f(D)| < 3 alpha / 4. A draw that was lost in a crash ends the round early; it
+    stays paid."""
     if step.errors:
         return observed_errors(draws, plan, step, hypothesis)
     choice = draws.choose(plan, step, hypothesis)

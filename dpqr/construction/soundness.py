@@ -1,8 +1,8 @@
-"""Soundness: what an update rule returns is looked at before another round is paid for.
+"""Soundness: the hypothesis that an update rule returns is checked before the next round is paid for.
 
 Privacy:
-    A hypothesis is a function of public and released values (its rule is handed nothing else), so whether it is sound
-    is post-processing of them: the error may end a run and name the rule. What was reserved stays spent.
+    A hypothesis is a function of public and released values, for its rule receives nothing else. So the check is
+    post-processing, and its error may end the run and name the rule. What was reserved stays spent.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
 SLACK = 1e-6
-"""How far below 0 rounding may take an answer of a distribution, as a share of its records (of 1, where there are
-fewer)."""
+"""How far below 0 rounding may take an answer of a distribution, as a fraction of its records (at least 1)."""
 
 
 def started(rule: UpdateRule[Any], problem: Problem) -> Any:
@@ -36,14 +35,15 @@ def started(rule: UpdateRule[Any], problem: Problem) -> Any:
 
 
 def updated(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, transcript: Transcript) -> Any:
-    """The rule's next hypothesis, or None where the rule is exhausted.
+    """The rule's next hypothesis; None if no hypothesis agrees with all answers.
 
-    Nothing changes where nothing was measured, nor by a round that was lost in a crash: a rule that reads the newest
-    answer would take the one before twice. A cumulative rule reads all answers, and catches up on those that waited.
-    Looked at: its total, and its answers to the newest measured blocks, which the next scores ask for anyway.
+    The hypothesis stays as it is before the first measurement, and after a round that a crash lost: a rule that reads
+    only the newest measurement would otherwise apply the one before twice. A cumulative rule reads all measurements, so
+    it is called after a lost round too.
+    Checked are its total and its answers to the newest measured blocks, which the next scores need anyway.
 
     Raises:
-        HypothesisFailed: what the rule returns is not sound.
+        HypothesisFailed: the new hypothesis is not sound.
     """
     history = transcript.measurements
     lost = transcript.rounds[-1].measurement is None
@@ -53,7 +53,7 @@ def updated(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, transcript
 
 
 def stepped(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, history: Sequence[Measurement]) -> Any:
-    """One update by measurements, the newest last; None where the rule is exhausted. Raises: HypothesisFailed."""
+    """One update by measurements, the newest last; None as for `updated`. Raises: HypothesisFailed."""
     found = _called(rule, rule.update, problem, hypothesis, history)
     if found is not None:
         require_sound(found, rule.name, history[-1].blocks)
@@ -61,11 +61,11 @@ def stepped(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, history: S
 
 
 def require_sound(hypothesis: Hypothesis, rule: str, blocks: Sequence[QueryBlock] = ()) -> None:
-    """HypothesisFailed unless total and answers to the blocks are what a table could have.
+    """Raise HypothesisFailed unless some table could have this total and these answers.
 
     Args:
         rule: name of the update rule, for the message.
-        blocks: whose answers are checked; none: the total alone.
+        blocks: the blocks whose answers are checked.
     """
     if not math.isfinite(hypothesis.total):
         raise _failed(rule, "gives a number of records that is not finite")
@@ -74,8 +74,8 @@ def require_sound(hypothesis: Hypothesis, rule: str, blocks: Sequence[QueryBlock
 
 
 def require_answers(hypothesis: Hypothesis, answers: FloatArray, rule: str, block: QueryBlock) -> None:
-    """HypothesisFailed unless one finite answer a query; and none below 0 from a distribution, where no coefficient
-    is.
+    """Raise HypothesisFailed unless there is one finite answer for each query. A distribution's answers to queries
+    without negative coefficients must not be negative either.
 
     Args:
         answers: to all queries of the block, in units of its grid, shape (block.rows,).
@@ -92,7 +92,7 @@ def require_answers(hypothesis: Hypothesis, answers: FloatArray, rule: str, bloc
 
 
 def _called(rule: UpdateRule[Any], method: Callable[..., Any], *given: Any) -> Any:
-    """HypothesisFailed for an error of a third party's code. One of the house's own is a bug like any other."""
+    """Call the rule. An error in a third party's code becomes HypothesisFailed; one in dpqr's own code is a bug."""
     try:
         return method(*given)
     except (DpqrError, MemoryError):

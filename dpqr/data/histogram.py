@@ -1,5 +1,7 @@
-"""Histogram: the database x in N^|X|, as all cells of small domains, sorted occupied cells, or joint counts of what is
-asked; and its protocols."""
+"""Histogram: the database x in N^|X|, and its protocols.
+
+It is stored as an array of all cells, as the sorted occupied cells, or as the joint counts of a few groups of columns.
+"""
 
 from __future__ import annotations
 
@@ -96,9 +98,9 @@ class SparseHistogram:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupedHistogram:
-    """Joint counts of a few groups of columns, of which every asked marginal is a sum; no row is kept.
+    """Joint counts of a few groups of columns. Every marginal that the run reads is a sum of one of them.
 
-    joints: counts of every cell by the group's axes, shape = sizes of these axes in that order, int64, read-only.
+    joints: by the axes of a group, the counts of its cells, shape = sizes of these axes in order, int64, read-only.
 
     >>> table = GroupedHistogram((2, 2, 2), {(0, 1): np.array([[1, 2], [3, 4]]), (2,): np.array([4, 6])})
     >>> table.marginal((1,)).tolist(), int(table.marginal(()))

@@ -1,4 +1,4 @@
-"""PrivacyUnit: the neighbour relation, and so what the guarantee protects."""
+"""PrivacyUnit: what one guarantee protects, and the neighbour relation that says so."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dpqr.errors import UsageFault
 
 
 class Neighbours(Enum):
-    """The neighbour relation that every sensitivity is a function of.
+    """The neighbour relation. Every sensitivity depends on it.
 
-    ADD_REMOVE: one record (or person) is added or removed; how many there are is private.
-    REPLACE: one record (or person) is replaced; how many there are is public and declared.
+    ADD_REMOVE: one record (or person) is added or removed; their number is private.
+    REPLACE: one record (or person) is replaced; their number is public and declared.
     """
 
     ADD_REMOVE = "add-remove"
@@ -21,9 +21,9 @@ class Neighbours(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedPersons:
-    """The unit that a domain file states, for every run over it: whose row each is, and how many of each may be used.
+    """The persons that a domain file states as the unit of every run over it.
 
-    column: the table's column that identifies persons. rows: K at most.
+    column: the table's column that identifies persons. rows: K, the most rows of one person that a run may use.
 
     >>> StatedPersons(column="person_id", rows=3).rows
     3
@@ -70,19 +70,19 @@ class PrivacyUnit:
 
     @property
     def rows_public(self) -> bool:
-        """Whether the number of records that a run counts is public: not for persons, who have any number of rows each,
-        and not if rows may be left out."""
+        """Whether the number of counted records is public. It is private for persons, who may have any number of rows,
+        and where rules may leave rows out."""
         return self.neighbours is Neighbours.REPLACE and self.column is None and not self.drops
 
     @property
     def changes(self) -> int:
-        """Records that come or go between neighbours, one after the other, where none is merely replaced."""
+        """Number of added and removed records between neighbours; a replaced record counts twice."""
         return self.rows * (2 if self.neighbours is Neighbours.REPLACE else 1)
 
     @property
     def apart(self) -> bool:
-        """Whether neighbours differ either in kept records or in left-out records, and never in both: then a count of
-        the latter composes in parallel with everything else (`in_parallel`).
+        """Whether neighbours differ in kept records or in left-out records, never in both. A count of the left-out ones
+        then composes in parallel with everything else (`in_parallel`).
 
         This holds if one row is added or removed: it is kept or left out, by its own cells alone. A row that is
         replaced may leave one part and enter the other; of a person some rows may be kept and others left out.
@@ -91,7 +91,7 @@ class PrivacyUnit:
 
     @property
     def whom(self) -> str:
-        """Who is protected, whatever K is: costs add up over releases that agree in this."""
+        """Who is protected, in words, without K. Costs add up over releases with the same words."""
         replaced = self.neighbours is Neighbours.REPLACE
         if self.counted is not None:
             record = f"one record counted in column {self.counted!r} {_change(replaced)}"

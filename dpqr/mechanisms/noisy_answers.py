@@ -1,8 +1,8 @@
 """Noisy answers: exact integer answers of blocks plus independent exact integer noise, and `LeftOut` draws.
 
-Public limits keep every private sum inside int64; they are checked before any data is opened. Why: a sum that wraps
-around moves by 2^64 where its sensitivity says 1, and a check on the true sum would be a release. So the bound is on
-the answers of any table of at most `records` records.
+Public limits keep every private sum inside int64. They bound the answers of any table of at most `records` records and
+are checked before data is opened. A sum that wrapped around could change by 2^64 between neighbours; a check of the
+true sum would itself be a release.
 """
 
 from __future__ import annotations
@@ -181,10 +181,10 @@ def gaussian_event(law: GaussianLaw, squared: int) -> GaussianEvent:
 
 
 def answers_sensitivity(blocks: tuple[QueryBlock, ...], norm: Norm, unit: PrivacyUnit) -> int:
-    """Return the sensitivity that noise is scaled to: never below 1.
+    """Return the sensitivity to which noise is scaled, at least 1.
 
-    Queries without a coefficient have sensitivity 0, and noise of scale 0 is no law; such a draw then costs what any
-    other costs.
+    Queries without a non-zero coefficient have sensitivity 0. They are treated as if it were 1, for there is no noise
+    of scale 0.
     """
     return max(1, sensitivity(blocks, norm, unit))
 
@@ -198,8 +198,7 @@ def refuse_overflow(blocks: tuple[QueryBlock, ...], records: int = RECORDS) -> N
 def _measured(blocks: tuple[QueryBlock, ...], law: NoiseLaw, counts: Counts, noise: NoiseSource) -> Measurement:
     """Add one draw to every entry of every block.
 
-    A sum that leaves int64 wraps around: that is the same function of (answer + noise) on all databases, hence
-    post-processing of it.
+    If answer + noise leaves int64 it wraps around, by the same function on all databases: post-processing.
     """
     counts.prefetch([block.axes for block in blocks])
     draws = law.sample(sum(block.rows for block in blocks), noise)
@@ -238,7 +237,6 @@ class LeftOut(Generic[In, Out]):
 def on_left_out(mechanism: Mechanism[In, Out], unit: PrivacyUnit) -> Mechanism[In, Out]:
     """Return `mechanism` as it is charged on left-out records.
 
-    It is charged in parallel with all other draws if each unit lies in one part alone, and in addition to them
-    otherwise.
+    It is charged in parallel with all other draws where `unit.apart`, and in addition to them otherwise.
     """
     return LeftOut(inner=mechanism) if unit.apart else mechanism

@@ -16,9 +16,33 @@ from dpqr.noise.source import NoiseSource
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionMechanism:
+    """Base of both mechanisms: scores, neighbours, epsilon, and the rate that follows from them.
+
+    Raises:
+        InfeasiblePlan: epsilon is not positive, or there is no candidate; both are public.
+    """
+
+    scores: Scores
+    unit: PrivacyUnit
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        if self.epsilon <= 0:
+            raise InfeasiblePlan("a selection needs a positive epsilon; give the schedule a larger --eps")
+        if len(self.scores) == 0:
+            raise InfeasiblePlan("there is nothing to select from; plan fewer rounds than there are queries")
+
+    @property
+    def rate(self) -> Fraction:
+        """Factor of a score in the log-probability: epsilon / (2 s); a sensitivity s of 0 is treated as 1."""
+        return self.epsilon / (2 * max(1, self.scores.sensitivity(self.unit)))
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialChoice:
+class ExponentialChoice(SelectionMechanism):
     """Index of one candidate, Pr[i] proportional to exp(epsilon score_i / (2 s)), s the scores' sensitivity.
 
     >>> from dpqr.mechanisms.scores import BlockScores
@@ -41,18 +65,6 @@ class ExponentialChoice:
         and Rogers 2021. Arithmetic: integer scores, exact sampler.
     """
 
-    scores: Scores
-    unit: PrivacyUnit
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        refuse_choice(self.scores, self.epsilon)
-
-    @property
-    def rate(self) -> Fraction:
-        """Factor of a score in the log-probability."""
-        return choice_rate(self.scores, self.unit, self.epsilon)
-
     @property
     def event(self) -> ExponentialEvent:
         return ExponentialEvent(epsilon=self.epsilon)
@@ -63,22 +75,9 @@ class ExponentialChoice:
         return draw_exponential(self.scores.evaluate(value), self.rate, noise)
 
 
-def choice_rate(scores: Scores, unit: PrivacyUnit, epsilon: Fraction) -> Fraction:
-    """Return epsilon / (2 s); scores of sensitivity 0 are treated as if it were 1."""
-    return epsilon / (2 * max(1, scores.sensitivity(unit)))
-
-
-def refuse_choice(scores: Scores, epsilon: Fraction) -> None:
-    """Raise InfeasiblePlan if epsilon is not positive or there is no candidate; both are public."""
-    if epsilon <= 0:
-        raise InfeasiblePlan("a selection needs a positive epsilon; give the schedule a larger --eps")
-    if len(scores) == 0:
-        raise InfeasiblePlan("there is nothing to select from; plan fewer rounds than there are queries")
-
-
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PermuteAndFlipChoice:
+class PermuteAndFlipChoice(SelectionMechanism):
     """Index of the candidate whose coin, of heads-probability exp(epsilon (score_i - largest score) / (2 s)), is the
     first in random order to show heads.
 
@@ -99,18 +98,6 @@ class PermuteAndFlipChoice:
         other side), so only epsilon^2 / 2-zCDP may be claimed: its event is its own. Arithmetic: integer scores, exact
         sampler.
     """
-
-    scores: Scores
-    unit: PrivacyUnit
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        refuse_choice(self.scores, self.epsilon)
-
-    @property
-    def rate(self) -> Fraction:
-        """Factor of a score in the log-probability of heads."""
-        return choice_rate(self.scores, self.unit, self.epsilon)
 
     @property
     def event(self) -> PermuteAndFlipEvent:

@@ -34,8 +34,11 @@ from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, ExponentialEv
 
 
 class Ensemble(Protocol):
-    """Members trained on parts of the table. A record's part is drawn for it alone, so one unit is in `touched` parts
-    at most, whatever the other records are; the public number of parts and of points never depends on the table."""
+    """Members, each trained on one part of the table.
+
+    Each record's part is drawn independently, so one unit is in at most `touched` parts, whatever the other records
+    are. The numbers of parts and of points are public.
+    """
 
     @property
     def parts(self) -> int: ...

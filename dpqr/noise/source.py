@@ -1,4 +1,4 @@
-"""NoiseSource: where random bits come from. Nothing else in the product may draw private randomness."""
+"""NoiseSource: the only source of private random bits in dpqr."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NoiseSource(Protocol):
 
     @property
     def private(self) -> bool:
-        """Whether noise from this source gives privacy; a release made with another is stamped NOT PRIVATE."""
+        """Whether noise from this source gives privacy. Otherwise the release is stamped NOT PRIVATE."""
         ...
 
     def words(self, count: int) -> WordArray:
@@ -89,7 +89,7 @@ class KeyedNoise:
 
 
 def keyed_words(key: bytes, names: Iterable[bytes], counts: Iterable[int]) -> WordArray:
-    """So many uniform words for each name, one name after the other: SHAKE256 of the key and the name.
+    """Uniform words for each name, `counts` of them, one name after the other: SHAKE256 of the key and the name.
 
     Privacy:
         A name's words depend on the key and the name alone, whatever the other names are. As for `KeyedNoise`, they

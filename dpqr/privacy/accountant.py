@@ -56,12 +56,12 @@ class Accountant(Protocol):
 
     @property
     def concentrated(self) -> bool:
-        """Whether it counts in rho or mu^2, and so covers Gaussian noise and has a price of its own for bounded
-        range."""
+        """Whether it sums rho or mu^2. It then covers Gaussian noise, and prices bounded-range draws below other pure
+        draws."""
         ...
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
-        """Return why this accountant cannot serve `budget`, such as a theorem that needs delta > 0; or None."""
+        """Return why the theorem does not apply to `budget`, for example because it needs delta > 0; or None."""
         ...
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:

@@ -1,6 +1,6 @@
-"""The gate: the one place where a seal is opened. Charge, open, sample, release, in this order.
+"""The gate: the only place where a private value is read. Charge, open, sample, release, in this order.
 
-A `Mechanism` is a randomised function of a private value that knows its own cost.
+A `Mechanism` is a randomised function of a private value, together with its privacy event.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Mechanism(Protocol[In, Out]):
 
 
 class Batch(Protocol[In, Out]):
-    """Many draws that are made together, such as one per point; `events` are all of them with their counts."""
+    """Many draws that are made together, such as one for each point. `events`: their events, with counts."""
 
     @property
     def events(self) -> Composition: ...
@@ -101,8 +101,8 @@ def _attempt(
 ) -> tuple[Drawn] | MechanismFailed | KeyboardInterrupt:
     """Return the draw, or a new error without context, cause or frames of the original one.
 
-    Why everything is caught: an exit or an interrupt carries frames and earlier errors too. Why warnings are silenced:
-    whether one appears may depend on the table, and standard error is an output.
+    Every exception is caught: an exit or an interrupt also carries frames and earlier errors, which may hold private
+    values. Warnings are silenced: whether one appears may depend on the table, and standard error is an output.
     """
     try:
         with warnings.catch_warnings():

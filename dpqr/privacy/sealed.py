@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class SealKey:
-    """Held by the gate alone (an architecture test searches for the name)."""
+    """Needed to open a private value. Only the gate may make one; an architecture test searches for the name."""
 
     __slots__ = ()
 
@@ -21,7 +21,7 @@ class SealKey:
 class Private(Generic[T]):
     """An opaque private value: no printing, comparing, hashing, copying, pickling or converting.
 
-    Why no refusing `__float__`, `__len__`, `__iter__`: a type checker would then believe that they are allowed.
+    There is no `__float__`, `__len__` or `__iter__` that refuses: a type checker would take it for permission.
 
     >>> Private(42)
     Private(...)
@@ -64,7 +64,7 @@ class Private(Generic[T]):
 @final
 @dataclass(frozen=True, slots=True)
 class Released(Generic[T]):
-    """A value that was paid for; `charge` is the number of its event in the run.
+    """A released value. charge: number of the event in the run that paid for it.
 
     >>> Released(7, charge=0).value
     7

@@ -1,6 +1,6 @@
-"""Scores of very many boxes against a hypothesis' table of cells.
+"""Candidates: what a selection chooses from, and how candidates are scored against a hypothesis.
 
-Candidates: what a selection may choose from, and how it is scored against a hypothesis.
+Very many boxes (conjunctions of ranges) are scored together, on the hypothesis' table of cells.
 """
 
 from __future__ import annotations

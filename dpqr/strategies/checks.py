@@ -36,9 +36,9 @@ from dpqr.workload.workload import Measurement, rounded
 
 
 class Check(Protocol):
-    """A recipe for one noisy measurement of blocks.
+    """Makes the mechanism of one noisy measurement of blocks, and tests its answers.
 
-    Its mechanism meets the data behind the gate, so a third party's check needs `--trust`.
+    The mechanism reads private data behind the gate, so a third party's check needs `--trust`.
     """
 
     @property
@@ -67,7 +67,7 @@ class Check(Protocol):
         ...
 
     def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> PrivacyEvent:
-        """What a draw at `price` is recorded as."""
+        """The privacy event of a draw at `price`."""
         ...
 
     def satisfied(self, measured: Measurement, hypothesis: Hypothesis, threshold: Fraction) -> bool:
@@ -83,7 +83,7 @@ class Check(Protocol):
 
 
 CACHED = 2**10
-"""Noise laws of single measurements."""
+"""Number of cached noise laws."""
 LIMIT = 2**61
 """Bound on rounded answers of a hypothesis: no sum overflows, and no answer is infinite."""
 
@@ -185,7 +185,7 @@ class Gaussian:
 
 @lru_cache(maxsize=CACHED)
 def _laplace_law(moved: int, price: Price) -> DiscreteLaplace:
-    """Kept, for most blocks of a workload move by as much."""
+    """Cached: most blocks of a workload have the same sensitivity."""
     scale = moved / price.pure
     refuse_noise(scale, LARGEST_SCALE, "a scale of")
     return DiscreteLaplace(scale)
@@ -193,7 +193,7 @@ def _laplace_law(moved: int, price: Price) -> DiscreteLaplace:
 
 @lru_cache(maxsize=CACHED)
 def _gaussian_law(squared: int, price: Price) -> GaussianLaw:
-    """The same."""
+    """Cached for the same reason."""
     variance, rounded = squared / (2 * price.concentrated), price.squared_mu is not None
     variance = max(variance, SMALLEST_VARIANCE) if rounded else variance
     refuse_variance(variance, rounded=rounded)

@@ -17,9 +17,9 @@ from dpqr.privacy.gate import Mechanism
 
 
 class Distinguisher(Protocol):
-    """A recipe for one private selection: the source's (F(epsilon), gamma)-private distinguisher.
+    """Makes the mechanism of one private selection: the book's (F(epsilon), gamma)-private distinguisher.
 
-    Its mechanism meets the data behind the gate, so a third party's distinguisher needs `--trust`.
+    The mechanism reads private data behind the gate, so a third party's distinguisher needs `--trust`.
     """
 
     @property
@@ -30,14 +30,14 @@ class Distinguisher(Protocol):
         ...
 
     def event(self, price: Price) -> PrivacyEvent:
-        """What a draw at `price` is recorded as."""
+        """The privacy event of a draw at `price`."""
         ...
 
     def shortfall(self, candidates: int, sensitivity: int, price: Price, gamma: Fraction) -> float:
         """F: with probability 1 - gamma the drawn score is within F of the largest.
 
         Args:
-            candidates: how many are drawn from.
+            candidates: number of candidates.
             sensitivity: of the scores.
 
         Returns:

@@ -1,6 +1,6 @@
-"""Plan: the whole run on paper, before any data: what will be drawn, how often, at what price.
+"""Plan: a run before any data is opened: its draws, their number and their prices.
 
-Schedule: turns a budget into a plan, and a plan into steps.
+Schedule: makes a plan from a budget, and the steps of the loop from a plan.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dpqr.strategies.updates.interface import UpdateRule
 S = TypeVar("S")
 
 Promise = Literal["proved", "stated", "heuristic"]
-"""What stands behind alpha: a proof, the word of a third party's update rule, or neither."""
+"""The basis of alpha: a proof, a third party's statement about its update rule, or a heuristic that the notes name."""
 
 TINY = 1e-300
 """A deviation that underflows to zero (a budget so large that there is no noise) counts as this."""
@@ -45,10 +45,10 @@ class Roles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockForecast:
-    """Noise that a block's answers would get if the block is measured.
+    """Noise of a block's answers, should the block be measured.
 
-    deviation: standard deviation of the noise of one answer, in records. error: expected absolute error of an answer
-    where the plan knows it in closed form; None: it depends on the data.
+    deviation: standard deviation of the noise of one answer, in records. error: expected absolute error of an answer,
+    where a closed form gives it; None: it depends on the data.
     """
 
     name: str
@@ -66,18 +66,19 @@ class Phase:
 
     | noun                   | the draws                                                                               |
     |------------------------|-----------------------------------------------------------------------------------------|
-    | left out               | a noisy count of the records that were left out, before all else                        |
+    | left out               | a noisy count of the left-out records, before all else                                  |
     | opening                | measurements before any selection                                                       |
-    | stage                  | a further measurement, of blocks that what was released before decides                  |
-    | selection, measurement | of every round                                                                          |
-    | search                 | the sum that a filter allows for all draws, where their prices follow what was released |
-    | questions              | of a session: what was measured first, and the sum for thresholds and surprises         |
+    | stage                  | a later measurement of blocks that released values decide                               |
+    | selection, measurement | one of each in every round                                                              |
+    | search                 | the budget of a filter, for draws whose prices depend on released values                |
+    | questions              | of a session: its first measurements, and the budget for thresholds and surprises       |
     | errors                 | L1 errors of the blocks that were not measured, after the last refit                    |
-    | bounds                 | L1 errors of all blocks, for bounds that are proved and for error bars                  |
+    | bounds                 | L1 errors of all blocks, for proved bounds and for error bars                           |
 
-    count: how many draws; of a search: one sum. price: of each. events: all that is charged for them at most; none
-    where a search's sum stands for them. blocks: what each of them measures, where the plan knows. single: whether a
-    selection is among single queries, numbered along the workload's rows, not among blocks. part: schedule of its part.
+    count: number of draws; 1 for a search. price: of each draw. events: the most that is charged for them; empty where
+    a search pays for them. blocks: what each draw measures, where the plan knows it. single: whether a selection is
+    among single queries, numbered along the workload's rows, and not among blocks. part: schedule of the part of the
+    workload that it belongs to; empty where there are no parts.
 
     >>> Phase(noun="opening", count=14, price=Price(epsilon=Fraction(1, 50))).single
     False
@@ -94,11 +95,11 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopTest:
-    """threshold: 3 alpha n / 4, in records; None: every stage has its own. promise: what stands behind alpha: a proof,
-    or a heuristic that the notes name.
+    """The stop test of a plan.
 
-    stages: alphas of a loop in stages, falling. certain: the smallest of them that is reached but with probability
-    beta; None: none is. paper: the one that a plan on paper spends its budget at, by which plans are compared.
+    threshold: 3 alpha n / 4, in records; None: every stage has its own. promise: the basis of alpha.
+    stages: alphas of a loop in stages, falling. certain: the smallest alpha that is reached with probability 1 - beta;
+    None: none is. paper: the alpha at which the plan spends its whole budget, by which plans are compared.
 
     >>> StopTest(threshold=Fraction(3, 4) * 100, promise="proved").threshold
     Fraction(75, 1)
@@ -113,14 +114,15 @@ class StopTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Public; the same inputs always give the same plan.
+    """Everything about a run that is known before data is opened. Public; equal inputs give equal plans.
 
-    phases: all draws, in their order. stop: the test that may end the loop; None: there is none.
-    epsilon: what the accountant proves for the events at the budget's delta, rounded up. asked: the roles that the user
-    named a strategy for; the others were free to choose. bytes: peak memory that the plan foresees. notes: sentences
-    for the user. error_bars: whether answers get estimated errors. inputs: documents and options that it was made from,
-    for the record; None: not known. expected: a forecast of the mean L1 error over n, by which plans of one schedule
-    are compared (None: they are by their noise); expected_at: the same, by numbers of records.
+    phases: all draws, in order. stop: the test that may end the loop; None: there is none.
+    epsilon: proved by the accountant for the events at the budget's delta, rounded up. forecast: of every block's
+    noise. bytes: forecast peak memory. notes: sentences for the user. asked: the roles whose strategy the user named.
+    error_bars: whether answers get estimated errors. inputs: documents and options that the plan was made from, for the
+    record; None: not known. expected: forecast mean L1 error over n, by which plans of one schedule are compared; None:
+    they are compared by their noise. expected_at: the same at each of several numbers of records.
+
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
     >>> from dpqr.data.unit import PrivacyUnit
@@ -167,18 +169,18 @@ class Plan:
         return next(iter(self.named(noun)), None)
 
     def price(self, noun: Noun) -> Price | None:
-        """Of one draw of that phase."""
+        """Price of one draw of the first phase of that noun; None: there is none."""
         phase = self.phase(noun)
         return phase.price if phase else None
 
     @property
     def events(self) -> Composition:
-        """Everything that will be charged at most, in the order of the draws."""
+        """The most that will be charged, in the order of the draws."""
         return tuple(event for phase in self.phases for event in phase.events)
 
     @property
     def opening(self) -> tuple[Candidate, ...]:
-        """What is measured before any selection, draw by draw."""
+        """The blocks that are measured before any selection, one entry a draw."""
         return tuple(blocks for phase in self.named("opening") for blocks in phase.blocks)
 
     @property
@@ -189,11 +191,11 @@ class Plan:
 
     @property
     def column_sets(self) -> tuple[Axes, ...] | None:
-        """The columns that draws look at together, all of them; None: nobody knows beforehand.
+        """All sets of columns of which draws read marginals; None: not known before the run.
 
         Privacy:
-            Whether only these are counted also follows from the sizes of files, which are private. A draw that looked
-            elsewhere would end the run or not by these sizes. Draws of third parties may, so they get every row.
+            A large table may be counted by these sets alone. Whether it is depends on file sizes, which are private. A
+            draw that then read other columns would fail, and so tell a size. Third parties' strategies get every row.
         """
         own = (self.schedule, self.roles.distinguisher, self.roles.check)
         if not isinstance(self.schedule, Foreseeing) or not all(map(is_builtin, own)):
@@ -207,17 +209,17 @@ class Plan:
 
     @property
     def promised(self) -> Fraction | None:
-        """The alpha that holds but with probability beta, said before the run; None: there is none."""
+        """The alpha that is stated before the run and holds with probability 1 - beta; None: there is none."""
         if self.stop is None:
             return None
         return self.stop.certain if self.stop.stages else self.problem.alpha
 
     @property
     def noise(self) -> float:
-        """Geometric mean of the forecast deviations over all answers: what plans are compared by. Of stages the alpha
-        on paper: their noise follows alpha, not the price.
+        """Geometric mean of the forecast deviations over all answers, by which plans are compared.
 
-        Why not the mean square: a sum of incomes, in euros, would outweigh every count.
+        The noise of a loop in stages follows alpha, not the price: there it is the stop test's `paper`. A mean square
+        would let one sum of incomes, in euros, outweigh every count.
         """
         if self.stop is not None and self.stop.paper is not None:
             return float(self.stop.paper)
@@ -227,9 +229,9 @@ class Plan:
 
     @property
     def typical_noise(self) -> float:
-        """The median of the forecast deviations over all answers: what people are shown.
+        """Median of the forecast deviations over all answers, shown to users.
 
-        Why no mean: it would be that of the sums, whose unit is another one.
+        A mean would be dominated by sums, whose unit is not records.
         """
         ranked = sorted(self.forecast, key=lambda block: block.deviation)
         middle = sum(block.rows for block in ranked) / 2
@@ -245,56 +247,55 @@ class Planner(Protocol):
 
     @property
     def distinguisher(self) -> str | None:
-        """The distinguisher that the schedule's proof was written for; None: whichever the accountant favours."""
+        """The distinguisher of the schedule's proof; None: the best one under the accountant."""
         ...
 
     @property
     def adaptive(self) -> bool:
-        """Whether `next` may set prices by what was released: then a `FilterAccountant` alone may charge the run."""
+        """Whether prices may depend on released values; such a run needs a `FilterAccountant`."""
         ...
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """The run on paper; InfeasiblePlan where there is none."""
+        """Return the plan of a run. Raises: InfeasiblePlan."""
         ...
 
 
 class Schedule(Planner, Protocol[S]):
-    """A planner that follows its plans, from state to state.
+    """A planner that also gives the loop its steps.
 
-    The state S is a value: all that the next steps depend on. `start`, `next` and `after` are functions of their
-    arguments and change none of them, so the same plan and the same rounds lead to the same steps, also where a run is
-    continued after a crash.
+    The state S holds all that later steps depend on. `start`, `next` and `after` are pure functions: the same plan and
+    the same rounds give the same steps, also when a run is continued after a crash.
 
     Privacy:
-        A plan is public and a round released, so each state is public or released too. Nothing else may enter it.
+        A state is computed from the public plan and released rounds only.
     """
 
     def start(self, plan: Plan) -> S:
-        """Before the first round."""
+        """Return the state before the first round."""
         ...
 
     def next(self, plan: Plan, state: S) -> Step | None:
-        """The next step, or None at the end."""
+        """Return the next step, or None at the end."""
         ...
 
     def after(self, state: S, finished: Round) -> S:
-        """The state after one more round, which was made by the step that `next` gave for `state`."""
+        """Return the state after the round that followed from `next(plan, state)`."""
         ...
 
 
 @runtime_checkable
 class Foreseeing(Protocol):
-    """One of dpqr's schedules that knows which columns its draws will look at together: no row needs to be kept."""
+    """A schedule of dpqr that knows before the run of which columns its draws read marginals (`Plan.column_sets`)."""
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
-        """All of them, where draws measure and select among the asked blocks: `plan.asked_columns`."""
+        """All sets of columns; `plan.asked_columns` where draws read the workload's blocks alone."""
         ...
 
 
 @runtime_checkable
 class Explaining(Protocol):
-    """A schedule that makes choices while it runs, and can say why: for the release."""
+    """A schedule that chooses while it runs, and explains its choices in the release."""
 
     def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
-        """Sentences, from public and released figures only."""
+        """Return sentences from public and released values."""
         ...

@@ -1,4 +1,4 @@
-"""Problem: everything that a run may know for free, and the memory that it will need."""
+"""Problem: the public facts of a run. Footprint: the memory that it will need."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from dpqr.privacy.counter import CounterTurn
 from dpqr.workload.workload import Workload
 
 Variant = Literal["printed", "sharp"]
-"""Whose constants an update rule uses."""
+"""Which constants an update rule uses: the book's, or sharper ones that are proved here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """The level a at which an update rule runs under `theory`, and whose constants it uses.
+    """The level a at which an update rule runs under the schedule `theory`.
 
-    value: a, a fraction of the records (the loop's alpha / 2).
-    variant: `printed` takes the source's constants, `sharp` the proved sharper ones.
+    value: a, a fraction of the records (the loop's alpha / 2). variant: of the rule's constants.
 
     >>> Level(value=Fraction(1, 20)).variant
     'printed'
@@ -36,18 +35,18 @@ class Level:
 class Problem:
     """Public facts of a run. Nothing here comes from the data.
 
-    n: number of records that a run counts: public under `replace` of rows where no rule may leave any out; under
-    `add-remove` a declared n0 or None.
-    most: what n is at most, where it is private and a bound is public: under `replace` the declared number of rows, of
-    which rules may leave some out, or K rows for each of the declared persons.
-    persons: their public number under `replace` of persons, whose number of rows (n) stays private.
+    n: number of counted records, if it is public: under `replace` of rows if the domain's rules leave none out; under
+    `add-remove` a declared n0. None: it is private.
+    most: a public upper bound of a private n: under `replace` the declared number of rows, or K rows for each of the
+    declared persons.
+    persons: the public number of persons, under `replace` of persons.
     alpha: target accuracy, a fraction of the records; beta: failure probability.
-    level: set by the `theory` schedule; None means the practical rounds.
-    seed: public seed for hypotheses that sample.
-    turn: of the counter whose node is released; None: no counter is.
-    period: whose rows alone are read; None: all rows.
-    start: tables of an earlier release, which a fit takes as weak evidence; None: there are none.
-    counted: what a noisy count of the records was, less its deviation, in a plan that follows it; None: none was.
+    level: of the update rule under the schedule `theory`; None under all other schedules.
+    seed: public seed of hypotheses that sample.
+    turn: which node of a counter is released; None: there is no counter.
+    period: the rows to read; None: all rows.
+    start: tables of an earlier release, which a fit uses as weak evidence; None: there are none.
+    counted: a noisy count of the records less its deviation, in a plan that follows it; None: nothing was counted.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.workload.block import Factor, QueryBlock
@@ -74,8 +73,8 @@ class Problem:
 
     @property
     def declared(self) -> int | None:
-        """The public number of rows, or of persons, that the table must hold under `replace`: those included of which
-        nothing is kept, for what a rule keeps is private. None under `add-remove`."""
+        """The public number of rows, or of persons, that the table must hold under `replace`, whatever the domain's
+        rules keep of them. None under `add-remove`."""
         if self.unit.neighbours is Neighbours.ADD_REMOVE:
             return None
         return self.persons if self.unit.column is not None else self.most if self.n is None else self.n
@@ -83,7 +82,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
-    """bytes: peak memory that the strategy's own arrays need. refusal: why it cannot run at all, or None.
+    """Memory of a strategy. bytes: peak size of its own arrays. refusal: why it cannot run at all, or None.
 
     >>> Footprint(bytes=2**20).refusal is None
     True

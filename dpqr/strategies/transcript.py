@@ -1,6 +1,6 @@
-"""Step: what the loop does next, as a schedule says it.
+"""Step: what the schedule has the loop do next. Transcript: all that the run has released so far.
 
-Transcript: what a run has released so far. Everything in it is public; every later step may depend on it.
+Both are public. A later step may depend on everything in the transcript.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from dpqr.workload.workload import Measurement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What a stage of the anytime loop asks of its rounds (`theory.anytime`). Public.
+    """Parameters of one stage of the anytime loop (`theory.anytime`). Public.
 
-    alpha: what its stop test certifies, a fraction of the records. level: at which the update rule runs. finest: of the
-    last stage, for which the rule's hypothesis is started. noise: each draw of the stage is off by no more, in records,
-    but for the step's gamma: alpha n / 8. exact: whether the number of records that answers are scaled to is the
-    table's.
+    alpha: the error that its stop test certifies, as a fraction of the records. level: of the update rule in this
+    stage. finest: level of the last stage, for which the first hypothesis is made. noise: alpha n / 8, in records; the
+    noise of each draw is at most this, except with the step's probability gamma. exact: whether n is the table's true
+    number of records.
 
     >>> level = Level(value=Fraction(5, 16), variant="sharp")
     >>> stage = Stage(alpha=Fraction(1, 2), level=level, finest=level, noise=Fraction(500), exact=True)
@@ -40,20 +40,21 @@ class Stage:
 
     @property
     def threshold(self) -> Fraction:
-        """3 alpha n / 4: a noisy answer that is nearer to the hypothesis ends the stage."""
+        """3 alpha n / 4: the stage ends when the noisy answer is nearer to the hypothesis than this."""
         return 6 * self.noise
 
     @property
     def clear(self) -> Fraction:
-        """5 alpha n / 8: an answer that differs by so much, its noise taken off, is worth an update."""
+        """5 alpha n / 8: the least difference from the hypothesis, after noise, that justifies an update."""
         return 5 * self.noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorSum:
-    """The released noisy sum of the L1 errors that a hypothesis left in some blocks (`GroupErrors`).
+    """The released noisy sum of a hypothesis' L1 errors on some blocks (`GroupErrors`).
 
-    value: in units of 1 / FINENESS of what one record moves one block, `each`. blocks: how many. law: of the noise.
+    value: the sum, in units of `each` / FINENESS records. blocks: how many were summed. each: the most by which one
+    record changes one block's L1 error. law: of the noise.
 
     >>> from dpqr.noise.discrete_laplace import DiscreteLaplace
     >>> ErrorSum(value=640, blocks=2, each=1, law=DiscreteLaplace(Fraction(64))).mean
@@ -67,7 +68,7 @@ class ErrorSum:
 
     @property
     def mean(self) -> float:
-        """Of the blocks' L1 errors, in records; it may be negative."""
+        """Mean L1 error of a block, in records. Noise may make it negative."""
         return self.each * self.value / FINENESS / self.blocks
 
 
@@ -75,19 +76,19 @@ class ErrorSum:
 class Step:
     """One selection and one measurement. Public.
 
-    candidates: a list to select from at the price `select`; or blocks to measure as they are: then nothing is drawn
-    and nothing paid for the choice (select is None). measure: what the measurement may cost.
-    refit: whether the hypothesis is updated after it; False where nobody reads the hypothesis before the next update
-    and the rule is cumulative.
-    compare: whether the transcript keeps what the hypothesis had answered; the schedule reads it.
-    errors: whether no answers are measured but the sum of the L1 errors that the hypothesis leaves in the candidates,
-    all of them marginals.
-    threshold: the stop test, in records (3 alpha n / 4); None: this step does not stop the loop.
-    gamma: probability with which each of its two draws may be beyond its tail, for the certificate of a stop; None: the
-    same for all planned rounds, beta / (2 T0).
-    stage: of a loop in stages: the stop test ends the stage, not the loop; None: there are none.
-    records: what answers are scaled to from here on, where the number of records was measured; the hypothesis starts
-    anew when it becomes known. A released number.
+    candidates: the candidates of the selection; or the blocks to measure, where there is no selection.
+    select: price of the selection; None: no selection. measure: price of the measurement.
+    refit: whether the hypothesis is updated afterwards. A schedule may skip this for a cumulative rule if nothing reads
+    the hypothesis before the next update.
+    compare: whether the transcript keeps the hypothesis' answers to the measured blocks, for the schedule to read.
+    errors: whether the step measures the sum of the hypothesis' L1 errors on the candidates, all marginals, in place
+    of their answers.
+    threshold: of the stop test, in records (3 alpha n / 4); None: this step cannot stop the loop.
+    gamma: failure probability of each of the step's two draws, for the certificate of a stop; None: beta / (2 T0), the
+    same for all T0 planned rounds.
+    stage: the stage of the step, which its stop test ends; None: the loop has no stages.
+    records: the released noisy number of records; None: it was not measured. The loop starts a new hypothesis when this
+    number first appears.
 
     >>> from dpqr.workload.block import QueryBlock
     >>> Step(candidates=(QueryBlock(name="records"),), select=None, measure=Price(epsilon=Fraction(1))).stop
@@ -112,7 +113,7 @@ class Step:
 
     @property
     def only(self) -> Candidate:
-        """What is measured where there is no choice to make."""
+        """The blocks to measure where there is no selection."""
         return self.candidates if isinstance(self.candidates, tuple) else self.candidates[0]
 
 
@@ -120,13 +121,14 @@ class Step:
 class Round:
     """One pass of the loop.
 
-    choice: index that the distinguisher drew among the step's candidates; None where nothing was drawn.
-    measurement: what was released; None: a draw was lost in a crash, so the round is left out, though it stays paid.
-    charges: numbers of the events that paid for it. stopped: whether the stop test was met here. bound: then no answer
-    of the workload is off by more from that of the hypothesis that the round began with, in records, with the plan's
-    probability for all rounds at once; None: nothing is certified.
-    expected: what the hypothesis had answered to the measured blocks, one array a block, in their grids' units.
-    errors: what was released where the step asked for errors, and not for answers; then there is no measurement.
+    choice: index that the distinguisher drew among the step's candidates; None if there was no selection.
+    measurement: the released answers; None if a draw was lost in a crash, which leaves the round out but paid, or if
+    the step measured errors.
+    charges: numbers of the events that paid for the round. stopped: whether the stop test was met.
+    bound: certified with the stop: the largest error of the workload's answers from the hypothesis at the start of the
+    round, in records. It holds for all rounds at once with the plan's probability. None: nothing is certified.
+    expected: the hypothesis' answers to the measured blocks, one array a block, in units of the block's grid.
+    errors: the released sum, where the step measured errors.
     """
 
     choice: int | None
@@ -140,8 +142,7 @@ class Round:
 
 @dataclass(slots=True)
 class Transcript:
-    """Rounds in the order in which they were paid for, and the measurements of those that were not lost; it only
-    grows.
+    """All rounds, in the order in which they were paid for, and all measurements that were released.
 
     >>> transcript = Transcript()
     >>> transcript.add(Round(choice=None, measurement=None, charges=(0,)))
@@ -159,7 +160,7 @@ class Transcript:
 
     @property
     def lost(self) -> int:
-        """How many rounds were left out, for a crash had lost a draw of theirs."""
+        """Number of rounds that were left out because a crash lost one of their draws."""
         return sum(finished.measurement is None and finished.errors is None for finished in self.rounds)
 
     @property
@@ -168,5 +169,5 @@ class Transcript:
 
     @property
     def bounds(self) -> tuple[float, ...]:
-        """What stop tests have certified, in their order, in records."""
+        """The certified bounds of all stop tests that were met, in order, in records."""
         return tuple(finished.bound for finished in self.rounds if finished.bound is not None)

@@ -1,7 +1,7 @@
 """QueryBlock: linear queries that are asked, measured and answered together.
 
-Why blocks: a marginal has thousands of cells, but one record moves one of them, so measuring all costs as much as
-measuring one. A single linear query is a one-row block.
+A marginal has thousands of cells, but one record changes only one of them: all cells together cost as much as one. A
+single linear query is a block of one row.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Factor:
 class QueryBlock:
     """Integer queries on disjoint groups of attributes, as a Kronecker product or row by row.
 
-    factors: every combination of their rows is one query (Kronecker, the last factor's rows varying fastest), or,
-    with `rowwise`, row r of the block is the product of every factor's row r. None: the count of all records.
-    weight: relative importance, used by selection only.
-    scale: the public grid; a true answer is `scale` times the integer that `answer` returns.
+    factors: every combination of their rows is one query (Kronecker product; the last factor's rows vary fastest).
+    With `rowwise`, query r is the product of row r of every factor. No factors: the count of all records.
+    weight: relative importance, used in selections only.
+    scale: step of the public grid; an answer is `scale` times the integer that `answer` returns.
     axes: all attributes of the block, factor by factor.
     is_marginal: whether the block is a plain marginal (every factor an identity); the total counts as one.
     rows: number of queries.

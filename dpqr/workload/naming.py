@@ -26,17 +26,16 @@ class RowNames:
     detail: IntArray | None = None
 
 
-def row_names(block: QueryBlock, limit: int | None = None) -> RowNames:
-    """Return names of the first `limit` rows of a block, or of all. Public: a function of the block alone.
+def row_names(block: QueryBlock) -> RowNames:
+    """Return the names of a block's rows. Public: a function of the block alone.
 
     >>> sex_by_age = QueryBlock(name="sex by age", factors=(Factor.identity(0, 2), Factor.identity(1, 2)))
     >>> row_names(sex_by_age)
     RowNames(cells={0: array([0, 0, 1, 1]), 1: array([0, 1, 0, 1])}, details=(), detail=None)
     """
-    count = block.rows if limit is None else min(limit, block.rows)
     cells: dict[int, IntArray] = {}
     named: list[tuple[tuple[str, ...], IntArray]] = []
-    for factor, picks in zip(block.factors, _picks(block, count), strict=True):
+    for factor, picks in zip(block.factors, _picks(block), strict=True):
         if isinstance(factor.matrix, Identity):
             codes = np.unravel_index(picks, factor.sizes)
             cells |= {axis: code.astype(np.int64) for axis, code in zip(factor.axes, codes, strict=True)}
@@ -45,8 +44,8 @@ def row_names(block: QueryBlock, limit: int | None = None) -> RowNames:
     if not named:
         return RowNames(cells=cells)
     if block.rowwise:  # every row is a combination of its own
-        details = tuple(map(", ".join, zip(*(labels[:count] for labels, _ in named), strict=True)))
-        return RowNames(cells=cells, details=details, detail=np.arange(count, dtype=np.int64))
+        details = tuple(map(", ".join, zip(*(labels for labels, _ in named), strict=True)))
+        return RowNames(cells=cells, details=details, detail=np.arange(block.rows, dtype=np.int64))
     return _detailed(cells, named)
 
 
@@ -65,9 +64,9 @@ def _is_detailed(factor: Factor) -> bool:
     return not isinstance(factor.matrix, Identity) and (bool(factor.labels) or factor.matrix.rows > 1)
 
 
-def _picks(block: QueryBlock, count: int) -> tuple[IntArray, ...]:
-    """For every factor the row of it that each of the block's first `count` rows uses."""
-    rows = np.arange(count, dtype=np.int64)
+def _picks(block: QueryBlock) -> tuple[IntArray, ...]:
+    """For every factor the row of it that each of the block's rows uses."""
+    rows = np.arange(block.rows, dtype=np.int64)
     if block.rowwise:
         return (rows,) * len(block.factors)
     shape = tuple(factor.matrix.rows for factor in block.factors)

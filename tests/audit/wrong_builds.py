@@ -130,10 +130,8 @@ def steeper(module: Any, draw: str, width: Fraction) -> Iterator[None]:
 
 @contextmanager
 def doubled_choice() -> Iterator[None]:
-    sound = selection.choice_rate
-    with ExitStack() as stack:
-        for module in (selection,):
-            stack.enter_context(patch.object(module, "choice_rate", lambda *given: 2 * sound(*given)))
+    sound = selection.SelectionMechanism.rate.fget
+    with patch.object(selection.SelectionMechanism, "rate", property(lambda made: 2 * sound(made))):
         yield
 
 

@@ -1,5 +1,3 @@
-from fractions import Fraction
-
 import numpy as np
 
 from dpqr.workload.block import Factor, QueryBlock
@@ -57,14 +55,6 @@ def test_one_unnamed_row_needs_no_detail_but_several_are_numbered():
     assert [names.details[code] for code in names.detail] == ["row 0", "row 1", "row 2"]
 
 
-def test_a_limit_takes_the_first_rows():
-    block = QueryBlock(name="k", factors=(labelled(0, ("a", "b")), Factor.identity(1, 3)), scale=Fraction(1, 2))
-    names = row_names(block, 4)
-    assert names.cells[1].tolist() == [0, 1, 2, 0]
-    assert [names.details[code] for code in names.detail] == ["a", "a", "a", "b"]
-    assert row_names(block, 99).cells[1].size == 6
-
-
 def test_the_total_has_no_names():
     names = row_names(QueryBlock(name="all"))
     assert names.cells == {}
@@ -76,4 +66,3 @@ def test_cells_of_a_rowwise_block_are_those_of_its_own_rows():
     names = row_names(block)
     assert names.cells[0].tolist() == [0, 1, 2]
     assert [names.details[code] for code in names.detail] == ["x", "y", "z"]
-    assert row_names(block, 2).cells[0].tolist() == [0, 1]

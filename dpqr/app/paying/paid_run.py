@@ -32,17 +32,17 @@ from dpqr.privacy.reservation import Reservation
 ENDING = ".transcript"
 _ROWS_OF_PERSONS = b"dpqr: rows of persons"
 _FIRST_LINE = 2**16
-"""Characters of a transcript that are looked at without being checked."""
+"""Characters of a transcript that are read before its form is checked."""
 
 
 @dataclass(slots=True, kw_only=True)
 class PaidRun:
-    """One run and who pays for it; without a ledger, nobody.
+    """One run, with the reservation that pays for it, if there is a ledger.
 
-    Where the release goes to a directory, every draw is kept in a transcript beside it until all is settled.
+    If the release goes to a directory, every draw is kept in a transcript beside it until the run is settled.
 
-    looked: rows may have been looked at, by this job or by the one that it continues. repeatable: the table can be read
-    again. done: what becomes of the reservation was decided and reported.
+    looked: whether rows may have been read, by this job or by the one that it continues. repeatable: whether the table
+    can be read again. done: whether the reservation is settled, or left for --resume, and the user was told.
     """
 
     guard: EveryFilter

@@ -1,4 +1,4 @@
-"""Release: plan, open the table, run the construction, write what was released."""
+"""Release: plan, pay, open the table, run the Iterative Construction, write the release."""
 
 from __future__ import annotations
 
@@ -48,21 +48,21 @@ from dpqr.report.receipt import receipt
 from dpqr.strategies.plan import Plan
 
 Prices = tuple[dict[str, Fraction | None], Costs]
-"""What the whole schedule, and each of its phases, cost under every accountant."""
+"""Epsilon of the whole schedule under every accountant, and the costs of each of its phases."""
 
 
 class Progress(Observer, Protocol):
-    """Watches a release: called with the percentage of the table that is read (`Percent`), and with every round."""
+    """Observer of a release, also notified of the percentage of the table that has been read (`Percent`)."""
 
     def read(self, percent: int) -> None: ...
 
 
 def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
-    """The plan of a release, and what it takes of the machine.
+    """The plan of a release, with its time and memory.
 
     Raises:
         DpqrError: where `release` would refuse the run before it opens the table, with the same exit code. The ledger
-            is read, and nothing is written to it.
+            is read, never written.
     """
     plan, held = checked_plan(request)
     _reserved(request.output, request.payer)
@@ -74,12 +74,12 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
 
 
 def planned(request: ReleaseRequest) -> Plan:
-    """The plan alone: neither output nor what is left of a budget is looked at. Raises: DpqrError."""
+    """The plan alone, without checks of the output or of the remaining budget. Raises: DpqrError."""
     return checked_plan(request)[0]
 
 
 def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
-    """The plan of a request, which is the locked one where it names one, and how the table is read."""
+    """The plan of a request, and how its table is read. A request that names a locked plan must lead to that plan."""
     if request.plan.questions is not None:
         raise UsageFault("--plan: is of a session; `dpqr interactive open NAME DATA --plan FILE` follows it")
     request = with_first(request)
@@ -103,7 +103,7 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
 
 
 def _paid_notes(request: ReleaseRequest, plan: Plan) -> tuple[str, ...]:
-    """What the budget's periods are charged; a run that is continued says what it said when it began."""
+    """Notes on what the budget's periods are charged. A continued run repeats the notes of its beginning."""
     directory, payer = request.output.directory, request.payer
     resumed = payer is not None and payer.resume and directory is not None
     before = waiting_receipt(Path(os.path.abspath(directory or ""))) if resumed else None
@@ -120,7 +120,7 @@ def release(
     """One private release, from documents to files on disk.
 
     Order: everything public is checked first (documents, plan, the budget's policy, memory, output path, the table's
-    structure), then the budget is set aside, durably where a ledger pays, then rows are looked at.
+    structure). Then the budget is reserved, durably where a ledger pays. Then the table's rows are read.
 
     Args:
         request: table, plan, output and payer.
@@ -132,8 +132,8 @@ def release(
         DpqrError: of the kind that names the exit code; `paid_run` says what becomes of the reservation.
 
     Privacy:
-        The plan's budget for one run, for the unit that the plan names; what a dataset's runs cost together is known to
-        a ledger only. The unit follows from the source's own count column, whatever the request says.
+        The plan's budget, for one run and the plan's privacy unit. Only a ledger adds up the costs of several runs on a
+        dataset. The unit follows from the source's own count column, whatever the request states.
     """
     request = _dated(request)
     output, payer = request.output, None if request.rehearse else request.payer
@@ -158,12 +158,12 @@ def release(
 
 
 def _dated(request: ReleaseRequest) -> ReleaseRequest:
-    """With today's date, where none is stated: taken before the table is opened, so that no row can decide it."""
+    """With today's date, where none is stated. It is taken before the table is opened, so no row can influence it."""
     return request if request.date else replace(request, date=datetime.now(UTC).date().isoformat())
 
 
 def _named(drawn: Release, request: ReleaseRequest, run: PaidRun, rehearsed: int | None) -> Release:
-    """With what the record says of the request."""
+    """With the facts of the request that stand in the record."""
     reason = run.paid.reason if run.paid else request.reason
     named = replace(drawn, reason=reason, date=request.date, publisher=request.publisher, rehearsed=rehearsed)
     return replace(named, planned=plan_hash(drawn.plan))
@@ -193,7 +193,7 @@ def _write(finished: Release, target: ReleaseDirectory, output: OutputRequest) -
 
 
 def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:
-    """The place of the release. One that was killed after it had published gives way to itself."""
+    """The directory of the release. A run that was killed after it had published may replace its own files."""
     if output.directory is None:
         return None
     again = payer is not None and payer.resume and is_published(Path(os.path.abspath(output.directory)))
@@ -201,14 +201,14 @@ def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDire
 
 
 def _require_output(plan: Plan, output: OutputRequest) -> None:
-    """Room for the run, and views where they are asked for: on public grounds, before anything is spent."""
+    """Refuse a run without the memory or disk space that it needs, or with views that its workload cannot have."""
     require_resources(plan, output)
     if output.views:
         require_views(plan.problem.workload, plan.problem.domain)
 
 
 def _check_input(request: ReleaseRequest, plan: Plan, held: Reading, bill: Bill) -> None:
-    """The table's structure. A rehearsal has no table: it is held off releases, and off a budget that could not pay."""
+    """Check the table's structure. A rehearsal opens no table: its output and its budget are checked instead."""
     if request.rehearse:
         require_rehearsable(request)
         require_affordable(request.payer, bill)
@@ -245,7 +245,7 @@ def construct(
     prices: Prices,
     paid: Reservation | None,
 ) -> Release:
-    """Run the construction on what was paid. left_out: the records that the domain's rules left out."""
+    """Run the loop on the sealed counts. left_out: the records that the domain's rules left out."""
     spent, costs = prices
     dropped = count_dropped(draws.of_left_out(left_out), plan)
     outcome = iterative_construction(draws, plan, progress)
@@ -262,10 +262,10 @@ def construct(
 
 
 def whole_prices(plan: Plan) -> Prices:
-    """What the whole schedule and each of its phases cost under every accountant that can be shown.
+    """Price the whole schedule and each of its phases under every installed accountant.
 
-    The guarantee is theirs, wherever the loop stops. Asked before anything is charged: a figure that fails costs
-    nothing.
+    The release states the price of the whole schedule, wherever the loop stops. It is computed before anything is
+    charged, so a failure here costs nothing.
     """
     shown = {**available(), plan.roles.accountant.name: plan.roles.accountant}
     spent = {name: accountant.epsilon(plan.events, plan.budget.delta) for name, accountant in shown.items()}

@@ -173,14 +173,14 @@ def _first_cell(times: int) -> Ranges:
     return Ranges(np.zeros(times, dtype=np.int64), np.ones(times, dtype=np.int64), 2)
 
 
-def block_contest(unit: PrivacyUnit, candidates: int = CANDIDATES, falling: int = FALLING) -> Contest:
+def block_contest(unit: PrivacyUnit) -> Contest:
     """One marginal of two cells for every attribute. A record comes to the first cell of all of them; under replace it
-    leaves the last cell. The first `falling` marginals are expected to have many there, the others none."""
-    blocks = tuple(QueryBlock(name=f"{axis}", factors=(Factor.identity(axis, 2),)) for axis in range(candidates))
+    leaves the last cell. The first FALLING marginals are expected to have many there, the others none."""
+    blocks = tuple(QueryBlock(name=f"{axis}", factors=(Factor.identity(axis, 2),)) for axis in range(CANDIDATES))
     replaced, rows = unit.neighbours is Neighbours.REPLACE, unit.rows
     far = LEVEL + 2 * rows if replaced else LEVEL
-    answers = {block.name: (LEVEL, 0) if place < falling else (0, far) for place, block in enumerate(blocks)}
+    answers = {block.name: (LEVEL, 0) if place < FALLING else (0, far) for place, block in enumerate(blocks)}
     scores = BlockCandidates(blocks=blocks, unit=unit).scores(StatedAnswers(answers=answers))
-    shape, first, last = (2,) * candidates, (0,) * candidates, (1,) * candidates
+    shape, first, last = (2,) * CANDIDATES, (0,) * CANDIDATES, (1,) * CANDIDATES
     pair = records(shape, {last: rows} if replaced else {}), records(shape, {first: rows})
-    return Contest(scores=scores, pair=pair, unit=unit, falling=falling)
+    return Contest(scores=scores, pair=pair, unit=unit, falling=FALLING)

@@ -1,4 +1,4 @@
-"""Groups of options with the same name and meaning in every command. Each reaches a command as one typed object."""
+"""Groups of options that have the same names and meaning in every command. A command receives each as one object."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _modes = click.Choice(["auto", "json", "none"])
 
 
 def keywords(*groups: Any) -> dict[str, Any]:
-    """What the groups hold, as keywords of the Python interface: a field has the name that its option has there."""
+    """The fields of all groups as keywords of the Python interface, which has the same names."""
     given = {name: value for group in groups for name, value in asdict(group).items()}
     if "sql" in given:
         given["queries"] = file_or_sql(given["queries"], given.pop("sql"))
@@ -28,7 +28,7 @@ def keywords(*groups: Any) -> dict[str, Any]:
 
 
 def file_or_sql(queries: str | None, sql: str | None) -> Any:
-    """What is asked, as the Python interface takes it. click.UsageError: both."""
+    """The argument `queries` of the Python interface. Raises: click.UsageError if both are stated."""
     if queries is not None and sql is not None:
         raise click.UsageError("--sql and --queries both ask; give one of them")
     return queries if sql is None else {"sql": sql}
@@ -45,7 +45,7 @@ class Documents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked(Documents):
-    """The public documents of a run, and whether the domain is taken as it is written."""
+    """The public documents of a run. strict: whether the domain is used exactly as written."""
 
     strict: bool
 
@@ -67,7 +67,7 @@ def documents(command: Decorated, *, kind: type[Documents] = Documents, required
 
 
 def _asked_once(given: Documents, *, required: bool) -> Documents:
-    """Without the queries file that dpqr.toml names, where SQL is typed. click.UsageError: none is stated."""
+    """Drop the queries file of dpqr.toml where --sql is typed. Raises: click.UsageError if neither is stated."""
     context = click.get_current_context()
     if given.sql is None and given.queries is None and required:
         queries = next(each for each in context.command.params if each.name == "queries")
@@ -84,7 +84,7 @@ def asked(command: Decorated, *, required: bool = True) -> Decorated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:
-    """Whom the guarantee protects, and its delta; epsilon is an argument of its own, which some runs need not state."""
+    """Whom the guarantee protects, and its delta. Epsilon is a separate argument, for a locked plan states its own."""
 
     delta: str | None
     neighbours: str

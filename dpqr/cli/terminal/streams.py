@@ -1,7 +1,7 @@
-"""Streams: standard output holds the product, standard error what is said about it.
+"""Streams: results go to standard output, remarks to standard error.
 
-A product that cannot be written is an error; a remark that cannot be written never is, for nothing that was done is
-undone by it.
+A result that cannot be written is an error. A remark that cannot be written is not: the command's work is done all the
+same.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _FOREIGN = re.compile(r"[^\n\x20-\x7e]")
 
 
 def say(text: str) -> None:
-    """Write a remark to stderr. Whether anybody can read it changes nothing."""
+    """Write a remark to stderr; a failure is ignored."""
     with suppress(OSError, ValueError):
         click.echo(text, err=True)
 
 
 def fitted(line: str, stream: TextIO | None) -> str:
-    """A line broken between words where a person reads it on a narrow screen; unchanged for a pipe or a file."""
+    """A line, wrapped between words for a terminal; unchanged for a pipe or a file."""
     if not watched(stream):
         return line
     width = shutil.get_terminal_size().columns
@@ -46,7 +46,7 @@ def fitted(line: str, stream: TextIO | None) -> str:
 
 
 def product(text: str) -> None:
-    """Write to stdout. Raises: UsageFault where that fails; BrokenPipeError where its reader left."""
+    """Write a result to stdout. Raises: UsageFault if that fails; BrokenPipeError if the reader has left."""
     if context := click.get_current_context(silent=True):
         context.meta[_BEGUN] = True
     if sys.stdout is None:
@@ -60,7 +60,7 @@ def product(text: str) -> None:
 
 
 def begun(context: click.Context) -> bool:
-    """Whether a command has written to stdout, or tried to: a second document there could not be parsed."""
+    """Whether a command has written to stdout, or tried to. A second JSON document there could not be parsed."""
     return _BEGUN in context.meta
 
 

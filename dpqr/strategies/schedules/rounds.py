@@ -25,10 +25,10 @@ from dpqr.workload.block import QueryBlock
 class Tuning:
     """Set by `python tests/benchmarks/marginals -- --schedule rounds`; figures: tests/benchmarks/RESULTS.md."""
 
-    opening: Fraction = Fraction(1, 5)  # share of the budget of what is measured first
+    opening: Fraction = Fraction(1, 5)  # share of the budget for the opening
     selection: Fraction = Fraction(1, 5)  # part of a round's share that its selection gets
     rounds: int = 22  # T at epsilon 1
-    penalty: float = 0.2  # part of a block's noise that its score is lowered by
+    penalty: float = 0.2  # penalty of a block's score, as a part of its noise
 
 
 TUNING = Tuning()
@@ -42,12 +42,12 @@ SIGNED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rounds:
-    """T rounds, each measuring the one block that the hypothesis answers worst.
+    """T rounds; each selects the block that the hypothesis answers worst, and measures it.
 
-    rounds: T; None lets `default_rounds` set it from public quantities. opening: whether all one-way marginals are
-    measured first. Blocks that a marginal of their columns answers with less noise give way to it (`with_surrogates`).
-    No more than T blocks are measured whole, if the hypothesis has room for them: there is nothing to select.
-    Nothing here reads n: T depends on epsilon and on the workload.
+    rounds: T; None: `default_rounds` sets it from epsilon and the workload. opening: whether all one-way marginals are
+    measured first.
+    A block is replaced by the marginal of its columns where that answers it with less noise (`with_surrogates`).
+    A workload of at most T blocks is measured completely, without a selection, if the hypothesis has room for it.
 
     >>> Rounds(rounds=12).adaptive
     False

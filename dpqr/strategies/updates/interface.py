@@ -1,4 +1,4 @@
-"""Update rules: the source's "database update algorithm" U (Dwork and Roth 2014, Definitions 5.3 and 5.4)."""
+"""Update rules: the book's "database update algorithm" U (Dwork and Roth 2014, Definitions 5.3 and 5.4)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class UpdateRule(Protocol[H]):
 
     @property
     def trust(self) -> tuple[str, ...]:
-        """Sentences that every release made with this rule carries (heuristics, missing guarantees)."""
+        """Sentences that every release made with this rule states (heuristics, missing guarantees)."""
         ...
 
     @property
     def cumulative(self) -> bool:
-        """Whether one update after several measurements ends where an update after each would."""
+        """Whether one update after several measurements gives the same hypothesis as an update after each."""
         ...
 
     def start(self, problem: Problem) -> H:
@@ -46,18 +46,18 @@ class UpdateRule(Protocol[H]):
         """The next hypothesis; `hypothesis` is left as it was.
 
         Args:
-            history: all measurements so far. The source's rules read the last one; replay reads all.
+            history: all measurements so far. The book's rules read the last one; replay reads all.
 
         Returns:
-            None where no state is consistent with the answers, an event of probability beta: the loop keeps the last
-            one.
+            None if no hypothesis agrees with all answers, an event of probability at most beta. The loop then ends
+            with the last one.
         """
         ...
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """floor(T(a)), the longest possible database update sequence at level a; None: no bound is proved.
 
-        The `theory` schedule relies on it; plan and record of a third party's rule say whose claim it is.
+        The schedule `theory` relies on it. If the rule is a third party's, plan and record name whose claim it is.
         """
         ...
 
@@ -97,18 +97,21 @@ class HeuristicBound(Protocol):
         ...
 
     def caution(self, problem: Problem, level: Level) -> str:
-        """Why it is no proof: a sentence for plan and release."""
+        """A sentence for plan and release: why this number is not proved."""
         ...
 
 
 @runtime_checkable
 class CarriedBound(Protocol):
-    """An update rule whose mistake bound rests on a potential that no update raises, at whatever level: its hypothesis
-    is carried from stage to stage of falling levels (`theory.anytime`)."""
+    """An update rule whose mistake bound follows from a potential that updates at any level lower. Its hypothesis may
+    be carried from stage to stage of falling levels (`theory.anytime`)."""
 
     def mistakes_carried(self, problem: Problem, level: Level, finest: Level) -> int | None:
-        """floor(P / d): P the potential's start, of a hypothesis started for `finest`; d the least that an update at
-        `level` or above takes from it; None: no bound is proved. Updates at several levels share one P."""
+        """floor(P / d); None: no bound is proved. Updates at several levels share one P.
+
+        P is the potential of a hypothesis started for `finest`, d the least amount by which an update at `level` or
+        above lowers it.
+        """
         ...
 
 

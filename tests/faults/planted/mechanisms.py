@@ -85,11 +85,11 @@ FAULTS = (
     *planted_in(
         "mechanisms/selection.py",
         (
-            "epsilon / (2 * max(1, scores.sensitivity(unit)))",
-            "epsilon / max(1, scores.sensitivity(unit))",
+            "epsilon / (2 * max(1, self.scores.sensitivity(self.unit)))",
+            "epsilon / max(1, self.scores.sensitivity(self.unit))",
             "the 2 of a selection is forgotten",
         ),
-        ("max(1, scores.sensitivity(unit))", "1", "the scores' sensitivity is forgotten"),
+        ("max(1, self.scores.sensitivity(self.unit))", "1", "the scores' sensitivity is forgotten"),
         (
             "ExponentialEvent(epsilon=self.epsilon)",
             "ExponentialEvent(epsilon=self.epsilon / 2)",
@@ -184,8 +184,8 @@ FAULTS = (
             "the event states half of what was drawn",
         ),
         (
-            'of heads."""\n        return choice_rate(self.scores, self.unit, self.epsilon)',
-            'of heads."""\n        return choice_rate(self.scores, PrivacyUnit(), self.epsilon)',
+            "self.scores.sensitivity(self.unit)",
+            "self.scores.sensitivity(PrivacyUnit())",
             "the unit is forgotten",
         ),
         (

@@ -73,7 +73,7 @@ class QueriesDocument:
     workload: blocks whose axes are positions in `domain`.
     columns: names of all columns of the whole domain.
     sources: the documents as they were parsed.
-    notes: what a plan must say of it; binning_errors: per block of a sum, the largest error a record by its binning.
+    notes: what a plan must say of it.
     """
 
     domain: Domain
@@ -81,7 +81,6 @@ class QueriesDocument:
     sources: Sources
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    binning_errors: tuple[tuple[str, Fraction], ...] = ()
 
 
 def read_queries(
@@ -283,7 +282,4 @@ def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...], 
         sources=sources,
         workload=Workload(tuple(placed(block) for one in compiled for block in one.blocks), figures),
         notes=(*notes, *(f"{one.name}: {note}" for one in compiled for note in one.notes)),
-        binning_errors=tuple(
-            (one.blocks[0].name, one.binning_error) for one in compiled if one.binning_error is not None
-        ),
     )

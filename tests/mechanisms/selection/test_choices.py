@@ -1,4 +1,4 @@
-"""Its rate, its event, what it refuses."""
+"""Both selections: their rate, their event, what they refuse, and that a draw uses the rate."""
 
 from fractions import Fraction
 
@@ -10,35 +10,44 @@ from support.fakes import Given
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
-from dpqr.mechanisms import selection as exponential_choice
+from dpqr.mechanisms import selection
 from dpqr.mechanisms.scores import QueryScores
-from dpqr.mechanisms.selection import ExponentialChoice
+from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
 from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import ExponentialEvent
+from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 
+KINDS = {
+    ExponentialChoice: (ExponentialEvent, "exponential"),
+    PermuteAndFlipChoice: (PermuteAndFlipEvent, "permute_and_flip"),
+}
+EMPTY = DenseHistogram(np.zeros(1, dtype=np.int64))
+either = pytest.mark.parametrize("kind", KINDS)
 
+
+@either
 @pytest.mark.parametrize(("moves", "rate"), [(1, Fraction(3, 8)), (5, Fraction(3, 40)), (0, Fraction(3, 8))])
-def test_rate_and_event_follow_from_epsilon_and_sensitivity(moves, rate) -> None:
-    made = ExponentialChoice(scores=Given((1, 2), moves), unit=PrivacyUnit(), epsilon=Fraction(3, 4))
+def test_rate_and_event_follow_from_epsilon_and_sensitivity(kind, moves, rate) -> None:
+    made = kind(scores=Given((1, 2), moves), unit=PrivacyUnit(), epsilon=Fraction(3, 4))
     assert made.rate == rate
-    assert made.event == ExponentialEvent(epsilon=Fraction(3, 4))
+    assert made.event == KINDS[kind][0](epsilon=Fraction(3, 4))
 
 
-def test_a_large_budget_finds_the_largest_score() -> None:
+@either
+def test_a_large_budget_finds_the_largest_score(kind) -> None:
     """Larger is worse answered, and the worst answered is what the loop wants."""
-    made = ExponentialChoice(scores=Given((3, -40, 60, 59)), unit=PrivacyUnit(), epsilon=Fraction(200))
-    counts = DenseHistogram(np.zeros(1, dtype=np.int64))
-    assert [made.sample(counts, SeededNoise(seed)) for seed in range(10)] == [2] * 10
+    made = kind(scores=Given((3, -40, 60, 59)), unit=PrivacyUnit(), epsilon=Fraction(200))
+    assert [made.sample(EMPTY, SeededNoise(seed)) for seed in range(10)] == [2] * 10
 
 
-def test_nothing_to_select_and_nothing_to_pay_with_are_refused() -> None:
+@either
+def test_nothing_to_select_and_nothing_to_pay_with_are_refused(kind) -> None:
     with pytest.raises(InfeasiblePlan, match="nothing to select"):
-        ExponentialChoice(scores=Given(()), unit=PrivacyUnit(), epsilon=Fraction(1))
+        kind(scores=Given(()), unit=PrivacyUnit(), epsilon=Fraction(1))
     for epsilon in (Fraction(0), Fraction(-1)):
         with pytest.raises(InfeasiblePlan, match="positive epsilon"):
-            ExponentialChoice(scores=Given((1,)), unit=PrivacyUnit(), epsilon=epsilon)
+            kind(scores=Given((1,)), unit=PrivacyUnit(), epsilon=epsilon)
 
 
 def losses(made, shape, unit):
@@ -68,7 +77,8 @@ def test_a_selection_loses_no_more_than_epsilon_for_a_person(relation, rows) -> 
         assert losses(single, shape, unit) > epsilon
 
 
-def test_the_rate_is_that_of_its_own_unit() -> None:
+@either
+def test_the_rate_is_that_of_its_own_unit(kind) -> None:
     block = QueryBlock(name="q", factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[-3, 2]]))),))
     scored = QueryScores(blocks=(block,), ratios=(1,), expected=np.array([0]))
     for unit, moved in (
@@ -77,16 +87,17 @@ def test_the_rate_is_that_of_its_own_unit() -> None:
         (persons.person(Neighbours.ADD_REMOVE, 4), 12),
         (persons.person(Neighbours.REPLACE, 4), 20),
     ):
-        assert ExponentialChoice(scores=scored, unit=unit, epsilon=Fraction(1)).rate == Fraction(1, 2 * moved)
+        assert kind(scores=scored, unit=unit, epsilon=Fraction(1)).rate == Fraction(1, 2 * moved)
 
 
-def test_a_draw_is_made_by_the_stated_rate_with_and_without_a_search(monkeypatch) -> None:
+@either
+def test_a_draw_is_made_by_the_stated_rate_with_and_without_a_search(kind, monkeypatch) -> None:
     asked = []
-    for draw in ("draw_exponential", "search_exponential"):
-        monkeypatch.setattr(exponential_choice, draw, lambda scores, rate, noise: asked.append(rate) or 0)
+    for draw in ("draw", "search"):
+        name = f"{draw}_{KINDS[kind][1]}"
+        monkeypatch.setattr(selection, name, lambda scores, rate, noise: asked.append(rate) or 0)
     searched = Given((1, 2), 5)
     searched.search = lambda counts: None
-    counts = DenseHistogram(np.zeros(1, dtype=np.int64))
     for scored in (Given((1, 2), 5), searched):
-        ExponentialChoice(scores=scored, unit=PrivacyUnit(), epsilon=Fraction(3, 4)).sample(counts, SeededNoise(1))
+        kind(scores=scored, unit=PrivacyUnit(), epsilon=Fraction(3, 4)).sample(EMPTY, SeededNoise(1))
     assert asked == [Fraction(3, 40)] * 2
