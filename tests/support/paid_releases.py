@@ -63,7 +63,9 @@ def run(directory, *, out="out", resume=False, table="table.csv", observer=None,
     """One release of the desk. after: of a counter, the release before."""
     after = more.pop("after", None)
     asked = ReleaseRequest(
-        source=TableSource(paths=(table if table == "-" else str(directory / table),), count_column=counts),
+        source=TableSource(
+            paths=(table if table == "-" or ":" in table else str(directory / table),), count_column=counts
+        ),
         plan=request(directory, **more),
         output=OutputRequest(directory=None if out is None else str(directory / out)),
         limits=limits or Limits(),

@@ -68,8 +68,7 @@ class PaidRun:
             return
         if not source.repeatable and continued:
             self.done = True
-            what = "standard input" if source.from_stdin else "an engine's table" if source.engine else "a stream"
-            raise UsageFault(f"--resume: {what} cannot be read a second time; the run stays as it is, and paid")
+            raise UsageFault(f"--resume: {_unrepeatable(source)}; the run stays as it is, and paid")
         if self.kept.same_table(table_mark(source, self.ledger.key(self.paid))):
             return
         self._settle(self.paid.events, "closed: it was to be continued on another table")
@@ -152,6 +151,16 @@ class PaidRun:
     def _forget(self) -> None:
         if self.kept:
             self.kept.file.cut(0)
+
+
+def _unrepeatable(source: TableSource) -> str:
+    """Why a table cannot be read again, and be known to be the same."""
+    if source.engine is not None:
+        return (
+            f"{source.engine.name}: it may read more than local files, whose bytes could be compared\n"
+            "counts are not compared: that they are the same would tell somebody that a guess of them is right"
+        )
+    return f"{'standard input' if source.from_stdin else 'a stream'} cannot be read a second time"
 
 
 def ledger_request(

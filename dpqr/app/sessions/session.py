@@ -144,7 +144,7 @@ def stated(kind: str, budget: dict[str, str], read: Reading) -> dict[str, Any]:
 
 def require_repeatable(source: TableSource) -> None:
     """UsageFault: the next question could not read the table again, or not know it as the same."""
-    if not source.repeatable:
+    if source.engine is not None or not source.repeatable:
         what = source.engine.name if source.engine else "standard input" if source.from_stdin else "a stream"
         raise UsageFault(
             f"{what}: every question reads the table again, and it must stay as it was\n"

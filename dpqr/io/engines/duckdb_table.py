@@ -29,9 +29,10 @@ from dpqr.io.tables.limits import discreetly
 _PARQUET = (".parquet", ".pq")
 _GUESSING = ("READ_CSV", "READ_JSON", "SNIFF_CSV", "READ_NDJSON")
 _OWNED = (
-    "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal "
-    "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+    "SELECT schema_name, table_name, sql NOT LIKE '%GENERATED ALWAYS%' FROM duckdb_tables() WHERE NOT internal "
+    "UNION ALL SELECT schema_name, view_name, false FROM duckdb_views() WHERE NOT internal"
 )
+"""Tables and views by schema and name, and whether their rows lie in the database's file, and nothing computes any."""
 _LEAST_ROOM, _THREAD_ROOM = 2**28, 2**27
 """Bytes to sort persons in: DuckDB fails below some 2^26 a thread, and writes to its temporary files beyond."""
 _SETTINGS = (
@@ -72,6 +73,9 @@ class DuckTable:
 
     def kind(self, name: str) -> Any:
         return dict(self._schema)[name]
+
+    def files(self) -> tuple[str, ...] | None:
+        return discreetly(self._files, self._explained)
 
     def count(self, asked: Counting) -> Counted:
         chosen = ", ".join(map(_quoted, asked.columns))
@@ -126,14 +130,26 @@ class DuckTable:
                 )
             return tuple(zip(found.columns, _arrow_types(found.types), strict=True))
 
+    def _files(self) -> tuple[str, ...] | None:
+        place = self.address.place
+        if self.address.query is not None or "://" in place:
+            return None
+        with self._opened() as connection:
+            if self.address.table is None:
+                return tuple(sorted(file for (file,) in connection.sql(f"FROM glob({_literal(place)})").fetchall()))
+            stored = all(self._owned(connection, self.address.table))
+        return tuple(filter(os.path.isfile, (place, f"{place}.wal"))) if stored else None
+
     def _require_owned(self, connection: Any) -> None:
         """That the table is one that somebody made: DuckDB's own ones tell how many rows the others have."""
         table = self.address.table
-        if table is None:
-            return
-        known = connection.sql(_OWNED).fetchall()
-        if table.lower() not in {name.lower() for schema, own in known for name in (own, f"{schema}.{own}")}:
+        if table is not None and not self._owned(connection, table):
             raise DataError(f"{self.name}: has no table or view {table!r}; check its name")
+
+    def _owned(self, connection: Any, table: str) -> list[bool]:
+        """Of each table or view that may be meant, whether its rows lie in the database's file."""
+        known = connection.sql(_OWNED).fetchall()
+        return [stored for schema, own, stored in known if table.lower() in (own.lower(), f"{schema}.{own}".lower())]
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:

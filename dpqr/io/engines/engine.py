@@ -30,6 +30,8 @@ class Engine(Protocol):
     ...         rows = pyarrow.record_batch({"sex": ["f", "m", "f"]})
     ...         return asked.counted(lambda: [rows.select(list(asked.columns))])
 
+    An engine whose rows all lie in local files may say which (`local_files`): then a killed release can be continued.
+
     Test it with `dpqr.testing.check_engine`, and give it to `dpqr.release` in the place of a table.
 
     **Privacy** Before the budget is reserved only `name`, `public`, `names` and `kind` are asked, which must be

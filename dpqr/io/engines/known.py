@@ -58,3 +58,12 @@ def engine_at(paths: tuple[str, ...]) -> Engine | None:
         raise UsageFault(f"{found[0].scheme}: cannot be joined with other tables; give it alone, or join them there")
     module, _, name = ENGINES[found[0].scheme].partition(":")
     return cast("Engine", getattr(import_module(module), name)(found[0]))
+
+
+def local_files(engine: Engine) -> tuple[str, ...] | None:
+    """The local files that hold all that an engine reads, in a fixed order: what its method `files` returns.
+
+    Their bytes show whether a killed release can be continued. None: it has no such method, or reads other things too.
+    """
+    files = getattr(engine, "files", None)
+    return cast("tuple[str, ...] | None", files()) if callable(files) else None

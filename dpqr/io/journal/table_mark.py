@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 
 from dpqr.errors import DataError
+from dpqr.io.engines.known import local_files
 from dpqr.io.ledger.entry_codec import canonical
 from dpqr.io.tables.source import TableSource
 
@@ -17,7 +19,8 @@ def table_mark(source: TableSource, key: bytes) -> str | None:
     """HMAC-SHA256 of the table's files, or of its content in memory, and of how they are read, under a key that never
     leaves the ledger.
 
-    None for standard input and streams, which cannot be read twice. Raises: DataError.
+    Of an engine's files the names count too, for parts of a path may be columns there. None for standard input, streams
+    and what no local files hold, which cannot be read twice. Raises: DataError.
 
     **Privacy.** A plain digest would let anybody who guesses the table in full test the guess. Under a random key
     that nobody else has, the mark is indistinguishable from random bits, whatever the table; no two reservations
@@ -34,6 +37,8 @@ def table_mark(source: TableSource, key: bytes) -> str | None:
     try:
         for file in source.files():
             mark.update(file.frame.digest() if file.frame is not None else _file_digest(file.path))
+        for path in (local_files(source.engine) if source.engine else None) or ():
+            mark.update(hashlib.sha256(os.fsencode(path)).digest() + _file_digest(path))
     except OSError:
         raise DataError("the table cannot be read; check its files and their permissions") from None
     return mark.hexdigest()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dpqr.data.period import PeriodRows
 from dpqr.errors import DataError, UsageFault
-from dpqr.io.engines.known import engine_at
+from dpqr.io.engines.known import engine_at, local_files
 from dpqr.io.tables.file import STDIN, Frame, Kind, StandardInput, TableFile
 from dpqr.io.tables.patterns import files_below, files_matching
 from dpqr.privacy.policy import UTF_8, require_delimiter, require_encoding
@@ -69,10 +69,11 @@ class TableSource:
     @property
     def repeatable(self) -> bool:
         """Whether the table can be read a second time, and known to be as it was: files can; standard input and streams
-        cannot. Of an engine's table only counts could be compared, which would be a look at them that nobody paid for.
+        cannot. Of an engine's table that does not lie in local files only counts could be compared, which would be a
+        look at them that nobody paid for.
         """
         if self.engine is not None:
-            return False
+            return local_files(self.engine) is not None
         return not self.from_stdin if self.frame is None else self.frame.repeatable
 
     def files(self) -> tuple[TableFile, ...]:

@@ -9,6 +9,7 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -574,6 +575,49 @@ def test_another_table_is_refused_and_closes_the_run(waiting):
         run(waiting, resume=True)
     run(waiting)
     assert account(waiting).spent == 2
+
+
+@pytest.fixture
+def duck(place):
+    """The table in a database of DuckDB and in a Parquet file, and a view of it."""
+    with duckdb.connect(str(place / "t.duckdb")) as made:
+        made.execute(f"CREATE TABLE people AS FROM read_csv('{place}/table.csv', header = true)")
+        made.execute("CREATE VIEW viewed AS FROM people")
+        made.execute(f"COPY people TO '{place}/t.parquet'")
+    return place
+
+
+LOCAL = ("t.duckdb?table=people", "t.duckdb?table=Main.People", "t.parquet", "*.parquet")
+
+
+@pytest.mark.parametrize("what", LOCAL)
+def test_a_release_of_duckdbs_local_files_is_continued(duck, what):
+    assert killed_at(duck, (ChainedLedger, "begin", 2, False), table=f"duckdb:{duck}/{what}") == 9
+    before = [each["value"] for each in drawn(duck)]
+    run(duck, table=f"duckdb:{duck}/{what}", resume=True)
+    assert published(duck)[: len(before)] == before
+    assert (account(duck).spent, account(duck).unsettled) == (1, 0)
+
+
+@pytest.mark.parametrize("what", LOCAL)
+def test_it_is_closed_where_a_byte_of_them_has_changed(duck, what):
+    table = f"duckdb:{duck}/{what}"
+    assert killed_at(duck, (ChainedLedger, "begin", 2, False), table=table) == 9
+    with duckdb.connect(str(duck / "t.duckdb")) as made:
+        made.execute("UPDATE people SET age = age + 1 WHERE age = 45")
+        made.execute(f"COPY people TO '{duck}/t.parquet'")
+    with pytest.raises(DataError, match="not the one that the release began with"):
+        run(duck, table=table, resume=True)
+    assert (account(duck).spent, account(duck).unsettled) == (1, 0)
+
+
+def test_a_view_is_not_known_to_be_the_same(duck):
+    """It may read other files, or the clock."""
+    table = f"duckdb:{duck}/t.duckdb?table=viewed"
+    assert killed_at(duck, (ChainedLedger, "begin", 2, False), table=table) == 9
+    with pytest.raises(UsageFault, match="may read more than local files"):
+        run(duck, table=table, resume=True)
+    assert (account(duck).spent, account(duck).unsettled) == (1, 1)
 
 
 def test_the_mark_of_a_table_needs_the_ledgers_key(waiting):

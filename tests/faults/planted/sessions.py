@@ -36,6 +36,10 @@ FAULTS = (
         "app/sessions/session.py",
         ("whole=held.spoilt or not opened", "whole=not opened", "an error that rows decided is forgotten at the end"),
         ("whole=held.spoilt or not opened", "whole=held.spoilt", "an opening that did not end is given back"),
-        ("if not source.repeatable:", "if False:", "a table that cannot be read again is paid for"),
+        (
+            "if source.engine is not None or not source.repeatable:",
+            "if False:",
+            "a table that cannot be read again is paid for",
+        ),
     ),
 )

@@ -13,12 +13,14 @@ from dpqr.data.attribute import Attribute, Codes, Labels
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
+from dpqr.io.engines.known import local_files
 from dpqr.io.tables.counting import Counting
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.points import require_public
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table, column_types
+from dpqr.io.tables.text.csv_table import csv_batches
 from dpqr.privacy.sealed import SealKey
 
 SECRET = "Bob earns 7"
@@ -123,6 +125,21 @@ def test_what_is_refused_before_anything_is_executed(place, what, kind, words) -
         check_table(source, DOMAIN, Limits())
 
 
+@pytest.mark.parametrize("record", ['x, "y"', '"x" ,y'])
+def test_duckdb_cuts_other_records_out_of_a_csv(tmp_path, record) -> None:
+    """Without an error, and with nothing to guess: why CSV is refused (guide: `scale`)."""
+    (tmp_path / "t.csv").write_text(f"a,b\n{record}\n")
+    found = duckdb.sql(
+        f"FROM read_csv('{tmp_path}/t.csv', auto_detect = false, header = true, "
+        "columns = {'a': 'VARCHAR', 'b': 'VARCHAR'}, delim = ',', quote = '\"', escape = '\"', "
+        "strict_mode = true, force_not_null = ['a', 'b'])"
+    ).fetchall()
+    file = TableSource(paths=(f"{tmp_path}/t.csv",)).files()[0]
+    batches = list(csv_batches(file, ("a", "b"), Limits(), lambda _: None))
+    kept = [tuple(row.values()) for batch in batches for row in batch.rows.to_pylist()]
+    assert found == [("x", "y")] != kept
+
+
 def test_nothing_is_executed_before_the_count(place) -> None:
     source = TableSource(
         paths=(f"duckdb:{place}/t.duckdb?query=SELECT error('{SECRET}') AS sex, k FROM people",),
@@ -132,6 +149,25 @@ def test_nothing_is_executed_before_the_count(place) -> None:
         load_table(source, DOMAIN, Limits())
     assert "ended with InvalidInputException" in str(caught.value)
     assert SECRET not in str(caught.value) + repr(caught.value.__context__) + repr(caught.value.__cause__)
+
+
+def test_the_local_files_that_hold_all_that_is_read(place) -> None:
+    """None where something else may be read: a killed release of it is not continued."""
+    with duckdb.connect(str(place / "g.duckdb")) as made:
+        made.execute("CREATE TABLE people (sex VARCHAR, k DOUBLE AS (random())); CREATE SCHEMA other")
+        made.execute("CREATE TABLE other.seen AS SELECT 1 AS k; CREATE VIEW seen AS FROM range(3)")
+
+    def files(what):
+        return local_files(TableSource(paths=(f"duckdb:{what}",)).engine)
+
+    assert files(f"{place}/t.duckdb?table=people") == (f"{place}/t.duckdb",)
+    assert files(f"{place}/*.parquet") == files(f"{place}/it's.parquet") == (f"{place}/it's.parquet",)
+    for what in ("t.duckdb?table=viewed", "t.duckdb?query=FROM people", "g.duckdb?table=people", "g.duckdb?table=seen"):
+        assert files(f"{place}/{what}") is None, what
+    assert files("s3://bucket/a.parquet") is None
+    (place / "t.duckdb.wal").touch()
+    assert files(f"{place}/t.duckdb?table=people") == (f"{place}/t.duckdb", f"{place}/t.duckdb.wal")
+    (place / "t.duckdb.wal").unlink()
 
 
 def test_variables_of_the_process_are_no_tables(place, monkeypatch) -> None:
