@@ -5,6 +5,7 @@ python tests/benchmarks/counting.py [--rows 1000000 10000000] [--what pairs join
 | what | release | beside it |
 |---|---|---|
 | pairs | all 45 pairs of ten columns of a Parquet file | DuckDB, GROUPING SETS |
+| threads | the same by two threads (`--workers 2`) | the same |
 | duckdb | the same, with DuckDB as the source (`duckdb:FILE.parquet`) | the same |
 | joint | the full contingency table of four label columns | DuckDB, GROUP BY |
 | wide | all 91 pairs of 14 columns | nothing |
@@ -53,7 +54,7 @@ MORE = {f"trait{place}": [f"value-{value}" for value in range(6)] for place in r
 JOINT = ("sex", "region", "education", "marital")
 SQL = {"income": "income // 500", "hours": "hours // 10", "born": "year(born) - 1920"}
 PIECE = 10**6
-WHAT = ("pairs", "duckdb", "joint", "wide", "persons", "parts")
+WHAT = ("pairs", "threads", "duckdb", "joint", "wide", "persons", "parts")
 
 
 def make(folder: Path, rows: int) -> None:
@@ -110,12 +111,12 @@ def by_dpqr(folder: Path, what: str) -> None:
     import dpqr
 
     table = folder / "t.parquet"
-    source, unit = f"duckdb:{table}" if what == "duckdb" else table, {}
+    source, more = f"duckdb:{table}" if what == "duckdb" else table, {"workers": 2} if what == "threads" else {}
     if what == "persons":
-        rows, unit = int(folder.name.partition("-")[2]), {"unit": "who", "max_rows": 2}
+        rows, more = int(folder.name.partition("-")[2]), {"unit": "who", "max_rows": 2}
         who = f"file_row_number * 48271 % {rows // 5} AS who"
         source = f"duckdb:?query=SELECT *, {who} FROM read_parquet('{table}', file_row_number = true)"
-    dpqr.release(source, queries=asked(what), eps="1", delta="1e-9", out=folder / "out", if_exists="replace", **unit)
+    dpqr.release(source, queries=asked(what), eps="1", delta="1e-9", out=folder / "out", if_exists="replace", **more)
 
 
 def by_duckdb(folder: Path, what: str) -> None:

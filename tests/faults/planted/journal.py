@@ -140,6 +140,7 @@ FAULTS = (
             "a table's mark ends with its first megabyte",
         ),
         ("    if not source.repeatable:\n        return None\n", "", "standard input is marked"),
+        (".digest() + _file_digest(path))", ".digest())", "files that an engine reads may have changed"),
     ),
     *planted_in(
         "io/journal/transcript_file.py",

@@ -5,10 +5,12 @@ import importlib.util
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +26,7 @@ from dpqr.data.attribute import Attribute, Codes, Labels
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
+from dpqr.io.engines import spark_table
 from dpqr.io.engines.known import engine_at
 from dpqr.io.engines.spark_table import SparkTable, is_spark_frame
 from dpqr.io.tables.counting import Counting
@@ -129,18 +132,25 @@ on_a_cluster = pytest.mark.parametrize(
 )
 
 
+UNITS = (PrivacyUnit(), PrivacyUnit(column="who", rows=2))
+
+
 def counts_stay(frame):
     """That the frame of `rows_of` counts as the same rows in the core: all rows, then two of each person."""
+    for unit in UNITS:
+        count_stays(frame, unit)
+
+
+def count_stays(frame, unit):
     rows = np.arange(1000)
     table = pa.table({"k": rows % 3, "who": rows % 100})
-    for unit in (PrivacyUnit(), PrivacyUnit(column="who", rows=2)):
-        asked = Counting(domain=Domain(DOMAIN.attributes[1:]), unit=unit)
-        counted, expected = (
-            SparkTable(frame=frame).count(asked),
-            asked.counted(table.select([*asked.columns]).to_batches),
-        )
-        assert (counted.counts.marginal((0,)) == expected.counts.marginal((0,))).all()
-        assert (counted.read, counted.units, counted.dropped) == (expected.read, expected.units, expected.dropped)
+    asked = Counting(domain=Domain(DOMAIN.attributes[1:]), unit=unit)
+    counted, expected = (
+        SparkTable(frame=frame).count(asked),
+        asked.counted(table.select([*asked.columns]).to_batches),
+    )
+    assert (counted.counts.marginal((0,)) == expected.counts.marginal((0,))).all()
+    assert (counted.read, counted.units, counted.dropped) == (expected.read, expected.units, expected.dropped)
 
 
 def rows_of(session, attempt):
@@ -202,6 +212,38 @@ def test_a_task_that_runs_twice_at_the_same_time_counts_once(session, tmp_path):
 
     counts_stay(rows_of(session, waits_for_another))
     assert {path.name.partition("-")[2] for path in tmp_path.iterdir()} >= {"0-0", "0-1"}
+
+
+@pytest.mark.slow
+@on_a_cluster
+@pytest.mark.filterwarnings("ignore")
+def test_a_stage_whose_output_is_lost_is_counted_once_again(session, tmp_path, monkeypatch):
+    """An executor is killed while partitions' counts are added up: its own are lost with it, and so are the rows of
+    persons that it had shuffled. Spark repeats those tasks, as first attempts in a second run of their stage."""
+    added = spark_table._added
+
+    def written(batches):
+        from pyspark import TaskContext
+
+        yield from batches
+        task = TaskContext.get()
+        (tmp_path / f"{task.partitionId()}-{task.attemptNumber()}-{task.taskAttemptId()}").touch()
+
+    def killing(asked, batches):
+        with suppress(FileExistsError):
+            (tmp_path / "killed").touch(exist_ok=False)
+            parent = Path(f"/proc/{os.getppid()}/stat").read_text()  # of all of an executor's Python workers
+            os.kill(int(parent.rpartition(")")[2].split()[1]), signal.SIGKILL)
+        yield from added(asked, batches)
+
+    monkeypatch.setattr(spark_table, "_added", killing)
+    for unit in UNITS:
+        count_stays(rows_of(session, written), unit)
+        assert (tmp_path / "killed").exists()
+        begun = [path.name.partition("-")[0] for path in tmp_path.glob("*-0-*")]
+        assert max(map(begun.count, begun)) > 1
+        for path in tmp_path.iterdir():
+            path.unlink()
 
 
 @pytest.mark.slow
