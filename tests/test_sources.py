@@ -6,6 +6,7 @@ import re
 
 import click
 import pytest
+from support.command_desk import DOMAIN, TABLE, Desk
 from support.guide_pages import ROOT, topic
 
 from dpqr.cli.main import main
@@ -62,3 +63,40 @@ def test_every_row_names_a_test_or_says_why_it_is_not_built():
 def test_every_command_that_is_named_exists():
     for command in re.findall(r"`dpqr (\w+)", PAGE.text):
         assert command in main.list_commands(click.Context(main)), command
+
+
+NUMBERS = ("least-squares", "online", "quantile")
+COMMANDS = sorted(set(re.findall(r"`dpqr ((?:predict|release|strategies) [^`]*--[^`]*)`", PAGE.text)))
+PACKAGES = {command for command in COMMANDS if "NAME" in command}
+"""They need a learner of another package; see `test_third_party.py`."""
+
+
+def completed(command):
+    """A command of a row, with what else it needs at the desk; nothing is paid, and no table is opened."""
+    asked = [{"FILE": "points.csv", "COLUMN": "age"}.get(word, word) for word in command.split()]
+    name, options = asked[0], dict.fromkeys(asked)
+    if name == "strategies":
+        return [*asked, "--queries", "q.json", "--eps", "1"]
+    if "--dry-run" not in options:
+        asked.append("--dry-run")
+    if name == "release":
+        number = ["--n", "100000"] if "theory" in options else []
+        return [*asked, "table.csv", "--queries", "q.json", "--eps", "1", *number]
+    learner = asked[asked.index("--learner") + 1] if "--learner" in options else ""
+    target = ["--target", "income"] if learner in NUMBERS else ["--target", "sex"]
+    target += [] if learner in (*NUMBERS, "aggregate") else ["--positive", "F"]
+    if "--kernel" in options and "--points" in options:
+        target = ["--target", "income", "--learner", "least-squares", "--delta", "1e-6"]
+    number = [] if "--n" in options else ["--n", "20000"]
+    related = ["--neighbours", "replace"] if learner == "online" and "--slots" not in options else []
+    return [*asked, *target, "--domain", "d.json", "--eps", "1", *number, *related]
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - PACKAGES))
+def test_every_command_of_a_row_makes_a_plan(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    desk, queries = Desk(tmp_path), [{"marginal": ["sex", "age"]}]
+    desk.write(table__csv=TABLE, d__json=DOMAIN, q__json={"domain": DOMAIN, "queries": queries})
+    desk.write(points__csv="age,income,sex\n30,100,F\n")
+    ended = desk.run(*completed(command))
+    assert ended.code == 0, ended.err

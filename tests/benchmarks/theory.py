@@ -1,6 +1,6 @@
 """The source's loop: what its variants certify, beside true errors, the fixed plans, and the default schedule.
 
-python tests/benchmarks/theory.py [--case cells sizes toy worst adult] [--runs 20] [--first 0] [--each]
+python tests/benchmarks/theory.py [--case cells sizes toy worst adult norm] [--runs 20] [--first 0] [--each]
     [--update ...] [--n ...]
 
 cells: 64 cells, 200 random predicates, n = 4 * 10^9, eps 1, delta 0, replace. Bars: certified alpha at most .0008 for
@@ -9,6 +9,9 @@ alpha, and the true largest error of the default schedule. toy: the median rule,
 worst: all records in one cell, 8 cells, n = 20,000 (median 5,000): in how many runs all certificates hold (1 - beta).
 adult: all marginals of 2 columns, of the first 4 and 6 coded columns (--data FILE --columns ...), delta 1e-9; of more
 columns by --update maximum-entropy alone.
+norm: what a bought ||x||_2 could give the perceptron at best: as if its exact value were known for free. 64 cells, from
+uneven to nearly even, at each n: the fixed sharp plan's alpha and the stages' certain alpha, by the public bound and by
+the exact norm; beside what the stages certify (median of 5 runs).
 --half set: other tables (seeds) than those that are reported. --each: a line a run, so that the runs may be made in
 pieces: --first says the number of the first.
 All tables are public or made up. Noise is seeded.
@@ -19,12 +22,16 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import statistics
 import sys
 import tempfile
 import time
 from dataclasses import replace
+from fractions import Fraction
+from functools import partialmethod
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
@@ -44,6 +51,8 @@ from dpqr.noise.source import SeededNoise
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.choice import guarded
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.updates.perceptron import Perceptron
 from dpqr.workload.block import QueryBlock
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -127,10 +136,12 @@ def adult(given: argparse.Namespace, folder: Path) -> None:
             show(f"adult {columns}", replace(asked, plan=replace(plan, update=update)), given.runs, given)
 
 
-def predicates(folder: Path, size: int, queries: int, n: int, seed: int, *, point: bool = False) -> ReleaseRequest:
+def predicates(
+    folder: Path, size: int, queries: int, n: int, seed: int, *, point: bool = False, evenness: float = 0.3
+) -> ReleaseRequest:
     """A made-up, uneven histogram and random predicates; the default schedule."""
     generator = np.random.default_rng(seed)
-    shares = np.eye(size)[0] if point else generator.dirichlet(np.full(size, 0.3))
+    shares = np.eye(size)[0] if point else generator.dirichlet(np.full(size, evenness))
     counts = np.floor(shares * n).astype(np.int64)
     counts[0] += n - counts.sum()
     np.savez(folder / "predicates.npz", coefficients=generator.integers(0, 2, size=(queries, size)))
@@ -146,6 +157,29 @@ def predicates(folder: Path, size: int, queries: int, n: int, seed: int, *, poin
     source = TableSource(paths=(str(folder / "counts.csv"),), count_column="count")
     plan = PlanRequest(queries=str(folder / "q.json"), epsilon="1", neighbours="replace", n=n)
     return ReleaseRequest(source=source, plan=plan)
+
+
+def norm(given: argparse.Namespace, folder: Path) -> None:
+    for evenness in (0.3, 10.0, 1e4):
+        for n in given.n:
+            asked = theory(predicates(folder, 64, 200, n, SEEDS[given.half], evenness=evenness), given, "perceptron")
+            plan = planned(asked)
+            shares = table(asked, plan).marginal((0,)) / n
+            known = Fraction(float(shares @ shares))
+            public = fixed(asked)
+            with patch.object(Perceptron, "mistakes", partialmethod(with_norm, norm=known)):
+                free, certain = fixed(asked), planned(asked).promised
+            print(
+                f"evenness {evenness:g}: (|x|_2 / n)^2 = {float(known):.4g}; fixed plan: alpha {public}, by the norm "
+                f"{free}; certain: {float(plan.promised or 1):.3g}, by the norm {float(certain or 1):.3g}"
+            )
+            show("stages", asked, 5, given)
+
+
+def with_norm(_: Perceptron, problem: Problem, level: Level, norm: Fraction) -> int:
+    """The sharp bound of `Perceptron.mistakes` with the table's own norm in place of 1."""
+    cells = problem.domain.size
+    return math.floor(max(Fraction(0), norm - Fraction(1, cells)) * cells / 4 / level.value**2)
 
 
 def theory(asked: ReleaseRequest, given: argparse.Namespace, update: str) -> ReleaseRequest:
@@ -223,7 +257,7 @@ class Watched:
         loop.certified_bound = self.real
 
 
-CASES = {"cells": cells, "sizes": sizes, "toy": toy, "worst": worst, "adult": adult}
+CASES = {"cells": cells, "sizes": sizes, "toy": toy, "worst": worst, "adult": adult, "norm": norm}
 
 if __name__ == "__main__":
     main()

@@ -144,8 +144,10 @@ class Anytime:
     (`measured_whole`), all its answers are measured: gamma is shared by its rows, the stop test looks at the furthest
     row, and U takes the rows one by one (`made_consistent`). Both proofs stay: on the good event all rows are within N.
 
-    *Why ||x||_2 is not bought for the perceptron.* It would make T smaller, and T is in no price: rounds that a table
-    does not need are not run, so they are not paid. Only `certain` would gain, which is said before anything is bought.
+    *Why ||x||_2 is not bought for the perceptron.* It would make T smaller, and T is in no price and in no certificate:
+    rounds that a table does not need are not run, so they are not paid. Only `certain` would gain, which is said before
+    anything is bought. A fixed plan would gain more, and promises less with the exact norm than stages certify without
+    (`python tests/benchmarks/theory.py --case norm`).
 
     Privacy:
         Neighbours: those of the problem's unit. A draw is an exponential mechanism over all queries' scores or a noisy
