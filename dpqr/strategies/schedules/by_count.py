@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpqr.data.arrays import Axes
+from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountants.by_count import FEW, MANY, ByCount
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.by_price import CheckByPrice, DistinguisherByPrice
@@ -48,7 +49,8 @@ class CountedFirst:
     """Marginals whose accountant follows a noisy count of the records, where nobody knows their number.
 
     schedule: plans the rest, once the count is known. few, many: roles under the two theorems of `ByCount`. _errors:
-    what their plans are forecast to leave among POSSIBLE_RECORDS, few first. _made: plans of the rest by counts.
+    what their plans are forecast to leave among POSSIBLE_RECORDS, few first. _made: the last plan of the rest, by its
+    count.
 
     Privacy:
         The count is a draw of its own, and all that follows is a function of it, of the plan and of later releases.
@@ -86,8 +88,16 @@ class CountedFirst:
         return error_among([min(both) for both in zip(*self._errors, strict=True)])
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """The count, and the plan for many records on paper. roles: those of `roles`."""
+        """The count, and the plan for many records on paper.
+
+        Args:
+            roles: those of `roles`.
+
+        Raises:
+            InfeasiblePlan: a part of the budget buys no noise that can be drawn.
+        """
         accountant, noise = ByCount(), (self.few.check.name, self.many.check.name)
+        self._rest(replace(problem, counted=POSSIBLE_RECORDS[0]), budget, self.few)
         paper = self._rest(replace(problem, counted=POSSIBLE_RECORDS[-1]), budget, self.many)
         phases = (
             *opening_phase(roles, problem.unit, ((RECORDS,),), accountant.first(budget)),
@@ -173,6 +183,7 @@ class CountedFirst:
         found = gain.mean() if known is None else np.interp(math.log(known), np.log(POSSIBLE_RECORDS), gain)
         if known not in self._made:
             roles = self.few if found > 0.0 else self.many
+            self._made.clear()
             self._made[known] = self._rest(replace(plan.problem, counted=known), plan.budget, roles)
         return self._made[known]
 
@@ -214,7 +225,7 @@ def _counted_first(planner: Planner, plans: Sequence[Plan], problem: Problem, bu
     inner = planner.schedule if isinstance(planner, WithDroppedCount) else planner
     if not isinstance(inner, WithErrorBars) or _buys_more(planner, inner) or not isinstance(inner.schedule, Marginals):
         return None
-    few, many = (_least(plans, one.name) for one in (FEW, MANY))
+    few, many = _least(plans, FEW.name, pure=True), _least(plans, MANY.name, pure=False)
     if few is None or many is None or len(few.expected_at) != len(POSSIBLE_RECORDS):
         return None
     errors = (few.expected_at, many.expected_at)
@@ -223,7 +234,10 @@ def _counted_first(planner: Planner, plans: Sequence[Plan], problem: Problem, bu
     if made.expected > float(1 - ByCount.SHARE) * least:
         return None
     outer = replace(planner, schedule=made) if isinstance(planner, WithDroppedCount) else made
-    return outer.plan(problem, budget, made.roles)
+    try:
+        return outer.plan(problem, budget, made.roles)
+    except InfeasiblePlan:
+        return None
 
 
 def _buys_more(planner: Planner, inner: WithErrorBars) -> bool:
@@ -232,7 +246,10 @@ def _buys_more(planner: Planner, inner: WithErrorBars) -> bool:
     return any(share is not None for share in stated)
 
 
-def _least(plans: Sequence[Plan], accountant: str) -> Plan | None:
-    """Of those that this accountant charges the one of least forecast error."""
-    found = [one for one in plans if one.roles.accountant.name == accountant and one.expected is not None]
+def _least(plans: Sequence[Plan], accountant: str, *, pure: bool) -> Plan | None:
+    """Of those that this accountant charges for such noise the one of least forecast error. The noise of the first
+    measurement after the count says which theorem charges the rest (`ByCount`), so many records never get pure noise.
+    """
+    charged = [one for one in plans if one.roles.accountant.name == accountant and one.roles.check.pure is pure]
+    found = [one for one in charged if one.expected is not None]
     return min(found, key=lambda one: one.expected or 0.0, default=None)
