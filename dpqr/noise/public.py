@@ -61,7 +61,7 @@ def public_normals(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.
 
     They are the same in every version of numpy: numpy promises stable raw bits, but not stable normal draws.
     """
-    uniform = _uniforms(seed, 2 * count)
+    uniform = public_uniforms(seed, 2 * count)
     radius = np.sqrt(-2 * np.log1p(-uniform[:count]))
     normals: np.ndarray[tuple[int], np.dtype[np.float64]] = radius * np.cos(2 * np.pi * uniform[count:])
     return normals
@@ -73,14 +73,14 @@ def public_laplaces(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np
     >>> bool((abs(public_laplaces(7, 100_000)).mean() * 2**0.5).round(2) == 1.0)
     True
     """
-    uniform = _uniforms(seed, 2 * count)
+    uniform = public_uniforms(seed, 2 * count)
     sizes = -np.log1p(-uniform[:count]) / 2**0.5
     laplaces: np.ndarray[tuple[int], np.dtype[np.float64]] = np.where(uniform[count:] < 0.5, -sizes, sizes)
     return laplaces
 
 
-def _uniforms(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Multiples of 2^-53 in [0, 1)."""
+def public_uniforms(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Draw `count` multiples of 2^-53 in [0, 1), shape (count,); as stable as normals."""
     raw = np.asarray(public_generator(seed).bit_generator.random_raw(count), dtype=np.uint64)
     return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
 

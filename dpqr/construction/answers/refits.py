@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dpqr.construction.answers.uneven import bucketed, uneven
 from dpqr.construction.loop import Outcome
 from dpqr.data.arrays import Axes, FloatArray, IntArray
 from dpqr.data.histogram import SparseHistogram
@@ -99,17 +100,19 @@ def refit_errors(
     if not history:
         return {}
     count = refit_count(asked, history, most)
-    counted = _stand_in(shown, plan.problem, blocks)
-    measured, draws = MeasuredBlocks.of(history), len(history) + (plan.problem.start is not None)
+    counted, merged = _stand_in(shown, plan.problem, blocks), len(bucketed(shown, history))
+    measured, draws = MeasuredBlocks.of(history), len(history) + (plan.problem.start is not None) + 2 * merged
     found = {block.name: _BlockErrors.of(block, counted(block), measured.place(block)) for block in blocks}
     for number in range(count):
         seed = plan.problem.seed + 1 + number * draws
+        if merged:
+            counted = _stand_in(uneven(shown, history, seed + draws - 2 * merged), plan.problem, blocks)
         again = _measured_again(history, counted, seed)
         started = replace(plan, problem=replace(plan.problem, start=_drawn_start(plan, history, shown, counted, seed)))
         refitted = _refitted(started, outcome.hypothesis, again)
         prepare(refitted, blocks)
         for block in blocks:
-            found[block.name].add(refitted.answer(block), again)
+            found[block.name].add(refitted.answer(block), counted(block), again)
     return {block.name: found[block.name].error(shown.answer(block), history, count) for block in blocks}
 
 
@@ -132,9 +135,9 @@ class _BlockErrors:
     def of(cls, block: QueryBlock, counts: FloatArray, place: tuple[int, int] | None) -> _BlockErrors:
         return cls(block=block, counts=counts, place=place, squares=np.zeros(block.rows))
 
-    def add(self, answers: FloatArray, history: Sequence[Measurement]) -> None:
-        """One refit, and the measurements that it was fitted to."""
-        off = answers - self.counts
+    def add(self, answers: FloatArray, truth: FloatArray, history: Sequence[Measurement]) -> None:
+        """One refit, what it should have answered, and the measurements that it was fitted to."""
+        off = answers - truth
         self.squares += off * off
         self.total += float(np.abs(off).sum())
         self.residual += self._residual(answers, history)
