@@ -1,6 +1,6 @@
-"""Error bars of ordered columns: how often intervals hold, by the kind of query, where cells may be merged into buckets.
+"""Error bars of ordered columns, where cells may be merged into buckets: how often intervals hold, by kind of query.
 
-python tests/benchmarks/ordered_bars.py [--half set|report] [--schedules ordered parts] [--runs 5] [--asked prefixes ranges]
+python tests/benchmarks/ordered_bars.py [--half report] [--schedules ordered parts] [--runs 5] [--asked prefixes ranges]
 
 Asked: all prefixes, 50 random ranges and single cells of one wide column (`mixed.py`); for `parts` pairs of small
 columns beside them. One line a cell and schedule: coverage of the intervals that rest on estimates, as the mean over
@@ -20,7 +20,6 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 
 from mixed import made, others
-from regret import SEED
 
 from dpqr.app.planning.planning import plan_release
 from dpqr.app.requests import PlanRequest
@@ -112,7 +111,7 @@ def main() -> None:
     for schedule in given.schedules:
         whole: Bars = defaultdict(list)
         for kind in given.kinds:
-            for place, (cells, records, epsilon) in enumerate(SETTINGS[given.half]):
+            for cells, records, epsilon in SETTINGS[given.half]:
                 found: Bars = defaultdict(list)
                 for run in range(given.runs):
                     sizes, codes = made(kind, cells, records, SMALL, run)

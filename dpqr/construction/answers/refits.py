@@ -233,8 +233,7 @@ def _drawn(measured: Measurement, counted: Answered, seed: int) -> Measurement:
 
 
 def _noise(law: NoiseLaw, seed: int, count: int) -> FloatArray:
-    """Draws like the law's. A normal one of little noise, once rounded, would nearly never be 1; the law's is as often as
-    its deviation says."""
+    """Draws like the law's. Rounded normal ones of a small deviation would nearly always be 0; the law's are not."""
     if isinstance(law, DiscreteLaplace):
         return public_laplaces(seed, count, float(law.scale))
     if law.deviation >= LITTLE:

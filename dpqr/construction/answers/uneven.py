@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dpqr.data.arrays import Axes, FloatArray, frozen
+from dpqr.fitting.uneven_cells import BoxCounts, BucketCounts, draws_of, uneven_cells
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
 from dpqr.hypotheses.product import ProductDistribution
-from dpqr.strategies.designs.partition import BoxCounts
-from dpqr.strategies.designs.uneven_cells import BucketCounts, uneven_cells
+from dpqr.noise.public import public_normals, public_uniforms
 from dpqr.strategies.schedules.ordered.two_stage import box_counts
 from dpqr.strategies.updates.bucket_least_squares import bucket_counts
 from dpqr.workload.partition import Merged
@@ -34,7 +34,9 @@ def bucketed(hypothesis: Hypothesis, history: Sequence[Measurement]) -> Buckets:
         groups = tuple(GroupEstimate(axes=(axis,), cells=cells) for axis, cells in hypothesis.apart.items())
     found: Buckets = {}
     for group in groups:
-        held = [one for one in history if all(block.axes and set(block.axes) <= set(group.axes) for block in one.blocks)]
+        held = [
+            one for one in history if all(block.axes and set(block.axes) <= set(group.axes) for block in one.blocks)
+        ]
         totals = [one for one in history if not any(block.axes for block in one.blocks)]
         known = bucket_counts(group, [*totals, *held]) if held else None
         if known is not None:
@@ -56,7 +58,15 @@ def uneven(hypothesis: Hypothesis, merged: Buckets, seed: int) -> Hypothesis:
         Post-processing, with public randomness: of two seeds, this one and the next, for every group of attributes.
     """
     drawn = {
-        axes: frozen(uneven_cells(shape, known, boxes, seed + 2 * place))
+        axes: frozen(
+            uneven_cells(
+                shape,
+                known,
+                boxes,
+                public_uniforms(seed + 2 * place, draws_of(shape)),
+                public_normals(seed + 2 * place + 1, draws_of(shape)),
+            )
+        )
         for place, (axes, (shape, known, boxes)) in enumerate(merged.items())
     }
     if isinstance(hypothesis, LinearEstimate):

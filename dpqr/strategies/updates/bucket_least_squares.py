@@ -11,8 +11,8 @@ import numpy as np
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.fitting.bucket_shrinkage import shrunk
 from dpqr.fitting.evidence import SMALLEST_DEVIATION
+from dpqr.fitting.uneven_cells import BucketCounts
 from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
-from dpqr.strategies.designs.uneven_cells import BucketCounts
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.least_squares import LeastSquares
 from dpqr.workload.block import QueryBlock

@@ -21,7 +21,6 @@ from dpqr.workload.recovery import query_variances
 from dpqr.workload.separation import columns_apart
 from dpqr.workload.workload import Measurement
 
-
 RECORDS = QueryBlock(name="number of records")
 
 
@@ -30,11 +29,11 @@ class Product:
     """Measurements of the columns apart are read by `columns` alone, those of other columns by `model`, counts of all
     records by both. Where no column stands apart (`columns_apart`), it is `model`.
 
-    There is one number of records: the mean, by inverse variance, of what the measurements of the other columns say, and
-    of the sum that least squares gives each column apart. A column's cells are those that `columns`
-    estimates, made consistent: the nearest cumulative counts, in squared distance, that never fall, lie between 0 and
-    that number, and end there. Counts that can be true are a convex set, so no point of it is further from the nearest
-    one than from the estimate: where that number is the table's, the squared error over all prefixes never grows.
+    There is one number of records: the mean, by inverse variance, of what the measurements of the other columns say
+    and of the sum that least squares gives each column apart. A column's cells are those that `columns` estimates,
+    made consistent: the nearest cumulative counts, in squared distance, that never fall, lie between 0 and that number,
+    and end there. Counts that can be true are a convex set, so no point of it is further from the nearest one than
+    from the estimate: where that number is the table's, the squared error over all prefixes never grows.
 
     References:
         Barlow, Bartholomew, Bremner and Brunk 1972 (isotonic regression, by pooling adjacent violators; bounds are met

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray, IntArray
+from dpqr.fitting.uneven_cells import BoxCounts
 from dpqr.privacy.budget import Price
 from dpqr.strategies.designs.bucket_design import (
     EqualBuckets,
@@ -19,7 +20,7 @@ from dpqr.strategies.designs.bucket_design import (
     partition_design,
 )
 from dpqr.strategies.designs.kronecker import Design, designs
-from dpqr.strategies.designs.partition import BoxCounts, Partition, chosen_partition
+from dpqr.strategies.designs.partition import Partition, chosen_partition
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import strategy_name

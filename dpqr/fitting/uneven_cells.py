@@ -8,8 +8,6 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.fitting.halves import PRIOR, Imbalances
-from dpqr.noise.public import public_normals, public_uniforms
-from dpqr.strategies.designs.partition import BoxCounts
 from dpqr.workload.partition import Bisection
 
 
@@ -28,7 +26,34 @@ class BucketCounts:
     covariance: FloatArray
 
 
-def uneven_cells(shape: tuple[int, ...], known: BucketCounts, boxes: BoxCounts | None, seed: int) -> FloatArray:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BoxCounts:
+    """Unbiased noisy counts of all boxes of one level of a bisection. Public.
+
+    Attributes:
+        counts: in records, shape (2^level,).
+        variances: of the difference of a box's halves, one for each of the levels 0 .. level - 1.
+        total, deviation: an estimate of all records from all that was released, and its noise.
+
+    >>> bisection, counts = Bisection((2,)), np.array([3.0, 1.0])
+    >>> BoxCounts(bisection=bisection, counts=counts, variances=np.ones(1), total=4.0, deviation=1.0).level
+    1
+    """
+
+    bisection: Bisection
+    counts: FloatArray
+    variances: FloatArray
+    total: float
+    deviation: float
+
+    @property
+    def level(self) -> int:
+        return len(self.variances)
+
+
+def uneven_cells(
+    shape: tuple[int, ...], known: BucketCounts, boxes: BoxCounts | None, uniforms: FloatArray, normals: FloatArray
+) -> FloatArray:
     """Records of single cells, drawn from what released counts say of them: whole numbers of at least 0.
 
     From the root down, the records of a box are divided between its halves by a draw from the posterior law that the
@@ -38,7 +63,7 @@ def uneven_cells(shape: tuple[int, ...], known: BucketCounts, boxes: BoxCounts |
     Args:
         shape: cells of each axis.
         boxes: noisy counts, from which the buckets were chosen; None: there are none.
-        seed: public; the number after it is used too.
+        uniforms, normals: public draws, one of each for every box of the bisection, `draws_of(shape)` in all.
 
     Returns:
         Records, shape as `shape`.
@@ -47,11 +72,10 @@ def uneven_cells(shape: tuple[int, ...], known: BucketCounts, boxes: BoxCounts |
         Post-processing of released counts.
 
     >>> known = BucketCounts(places=np.array([0, 0, 1]), counts=np.array([8.0, 4.0]), covariance=1e-9 * np.eye(2))
-    >>> uneven_cells((3,), known, None, 7)[2].tolist()
-    4.0
+    >>> uneven_cells((3,), known, None, np.full(draws_of((3,)), 0.5), np.zeros(draws_of((3,)))).tolist()
+    [4.0, 4.0, 4.0]
     """
-    bisection, leaves = Bisection(shape), 2 * 2 ** Bisection(shape).depth
-    uniforms, normals = public_uniforms(seed, leaves), public_normals(seed + 1, leaves)
+    bisection = Bisection(shape)
     imbalances, drawn = Imbalances(weights=PRIOR), np.maximum(np.round(known.counts.sum(keepdims=True)), 0.0)
     for level in range(bisection.depth):
         halves, count = bisection.places(level + 1), 2**level
@@ -67,6 +91,15 @@ def uneven_cells(shape: tuple[int, ...], known: BucketCounts, boxes: BoxCounts |
         drawn = np.stack([left, drawn - left], axis=1).reshape(-1)
     cells: FloatArray = drawn[bisection.places(bisection.depth)].reshape(shape)
     return cells
+
+
+def draws_of(shape: tuple[int, ...]) -> int:
+    """How many draws of either kind `uneven_cells` takes.
+
+    >>> draws_of((3,))
+    8
+    """
+    return int(2 ** (Bisection(shape).depth + 1))
 
 
 def _observed(
