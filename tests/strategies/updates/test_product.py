@@ -57,7 +57,7 @@ def test_whoever_counts_the_records_best_decides_their_number():
 
 
 def test_buckets_count_the_records_too():
-    """No row of this strategy, and no sum of its rows, counts every record once; least squares over the buckets does."""
+    """No row of this strategy, and no sum of rows, counts every record once. Least squares over the buckets does."""
     buckets = Merged(Dense(np.array([[1, 0], [1, 2]])), np.repeat([0, 1], 8))
     block = QueryBlock(name="buckets", factors=(Factor(axes=(1,), sizes=(16,), matrix=buckets),))
     loud = Measurement(blocks=(SEX,), values=(np.array([45, 15]),), law=DiscreteLaplace(Fraction(100)))
