@@ -94,6 +94,22 @@ class Imbalances:
         own = (shares * uneven).sum(axis=0) + counts
         return Halves(means=means, systematic=systematic, sampled=sampled, own=own)
 
+    def drawn(
+        self, unlike: FloatArray, counts: FloatArray, variances: FloatArray, uniforms: FloatArray, normals: FloatArray
+    ) -> FloatArray:
+        """One draw of every box's difference from the same posterior law, shape (boxes,).
+
+        Args:
+            uniforms: choose each box's imbalance, shape (boxes,).
+            normals: the difference, given that, shape (boxes,).
+        """
+        shares = np.cumsum(_normed(self.weights, _likelihoods(unlike, counts, variances)), axis=0)
+        chosen = np.minimum((shares <= uniforms * shares[-1]).sum(axis=0), len(IMBALANCES) - 1)
+        spread = IMBALANCES[chosen] * counts**2 + counts
+        trust = spread / np.maximum(spread + variances, TINY)
+        differences: FloatArray = trust * unlike + np.sqrt((1.0 - trust) * spread) * normals
+        return differences
+
 
 def _likelihoods(unlike: FloatArray, counts: FloatArray, variances: FloatArray) -> FloatArray:
     """Of every imbalance and box, up to a factor of the box; shape (imbalances, boxes)."""

@@ -74,9 +74,9 @@ def wide(kind: str, cells: int, records: int, generator: np.random.Generator) ->
     return np.clip(codes, 0, cells - 1).astype(np.int64)
 
 
-def made(kind: str, cells: int, records: int, small: tuple[int, ...]) -> tuple[dict[str, int], np.ndarray]:
+def made(kind: str, cells: int, records: int, small: tuple[int, ...], *seed: int) -> tuple[dict[str, int], np.ndarray]:
     """The small columns depend on one hidden value, all but one of them."""
-    generator = np.random.default_rng([SEED, cells, records])
+    generator = np.random.default_rng([SEED, cells, records, *seed])
     alone = min(3, len(small) - 1)
     hidden, even = generator.integers(3, size=records), generator.integers(small[alone], size=records)
     near = [(2 * hidden + generator.integers(3, size=records)) % size for size in small]

@@ -39,3 +39,16 @@ def test_a_difference_is_at_most_the_count() -> None:
     counts = np.array([0.0, 3.0])
     found = BLANK.posterior(np.zeros(2), counts, np.full(2, np.inf))
     assert (found.means**2 + found.systematic + found.sampled <= counts**2).all()
+
+
+def test_draws_have_the_moments_of_the_posterior() -> None:
+    many = 20_000
+    rng = np.random.default_rng(2)
+    uniforms, normals = rng.random(many), rng.normal(size=many)
+    for noise in (1e-6, 1e4, np.inf):
+        unlike, counts, variances = np.full(many, 200.0), np.full(many, 1000.0), np.full(many, noise)
+        found = BLANK.drawn(unlike, counts, variances, uniforms, normals)
+        known = BLANK.posterior(unlike, counts, variances)
+        deviation = float(np.sqrt(known.systematic + known.sampled)[0])
+        assert found.mean() == pytest.approx(known.means[0], abs=0.1 * deviation + 1e-3)
+        assert found.std() == pytest.approx(deviation, rel=0.05, abs=1e-3)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dpqr.construction.answers.uneven import bucketed, uneven
 from dpqr.construction.loop import Outcome
 from dpqr.data.arrays import Axes, FloatArray, IntArray
 from dpqr.data.histogram import SparseHistogram
@@ -22,7 +23,8 @@ from dpqr.fitting.interactions import put_together
 from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable, prepare
 from dpqr.hypotheses.linear_estimate import GroupEstimate
 from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.public import public_laplaces, public_normals
+from dpqr.noise.law import NoiseLaw
+from dpqr.noise.public import public_laplaces, public_normals, public_uniforms
 from dpqr.plugins import is_builtin
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
@@ -46,6 +48,8 @@ class Tuning:
 TUNING = Tuning()
 LARGEST = 2**61
 """Of an answer, in its grid."""
+LITTLE = 0.4
+"""Deviation of integer noise that is nearly never more than 1."""
 
 Answered = Callable[[QueryBlock], FloatArray]
 """Answers to a block, in units of its grid, shape (rows,)."""
@@ -99,17 +103,19 @@ def refit_errors(
     if not history:
         return {}
     count = refit_count(asked, history, most)
-    counted = _stand_in(shown, plan.problem, blocks)
-    measured, draws = MeasuredBlocks.of(history), len(history) + (plan.problem.start is not None)
+    counted, merged = _stand_in(shown, plan.problem, blocks), bucketed(shown, history)
+    measured, draws = MeasuredBlocks.of(history), len(history) + (plan.problem.start is not None) + 2 * len(merged)
     found = {block.name: _BlockErrors.of(block, counted(block), measured.place(block)) for block in blocks}
     for number in range(count):
         seed = plan.problem.seed + 1 + number * draws
+        if merged:
+            counted = _stand_in(uneven(shown, merged, seed + draws - 2 * len(merged)), plan.problem, blocks)
         again = _measured_again(history, counted, seed)
         started = replace(plan, problem=replace(plan.problem, start=_drawn_start(plan, history, shown, counted, seed)))
         refitted = _refitted(started, outcome.hypothesis, again)
         prepare(refitted, blocks)
         for block in blocks:
-            found[block.name].add(refitted.answer(block), again)
+            found[block.name].add(refitted.answer(block), counted(block), again)
     return {block.name: found[block.name].error(shown.answer(block), history, count) for block in blocks}
 
 
@@ -132,9 +138,9 @@ class _BlockErrors:
     def of(cls, block: QueryBlock, counts: FloatArray, place: tuple[int, int] | None) -> _BlockErrors:
         return cls(block=block, counts=counts, place=place, squares=np.zeros(block.rows))
 
-    def add(self, answers: FloatArray, history: Sequence[Measurement]) -> None:
-        """One refit, and the measurements that it was fitted to."""
-        off = answers - self.counts
+    def add(self, answers: FloatArray, truth: FloatArray, history: Sequence[Measurement]) -> None:
+        """One refit, what it should have answered, and the measurements that it was fitted to."""
+        off = answers - truth
         self.squares += off * off
         self.total += float(np.abs(off).sum())
         self.residual += self._residual(answers, history)
@@ -219,12 +225,21 @@ def _measured_again(history: Sequence[Measurement], counted: Answered, seed: int
 
 
 def _drawn(measured: Measurement, counted: Answered, seed: int) -> Measurement:
-    draws = public_laplaces if isinstance(measured.law, DiscreteLaplace) else public_normals
     ends = np.cumsum([block.rows for block in measured.blocks])
-    parts = np.split(draws(seed, int(ends[-1])) * measured.law.deviation, ends[:-1])
+    parts = np.split(_noise(measured.law, seed, int(ends[-1])), ends[:-1])
     pairs = zip(measured.blocks, parts, strict=True)
     values = tuple(rounded(counted(block) + part, LARGEST) for block, part in pairs)
     return Measurement(blocks=measured.blocks, values=values, law=measured.law)
+
+
+def _noise(law: NoiseLaw, seed: int, count: int) -> FloatArray:
+    """Draws like the law's. Rounded normal ones of a small deviation would nearly always be 0; the law's are not."""
+    if isinstance(law, DiscreteLaplace):
+        return public_laplaces(seed, count, float(law.scale))
+    if law.deviation >= LITTLE:
+        return public_normals(seed, count) * law.deviation
+    uniforms, often = public_uniforms(seed, count), law.deviation**2 / 2
+    return (uniforms < often).astype(np.float64) - (uniforms >= 1.0 - often)
 
 
 def _drawn_start(

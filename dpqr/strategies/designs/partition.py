@@ -9,6 +9,7 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.fitting.halves import PRIOR, Halves, Imbalances
+from dpqr.fitting.uneven_cells import BoxCounts
 from dpqr.strategies.designs.gram import BucketQueries
 from dpqr.workload.partition import Bisection, Boxes
 
@@ -29,27 +30,6 @@ TUNING = Tuning()
 
 FORBIDDING = 1e200
 """The last price, at which no second bucket is worth its price."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BoxCounts:
-    """Unbiased noisy counts of all boxes of one level of a bisection. Public.
-
-    Attributes:
-        counts: in records, shape (2^level,).
-        variances: of the difference of a box's halves, one for each of the levels 0 .. level - 1.
-        total, deviation: an estimate of all records from all that was released, and its noise.
-    """
-
-    bisection: Bisection
-    counts: FloatArray
-    variances: FloatArray
-    total: float
-    deviation: float
-
-    @property
-    def level(self) -> int:
-        return len(self.variances)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

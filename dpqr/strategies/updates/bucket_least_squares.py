@@ -11,6 +11,7 @@ import numpy as np
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.fitting.bucket_shrinkage import shrunk
 from dpqr.fitting.evidence import SMALLEST_DEVIATION
+from dpqr.fitting.uneven_cells import BucketCounts
 from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.least_squares import LeastSquares
@@ -85,6 +86,17 @@ class BucketLeastSquares:
 
 def _bucketed(group: GroupEstimate, history: Sequence[Measurement]) -> GroupEstimate | None:
     """The group's cells from measurements of buckets; None where there is none."""
+    known = bucket_counts(group, history)
+    if known is None:
+        return None
+    counts = shrunk(group.cells.shape, known.places, known.counts, known.covariance)
+    cells = (counts / np.bincount(known.places))[known.places].reshape(group.cells.shape)
+    cells.flags.writeable = False
+    return GroupEstimate(axes=group.axes, cells=cells)
+
+
+def bucket_counts(group: GroupEstimate, history: Sequence[Measurement]) -> BucketCounts | None:
+    """What all measurements say of the group's last buckets, by least squares; None where its cells were not merged."""
     measured = [
         (merged, values * float(block.scale), max(one.law.deviation, SMALLEST_DEVIATION) * float(block.scale))
         for one in history
@@ -104,13 +116,9 @@ def _bucketed(group: GroupEstimate, history: Sequence[Measurement]) -> GroupEsti
         moments += rows.T @ rows
         right += rows.T @ (values / deviation)
     known = sizes > 0
-    counts = np.zeros(len(sizes))
     covariance = np.linalg.inv(moments[np.ix_(known, known)]).astype(np.float64)
     places = (np.cumsum(known) - 1)[last.buckets]
-    counts[known] = shrunk(group.cells.shape, places, covariance @ right[known], covariance)
-    cells = (counts / np.maximum(sizes, 1))[last.buckets].reshape(group.cells.shape)
-    cells.flags.writeable = False
-    return GroupEstimate(axes=group.axes, cells=cells)
+    return BucketCounts(places=places, counts=covariance @ right[known], covariance=covariance)
 
 
 def _totals(history: Sequence[Measurement]) -> list[tuple[float, float]]:

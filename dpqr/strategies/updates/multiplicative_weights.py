@@ -90,7 +90,7 @@ class MultiplicativeWeights:
         kind = DenseDistribution if whole else FactoredDistribution
         first = kind.uniform(problem.domain.shape, float(problem.n or 0))
         bound = problem.domain.facts and self.applies_constraints(problem)
-        return self.fitted(problem, first, (), ()) if bound else first
+        return self.fitted(problem, first, (), self.counted(problem, first, ())) if bound else first
 
     def applies_constraints(self, problem: Problem) -> bool:
         """Whether every hypothesis satisfies the public facts of the domain."""
@@ -107,24 +107,25 @@ class MultiplicativeWeights:
     def update(self, problem: Problem, hypothesis: Distribution, history: Sequence[Measurement]) -> Distribution:
         """The next distribution; `hypothesis` is left as it was."""
         if self._fits_all(problem):
-            return self.fitted(problem, hypothesis, history, history)
+            return self.fitted(problem, hypothesis, history, self.counted(problem, hypothesis, history))
         if not isinstance(hypothesis, DenseDistribution):
             raise InfeasiblePlan("single steps need a distribution that is kept cell by cell; use replay")
         if problem.level is not None:
             return _step(problem.level, hypothesis, SingleQuery.newest(problem, history))
-        total = records_total(problem, history, _at_one_record(hypothesis))
-        return _steps(hypothesis, history[-1], max(total, 0.0))
+        return _steps(hypothesis, history[-1], max(self.counted(problem, hypothesis, history), 0.0))
+
+    def counted(self, problem: Problem, hypothesis: Distribution, history: Sequence[Measurement]) -> float:
+        """The number of records, as all measurements say (`records_total`)."""
+        return records_total(problem, history, _at_one_record(hypothesis))
 
     def fitted(
         self,
         problem: Problem,
         hypothesis: Distribution,
         history: Sequence[Measurement],
-        counted: Sequence[Measurement],
+        total: float,
     ) -> Distribution:
-        """The fit to `history` at the total that `counted` estimates; below one record its shape is that of one
-        record."""
-        total = records_total(problem, counted, _at_one_record(hypothesis))
+        """The fit to `history` at that total; below one record its shape is that of one record."""
         shape = problem.domain.shape
         seen = put_together(gather(history, shape), max(total, 1.0))
         if problem.start is not None:

@@ -9,15 +9,19 @@ from typing import ClassVar
 import numpy as np
 
 from dpqr.data.arrays import FloatArray, frozen
+from dpqr.fitting.evidence import SMALLEST_DEVIATION
 from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
 from dpqr.hypotheses.product import ProductDistribution
 from dpqr.strategies.problem import Footprint, Level, Problem
-from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
+from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares, bucket_counts
 from dpqr.strategies.updates.multiplicative_weights import Distribution, MultiplicativeWeights
-from dpqr.strategies.updates.record_count import measured_total
+from dpqr.strategies.updates.record_count import block_totals, bounded_total, mean_total
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.recovery import query_variances
 from dpqr.workload.separation import columns_apart
 from dpqr.workload.workload import Measurement
+
+RECORDS = QueryBlock(name="number of records")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +29,11 @@ class Product:
     """Measurements of the columns apart are read by `columns` alone, those of other columns by `model`, counts of all
     records by both. Where no column stands apart (`columns_apart`), it is `model`.
 
-    There is one number of records, which all measurements together estimate. A column's cells are those that `columns`
-    estimates, made consistent: the nearest cumulative counts, in squared distance, that never fall, lie between 0 and
-    that number, and end there. Counts that can be true are a convex set, so no point of it is further from the nearest
-    one than from the estimate: where that number is the table's, the squared error over all prefixes never grows.
+    There is one number of records: the mean, by inverse variance, of what the measurements of the other columns say
+    and of the sum that least squares gives each column apart. A column's cells are those that `columns` estimates,
+    made consistent: the nearest cumulative counts, in squared distance, that never fall, lie between 0 and that number,
+    and end there. Counts that can be true are a convex set, so no point of it is further from the nearest one than
+    from the estimate: where that number is the table's, the squared error over all prefixes never grows.
 
     References:
         Barlow, Bartholomew, Bremner and Brunk 1972 (isotonic regression, by pooling adjacent violators; bounds are met
@@ -67,19 +72,24 @@ class Product:
         apart = hypothesis.apart.keys()
         joined = [one for one in history if all(apart.isdisjoint(block.axes) for block in one.blocks)]
         others = [one for one in history if all(apart >= set(block.axes) for block in one.blocks)]
-        counted = joined if measured_total(others) is None else history
-        model = self.model.fitted(problem, hypothesis.model, joined, counted) if joined else hypothesis.model
-        return ProductDistribution(model=model, apart=self._columns(problem, hypothesis.apart, others, model.total))
+        columns = self._columns(problem, hypothesis.apart, others)
+        seen = [*block_totals(joined), *(one for group in columns for one in _total(group, others))]
+        records = mean_total(seen)
+        total = self.model.counted(problem, hypothesis.model, joined) if records is None else records
+        model = hypothesis.model
+        if joined:
+            model = self.model.fitted(problem, model, joined, bounded_total(problem, total))
+        found = {group.axes[0]: consistent(group.cells, model.total) for group in columns}
+        return ProductDistribution(model=model, apart={**hypothesis.apart, **found})
 
     def _columns(
-        self, problem: Problem, apart: Mapping[int, FloatArray], history: Sequence[Measurement], total: float
-    ) -> Mapping[int, FloatArray]:
-        """Probabilities of the cells of every column apart; of one that was not measured they stay as they are."""
+        self, problem: Problem, apart: Mapping[int, FloatArray], history: Sequence[Measurement]
+    ) -> tuple[GroupEstimate, ...]:
+        """Estimated cells of every column apart that was measured."""
         measured = {axis for one in history for block in one.blocks for axis in block.axes}
         empty = {axis: np.zeros_like(cells) for axis, cells in apart.items() if axis in measured}
         first = LinearEstimate(groups=tuple(GroupEstimate(axes=(axis,), cells=none) for axis, none in empty.items()))
-        found = self.columns.update(problem, first, history).groups
-        return {**apart, **{group.axes[0]: consistent(group.cells, total) for group in found}}
+        return self.columns.update(problem, first, history).groups
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """None: no bound is proved."""
@@ -92,6 +102,16 @@ class Product:
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
         """Whether the model has room for the candidate too; columns apart take none of it."""
         return self.model.fits(problem, measured, candidate)
+
+
+def _total(group: GroupEstimate, history: Sequence[Measurement]) -> list[tuple[float, float]]:
+    """What the column's own measurements say of the number of records, with the variance of their noise."""
+    held = [one for one in history if {axis for block in one.blocks for axis in block.axes} == set(group.axes)]
+    if group.strategy is not None:
+        variance = float(query_variances(group.strategy, RECORDS)[0]) * group.deviation**2
+        return [(float(group.cells.sum()), max(variance, SMALLEST_DEVIATION**2))]
+    known = bucket_counts(group, held)
+    return block_totals(held) if known is None else [(float(known.counts.sum()), float(known.covariance.sum()))]
 
 
 def consistent(cells: FloatArray, total: float) -> FloatArray:

@@ -34,10 +34,20 @@ def records_total(
     Privacy:
         Post-processing of released values and public facts.
     """
+    known = problem.n is not None and problem.unit.rows_public
+    return bounded_total(problem, 0.0 if known else _observed_total(problem, history, answer))
+
+
+def bounded_total(problem: Problem, observed: float) -> float:
+    """The number of records: public, or an estimate clipped to the bounds of the public facts and of a declared number.
+
+    Args:
+        observed: the estimate, in records.
+    """
     if problem.n is not None and problem.unit.rows_public:
         return float(problem.n)
     facts = problem.domain.facts
-    observed = _observed_total(problem, history, answer) if facts.records is None else float(facts.records)
+    observed = observed if facts.records is None else float(facts.records)
     least = float(facts.least) if facts.least else -math.inf
     bounds = [float(most) for most in (facts.most, problem.most) if most is not None]
     return min([max(observed, least), *bounds])
@@ -61,17 +71,25 @@ def measured_total(history: Sequence[Measurement]) -> float | None:
     >>> measured_total([]) is None
     True
     """
-    weighted, shares = 0.0, 0.0
+    return mean_total(block_totals(history))
+
+
+def block_totals(history: Sequence[Measurement]) -> list[tuple[float, float]]:
+    """The totals that single blocks estimate, in records, each with the variance of its noise."""
+    found = []
     for measurement in history:
         for block, values in zip(measurement.blocks, measurement.values, strict=True):
             combination = _combination(block)
             if combination is not None:
-                share = 1.0 / (
-                    float(combination @ combination) * max(measurement.law.deviation, SMALLEST_DEVIATION) ** 2
-                )
-                weighted += share * float(combination @ values)
-                shares += share
-    return weighted / shares if shares else None
+                variance = float(combination @ combination) * max(measurement.law.deviation, SMALLEST_DEVIATION) ** 2
+                found.append((float(combination @ values), variance))
+    return found
+
+
+def mean_total(totals: Sequence[tuple[float, float]]) -> float | None:
+    """Inverse-variance mean of totals with their variances; None where there are none."""
+    shares = sum(1.0 / variance for _, variance in totals)
+    return sum(total / variance for total, variance in totals) / shares if shares else None
 
 
 def matched_total(history: Sequence[Measurement], answer: Callable[[QueryBlock], FloatArray]) -> float:

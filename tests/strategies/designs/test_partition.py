@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpqr.fitting.uneven_cells import BoxCounts
 from dpqr.strategies.designs import partition
 from dpqr.strategies.designs.gram import bucket_queries
-from dpqr.strategies.designs.partition import BoxCounts, chosen_partition
+from dpqr.strategies.designs.partition import chosen_partition
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.partition import Bisection

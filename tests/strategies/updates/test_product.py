@@ -13,7 +13,8 @@ from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.product import Product, consistent
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Prefix
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.partition import Merged
 from dpqr.workload.workload import Measurement, Workload
 
 AGES = QueryBlock(name="ages", factors=(Factor(axes=(1,), sizes=(16,), matrix=Prefix(16)),))
@@ -53,6 +54,17 @@ def test_whoever_counts_the_records_best_decides_their_number():
     share = (2 * loud.law.deviation**2) ** -1 / ((2 * loud.law.deviation**2) ** -1 + (16 * LAW.deviation**2) ** -1)
     assert found.total == pytest.approx(60 * share + 40 * (1 - share))
     np.testing.assert_allclose(found.answer(SEX).sum(), found.total)
+
+
+def test_buckets_count_the_records_too():
+    """No row of this strategy, and no sum of rows, counts every record once. Least squares over the buckets does."""
+    buckets = Merged(Dense(np.array([[1, 0], [1, 2]])), np.repeat([0, 1], 8))
+    block = QueryBlock(name="buckets", factors=(Factor(axes=(1,), sizes=(16,), matrix=buckets),))
+    loud = Measurement(blocks=(SEX,), values=(np.array([45, 15]),), law=DiscreteLaplace(Fraction(100)))
+    rule = Product()
+    found = rule.update(PROBLEM, rule.start(PROBLEM), [loud, measured(block, [30, 50])])
+    assert found.total == pytest.approx(40, abs=0.1)
+    assert found.answer(AGES)[7] == pytest.approx(30, abs=1)
 
 
 def test_a_later_workload_changes_no_part():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray, IntArray
+from dpqr.fitting.uneven_cells import BoxCounts
 from dpqr.privacy.budget import Price
 from dpqr.strategies.designs.bucket_design import (
     EqualBuckets,
@@ -19,7 +20,7 @@ from dpqr.strategies.designs.bucket_design import (
     partition_design,
 )
 from dpqr.strategies.designs.kronecker import Design, designs
-from dpqr.strategies.designs.partition import BoxCounts, Partition, chosen_partition
+from dpqr.strategies.designs.partition import Partition, chosen_partition
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import strategy_name
@@ -160,28 +161,34 @@ def _suggested(
     records: Records,
 ) -> Partition:
     """Kept by the identities of blocks, errors and measurement, for every later step asks again."""
-    tree, bisection, noise = _tree(measured.blocks[0]), Bisection(shape), measured.law.deviation
-    counts = tree.recover(measured.values[0].astype(np.float64)[:, None])[:, 0]
-    root = Records(count=float(counts.sum()), noise=float(tree.variances(everything(tree.size))[0]) ** 0.5 * noise)
-    total = records.combined(root)
-    known = BoxCounts(
-        bisection=bisection,
-        counts=counts,
-        variances=_halves(tree) * noise**2,
-        total=total.count,
-        deviation=total.noise,
-    )
+    known = box_counts(measured, shape)
+    total = records.combined(Records(count=known.total, noise=known.deviation))
+    known, bisection = replace(known, total=total.count, deviation=total.noise), known.bisection
     rows = sum(block.rows for block in blocks)
     finest = min(bisection.depth, TUNING.finest, int(math.log2(max(TUNING.work / max(rows, 1), 4.0)) / 2))
     queries = level_queries(blocks, axes, shape, finest)
     return chosen_partition(known, queries, lambda buckets: equal.error(buckets) * variance)
 
 
-def _tree(block: QueryBlock) -> Tree:
-    matrix = block.factors[0].matrix
+def box_counts(measured: Measurement, shape: tuple[int, ...]) -> BoxCounts:
+    """Counts of boxes by least squares, from a first look or from the first stage.
+
+    Args:
+        measured: a tree over the boxes of one level.
+        shape: cells of each axis.
+    """
+    matrix, noise = measured.blocks[0].factors[0].matrix, measured.law.deviation
     assert isinstance(matrix, Merged), "the first stage measures boxes"
-    assert isinstance(matrix.inner, Tree), "in a tree"
-    return matrix.inner
+    tree = matrix.inner
+    assert isinstance(tree, Tree), "in a tree"
+    counts = tree.recover(measured.values[0].astype(np.float64)[:, None])[:, 0]
+    return BoxCounts(
+        bisection=Bisection(shape),
+        counts=counts,
+        variances=_halves(tree) * noise**2,
+        total=float(counts.sum()),
+        deviation=float(tree.variances(everything(tree.size))[0]) ** 0.5 * noise,
+    )
 
 
 def _halves(tree: Tree) -> FloatArray:
