@@ -3,6 +3,7 @@
 >>> class Fixed:
 ...     width, units, gradient, strength, changes = 1, 1, Fraction(1), Fraction(8), 1
 ...     curvature, tolerance, opposite = Fraction(1, 32), Fraction(1, 2**13), Fraction(0)
+...     tapered = False
 ...     def fit(self, counts, pull):
 ...         return -pull / 8
 >>> weights = PerturbedWeights(learner=Fixed(), scale=Fraction(SENSITIVITY), closing=Fraction(2**26))
@@ -69,6 +70,11 @@ class Perturbed(Protocol):
     @property
     def curvature(self) -> Fraction:
         """Largest second derivative of a loss on a row, over the strength."""
+        ...
+
+    @property
+    def tapered(self) -> bool:
+        """Whether that is at most 4 p (1 - p) `curvature` where the slope is at p of the way between its ends."""
         ...
 
     @property
@@ -203,6 +209,20 @@ class GaussianPerturbedWeights(_Closed):
         (pure) closing noise adds its epsilon (`_Closed`). Published bounds (Kifer, Smith and Thakurta 2012;
         Redberg, Koskela and Wang 2023) count both tails, as for o = 1.
 
+        One record (k = 1) of a tapered loss, c = curvature, mu = G / s: the determinant costs less (ours). Let the
+        slope be at p of the way from its end o G to its end G, where the second term is b and a. It is convex in p,
+        so log(Q / P) <= log(1 + 4 c p (1 - p)) + p a + (1 - p) b <= 4 c p (1 - p) + p a + (1 - p) b = h. Both ends are
+        linear in the part z of v along x: a = (2 z G + G^2) / (2 s^2), b = (o^2 G^2 - 2 z o G) / (2 s^2), so a - b =
+        (1 + o) (a - o mu^2 / 2), and, for o > 0, b - a = (1 + o) (b / o - mu^2 / 2). Let 4 f =
+        (1 + o) (epsilon' - o mu^2 / 2) >= 0 and K = c (1 - f / c)^2, 0 where c <= f: the largest value of (1 - p) (4 c
+        p - 4 f), or 0. Where a >= epsilon', a - b >= 4 f, so h = a + (1 - p) (4 c p - (a - b)) <= a + K. Where b >=
+        epsilon', b - a >= 4 f too, as b / o - mu^2 / 2 >= epsilon' - o mu^2 / 2 for epsilon' >= o mu^2 / 2, so h <= b +
+        K, with p and 1 - p exchanged. Elsewhere h is at most its value at the z, up or down as h rises, at which an end
+        reaches epsilon': at most epsilon' + K. So Q / P <= e^K max(e^epsilon', e^a, e^b) for each v, and
+        delta(epsilon' + K) is at most the sum of the two curves at epsilon'. A shorter row has c ||x||^2 for c and mu
+        ||x|| for mu, so no larger c, and no smaller f. Where the record goes, the determinant falls, and costs
+        nothing. In rho, and for k > 1, it is paid as above.
+
         In rho, one record, mu = G / s and nu = o mu at its ends, c = curvature, H the hockey-stick divergence, at every
         order a > 1. (i) More records against fewer: given the part of v across x, the slope falls in the part u along x
         (w moves against a pull, and L is convex), so D = g(u) decreases, from G to -o G or from o G to -G, and is a
@@ -238,6 +258,7 @@ class GaussianPerturbedWeights(_Closed):
             curvature=self.learner.curvature,
             closing=self.closing_epsilon,
             opposite=self.learner.opposite,
+            tapered=self.learner.tapered,
         )
 
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:

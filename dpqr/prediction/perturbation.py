@@ -14,10 +14,11 @@ from dpqr.mechanisms.learned_functions import FINENESS, weights_sensitivity
 from dpqr.mechanisms.perturbed_functions import LARGEST_PULL, SENSITIVITY
 from dpqr.noise.public import public_generator
 from dpqr.prediction.learners.features import FeatureMap
-from dpqr.prediction.learners.losses import Hinge, Pinball, Sided
+from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Pinball, Sided
 from dpqr.prediction.learners.perturbed import PerturbedLearner
 from dpqr.prediction.learners.solver import FEATURE_NORM
-from dpqr.privacy.accountants.analytic import most_rho
+from dpqr.prediction.learners.tapered import Tapered, TaperedCorner
+from dpqr.privacy.accountants.analytic import free_curvature, most_rho, tapered_price
 from dpqr.privacy.accountants.losses import log_above
 from dpqr.privacy.events import GaussianObjectiveEvent, PerturbedObjectiveEvent
 
@@ -25,8 +26,13 @@ CLOSING = Fraction(1, 64)
 """Share of epsilon for the closing noise."""
 DETERMINANT = Fraction(1, 4)
 """Largest share of epsilon for the determinant."""
+TAPERED = Fraction(1, 16)
+"""The same where a tapered loss pays only for curvature beyond `free_curvature`."""
 WIDEST = Fraction(1)
 """Rounding of a corner."""
+TAPERED_SHARE = Fraction(1, 4)
+"""Width of a tapered corner, over that of a rounded one that adds nearly as much to the mean loss: the narrowest and
+the widest are cut at this share."""
 HINGE_DENSITY = 1 / 4
 """Public guess at the density of scores at the corner: as if they had a standard deviation of 1.6."""
 TARGETS = NormalDist(sigma=1 / 5)
@@ -88,9 +94,15 @@ class Perturbation:
         """Whether a normal pull is offered."""
         return self.delta > 0 and self.changes <= MOST_CHANGES
 
+    @property
+    def tapers(self) -> bool:
+        """Whether a normal pull pays little for the determinant (`GaussianPerturbedWeights`)."""
+        return self.changes == 1 and isinstance(self.loss, Tapered)
+
     def event(self, epsilon: Fraction) -> PerturbedObjectiveEvent | None:
         """What `epsilon` buys; None: the pull is too large for its sampler."""
-        curvature = self._curvature(self.width * float(self.gradient / epsilon), epsilon / self.units)
+        balanced = self._balanced(self.width * float(self.gradient / epsilon))
+        curvature = min(balanced, paid_curvature(DETERMINANT * epsilon / self.units))
         closing = CLOSING * epsilon
         left = epsilon - closing - self.units * log_above(curvature)
         if left < Fraction(SENSITIVITY, LARGEST_PULL):
@@ -106,13 +118,22 @@ class Perturbation:
 
     def gaussian_event(self, epsilon: Fraction) -> GaussianObjectiveEvent | None:
         """What `epsilon` and delta buy with a normal pull, by its curve; None: as for `event`."""
-        opposite = self.loss.opposite / self.loss.lipschitz
-        start = most_rho(epsilon, self.delta, self.changes, opposite)
-        pull = float(self.loss.lipschitz) * math.sqrt(self.width / (2 * start))
-        curvature = self._curvature(pull, epsilon / self.changes)
-        closing = CLOSING * epsilon
-        left = epsilon - closing - self.changes * log_above(curvature)
-        variance = SENSITIVITY**2 / (2 * most_rho(left, self.delta, self.changes, opposite))
+        opposite, closing = self.loss.opposite / self.loss.lipschitz, CLOSING * epsilon
+        share = TAPERED if self.tapers else DETERMINANT
+        start = epsilon - closing - share * epsilon
+        rho = most_rho(start, self.delta, self.changes, opposite)
+        free = free_curvature(start, rho, opposite) if self.tapers else Fraction(0)
+        part = share * epsilon / self.changes
+        most = tapered_curvature(part, free) if self.tapers else paid_curvature(part)
+        pull = float(self.loss.lipschitz) * math.sqrt(self.width / (2 * rho))
+        curvature = min(self._balanced(pull), most)
+        paid = self.changes * log_above(curvature)
+        if self.tapers:
+            paid = min(paid, tapered_price(curvature, free))
+        left = most_rho(epsilon - closing - paid, self.delta, self.changes, opposite)
+        if not self.tapers or free_curvature(epsilon - closing - paid, left, opposite) >= free:
+            rho = left
+        variance = SENSITIVITY**2 / (2 * rho)
         if variance > LARGEST_PULL**2:
             return None
         return GaussianObjectiveEvent(
@@ -122,13 +143,12 @@ class Perturbation:
             curvature=curvature,
             closing=closing,
             opposite=opposite,
+            tapered=isinstance(self.loss, Tapered),
         )
 
-    def _curvature(self, pull: float, epsilon: Fraction) -> Fraction:
-        """Of the strength that balances the mean norm of the pull against `reach`, at most what DETERMINANT of a
-        record's `epsilon` pays for."""
-        strength = Fraction(f"{pull / self.reach:.1e}")
-        return min(self.loss.smoothness * FEATURE_NORM**2 / strength, paid_curvature(DETERMINANT * epsilon))
+    def _balanced(self, pull: float) -> Fraction:
+        """Curvature of the strength that balances the mean norm of the pull against `reach`."""
+        return self.loss.smoothness * FEATURE_NORM**2 / Fraction(f"{pull / self.reach:.1e}")
 
     def strength(self, event: PullEvent) -> Fraction:
         """Of the regularisation."""
@@ -167,10 +187,10 @@ def usual_curvature(loss: Sided) -> float:
     >>> [round(usual_curvature(loss), 2) for loss in (Hinge(), Pinball(), Pinball(tau=Fraction(9, 10)))]
     [0.25, 1.99, 0.88]
     """
-    half = float(loss.smoothness) / 2
-    if isinstance(loss, Pinball):
-        return min(half, TARGETS.pdf(TARGETS.inv_cdf(float(loss.tau))))
-    return min(half, HINGE_DENSITY) if isinstance(loss, Hinge) else half
+    half, corner = float(loss.smoothness) / 2, loss.corner if isinstance(loss, TaperedCorner) else loss
+    if isinstance(corner, Pinball | ExactPinball):
+        return min(half, TARGETS.pdf(TARGETS.inv_cdf(float(corner.tau))))
+    return min(half, HINGE_DENSITY) if isinstance(corner, Hinge | ExactHinge) else half
 
 
 def paid_curvature(epsilon: Fraction) -> Fraction:
@@ -181,6 +201,16 @@ def paid_curvature(epsilon: Fraction) -> Fraction:
     """
     part = float(epsilon)
     return Fraction(f"{6 * part / (3 - 2 * part + math.sqrt((2 * part - 3) ** 2 + 6 * part)):.1e}")
+
+
+def tapered_curvature(epsilon: Fraction, free: Fraction) -> Fraction:
+    """A curvature whose `tapered_price` is `epsilon` or less by up to a tenth of the curvature, on two digits.
+
+    >>> tapered_curvature(Fraction(1, 2), Fraction(1))
+    Fraction(19, 10)
+    """
+    exact = float(free + epsilon / 2) + math.sqrt(epsilon * (free + epsilon / 4))
+    return Fraction(f"{0.95 * exact:.1e}")
 
 
 def widened(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -> Sided:
@@ -198,6 +228,23 @@ def widened(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -
     curved = float(paid_curvature(DETERMINANT * epsilon)) * usual_curvature(loss)
     width = (3 * reach**2 / (4 * (records or GUESSED_RECORDS) * curved)) ** (1 / 3)
     return replace(loss, width=min(max(Fraction(f"{width:.1e}"), loss.width), WIDEST))
+
+
+def tapered(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -> Sided:
+    """The same by a logistic curve, where one record's `epsilon` pays little for the determinant.
+
+    Over w it adds density pi^2 w^2 / 6 to the mean loss, and strength = smoothness / curvature costs strength reach^2 /
+    (2 n) of it, smoothness = 1 / (4 w), at the curvature that TAPERED of one record's `epsilon` pays for: their sum is
+    least at w^3 = 3 reach^2 / (8 pi^2 n density curvature).
+    """
+    if not isinstance(loss, Hinge | Pinball):
+        return loss
+    free = free_curvature((1 - TAPERED) * epsilon, Fraction(0), loss.opposite / loss.lipschitz)
+    curved = usual_curvature(loss) * float(tapered_curvature(TAPERED * epsilon, free))
+    width = (3 * reach**2 / (8 * math.pi**2 * (records or GUESSED_RECORDS) * curved)) ** (1 / 3)
+    corner = ExactHinge() if isinstance(loss, Hinge) else ExactPinball(tau=loss.tau)
+    narrowest, widest = TAPERED_SHARE * loss.width, TAPERED_SHARE * WIDEST
+    return TaperedCorner(corner=corner, width=min(max(Fraction(f"{width:.1e}"), narrowest), widest))
 
 
 def uniform_moments(features: FeatureMap, shape: tuple[int, ...]) -> tuple[float, ...]:

@@ -30,7 +30,7 @@ from dpqr.prediction.learners.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.learners.perturbed import EXTENDED, PerturbedLearner
 from dpqr.prediction.learners.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 from dpqr.prediction.names import CLASSIFIERS, Method, require_method
-from dpqr.prediction.perturbation import MOST_FORECAST, Perturbation, widened
+from dpqr.prediction.perturbation import MOST_FORECAST, Perturbation, tapered, widened
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.third_party import ThirdParty
 from dpqr.privacy.budget import PrivacyBudget
@@ -219,7 +219,8 @@ class StableRecipe:
         if loss is None or self.method not in (None, "objective") or self._chooses or not EXTENDED:
             return None
         reach = PULLED_REACH.get(self.name, self.reach)
-        loss = widened(loss, reach, problem.records, budget.epsilon / problem.unit.changes)
+        rounded = tapered if budget.delta and problem.unit.changes == 1 else widened
+        loss = rounded(loss, reach, problem.records, budget.epsilon / problem.unit.changes)
         learner = self.perturbed(problem, loss, Fraction(1))
         return Perturbation.of(learner, reach, problem.features.shape, problem.records, budget.delta)
 

@@ -123,12 +123,11 @@ class PerturbedObjectiveEvent:
 class GaussianObjectiveEvent:
     """The same with a pull of independent normal coordinates of `variance`.
 
-    squared_sensitivity: of the gradient to one record. changes: records that come or go, one after the other. opposite:
-    largest slope of the sign whose slopes are smaller, over the other sign's; 0 for losses that slope one way.
+    squared_sensitivity: of the gradient to one of `changes` records that come or go. opposite: largest slope of the
+    shorter sign, over the other's. tapered: 4 p (1 - p) curvature holds where the slope has gone p of its way.
 
-    >>> rest = {"curvature": Fraction(1, 9), "closing": Fraction(1, 64)}
-    >>> GaussianObjectiveEvent(squared_sensitivity=1, variance=Fraction(2), changes=1, **rest).changes
-    1
+    >>> rest = {"changes": 1, "curvature": Fraction(1, 9), "closing": Fraction(1, 64)}
+    >>> assert not GaussianObjectiveEvent(squared_sensitivity=1, variance=Fraction(2), **rest).tapered
     """
 
     squared_sensitivity: int
@@ -137,6 +136,7 @@ class GaussianObjectiveEvent:
     curvature: Fraction
     closing: Fraction
     opposite: Fraction = Fraction(0)
+    tapered: bool = False
 
     def __post_init__(self) -> None:
         _require(min(self.opposite, 1 - self.opposite), Fraction, positive=False, name="opposite, and 1 less it,")

@@ -27,6 +27,7 @@ from dpqr.prediction.learners.kernels import FourierFeatures, RandomPolynomialFe
 from dpqr.prediction.learners.losses import Hinge, Pinball
 from dpqr.prediction.learners.online import OnlineLearner
 from dpqr.prediction.learners.stable import StableLearner
+from dpqr.prediction.learners.tapered import TaperedCorner
 from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.release import PredictionRelease
@@ -184,9 +185,10 @@ def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
 def _corner(plan: PredictionPlan) -> Iterator[Fact]:
     """How widely a perturbed objective rounds the corner of its loss."""
     loss = plan.form.objective.loss if isinstance(plan.form, FunctionForm) and plan.form.objective else None
-    if plan.noise in OBJECTIVES and isinstance(loss, Hinge | Pinball):
-        low, high = plan.problem.target.bounds if isinstance(loss, Pinball) else (-1, 1)
-        yield "", f"the corner of the loss is rounded over {float(loss.width) * (high - low) / 2:.3g} on either side"
+    if plan.noise in OBJECTIVES and isinstance(loss, Hinge | Pinball | TaperedCorner):
+        low, high = plan.problem.target.bounds if plan.problem.target.numeric else (-1, 1)
+        how = "by a logistic curve of scale {}" if isinstance(loss, TaperedCorner) else "over {} on either side"
+        yield "", f"the corner of the loss is rounded {how.format(f'{float(loss.width) * (high - low) / 2:.3g}')}"
 
 
 def _stability(learner: StableLearner) -> Iterator[Fact]:

@@ -14,9 +14,10 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.learned_functions import FINENESS
 from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
 from dpqr.noise.source import SeededNoise
-from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
+from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball
 from dpqr.prediction.learners.perturbed import PerturbedLearner
-from dpqr.privacy.accountants.analytic import Analytic, smallest
+from dpqr.prediction.learners.tapered import Tapered, TaperedCorner
+from dpqr.privacy.accountants.analytic import Analytic, free_curvature, smallest
 from dpqr.privacy.accountants.losses import concentrated_rho, log_above, pure_epsilon
 from dpqr.privacy.events import GaussianObjectiveEvent
 
@@ -111,6 +112,18 @@ def pinball(tau):
     return sides
 
 
+def tapered(tau, classifies=False):
+    """Of a quantile, or of the hinge."""
+
+    def sides(target, points):
+        sign = target if classifies else 1
+        share = expit((1 - target * points if classifies else target - points) / WIDTH)
+        return -sign * (share if classifies else tau - 1 + share), share * (1 - share) / WIDTH
+
+    corner = ExactHinge() if classifies else ExactPinball(tau=Fraction(tau))
+    return sides, TaperedCorner(corner=corner, width=Fraction(WIDTH))
+
+
 WIDTH = 0.25
 CORNERS = np.array([-2.0, -1, 0, 1, 2])
 SIDED = {
@@ -118,6 +131,9 @@ SIDED = {
     "hinge": (hinge, Hinge(width=Fraction(WIDTH))),
     "median": (pinball(0.5), Pinball(width=Fraction(WIDTH))),
     "quantile": (pinball(0.8), Pinball(tau=Fraction(4, 5), width=Fraction(WIDTH))),
+    "tapered hinge": tapered(0, classifies=True),
+    "tapered median": tapered(0.5),
+    "tapered quantile": tapered(0.875),
 }
 
 
@@ -154,6 +170,7 @@ def event_of(strength, deviation, changes, loss=SIDED["logistic"][1]):
         curvature=loss.smoothness / Fraction(strength),
         closing=Fraction(1, 10**9),
         opposite=loss.opposite / loss.lipschitz,
+        tapered=isinstance(loss, Tapered),
     )
 
 
@@ -186,6 +203,59 @@ def test_no_exact_delta_of_a_normal_pull_exceeds_the_curve(name, changes, one, t
     for delta in (Fraction(1, 10), Fraction(1, 10**6)):
         epsilon = Analytic().epsilon(((event_of(strength, deviation, changes, loss), 1),), delta)
         assert exact_delta(one, two, strength, deviation, float(epsilon), sides) <= float(delta) * (1 + 1e-5)
+
+
+FREE = {name: SIDED[name] for name in ("logistic", "tapered hinge", "tapered median", "tapered quantile")}
+TABLES = ([], [1] * 5, [-1] * 5, [-1, 1] * 50, [-1] * 3000)
+ROUGHLY = 1 + 1e-3
+"""Covers the quadrature."""
+
+
+def shares(sides, loss, curvature, deviation, delta, claims):
+    """The exact delta of each pair over the stated one, for a strength that makes the curvature this one."""
+    strength = loss.smoothness / Fraction(curvature)
+    event = replace(event_of(strength, deviation, 1, loss), tapered=claims)
+    epsilon = float(Analytic().epsilon(((event, 1),), delta))
+    for table in TABLES:
+        for target in (-1, 1):
+            yield exact_delta(table, [*table, target], strength, float(deviation), epsilon, sides) / float(delta)
+
+
+@pytest.mark.parametrize("name", FREE)
+@pytest.mark.parametrize("deviation", [Fraction(1, 2), Fraction(1), Fraction(2)])
+@pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 10**6)])
+def test_a_tapered_loss_pays_nothing_for_the_largest_curvature_that_is_free(name, deviation, delta):
+    sides, loss = FREE[name]
+    opposite, rho = loss.opposite / loss.lipschitz, (loss.lipschitz / deviation) ** 2 / 2
+    pull = smallest(rho, delta, 1, opposite)
+    curvature = free_curvature(pull, rho, opposite)
+    event = event_of(loss.smoothness / curvature, deviation, 1, loss)
+    assert Analytic().epsilon(((event, 1),), delta) == pull + event.closing
+    for many in (1, 2, 6):
+        assert max(shares(sides, loss, curvature * many, deviation, delta, claims=True)) <= ROUGHLY
+
+
+def test_a_corner_that_does_not_taper_pays_for_its_curvature():
+    """As if it tapered it would have 17 times the stated delta."""
+    delta, deviation, rho = Fraction(1, 10**6), Fraction(1), Fraction(1, 8)
+    sides, loss = SIDED["median"]
+    free = free_curvature(smallest(rho, delta, 1, Fraction(1)), rho, Fraction(1))
+    assert max(shares(sides, loss, free, deviation, delta, claims=False)) <= ROUGHLY
+    assert max(shares(sides, loss, free, deviation, delta, claims=True)) > 10
+
+
+def test_a_tapered_loss_pays_for_more_curvature_than_is_free():
+    """Without that an empty table and one of a record would have more than the stated delta."""
+    delta, deviation = Fraction(1, 10), Fraction(2)
+    sides, loss = SIDED["tapered hinge"]
+    free = free_curvature(smallest(Fraction(1, 8), delta, 1), Fraction(1, 8), Fraction(0))
+    events = [event_of(loss.smoothness / (free * many), deviation, 1, loss) for many in (1, 2, 50)]
+    least, more, most = (Analytic().epsilon(((event, 1),), delta) for event in events)
+    assert least < more < most
+    laid = tuple(laws([], [1], loss.smoothness / (free * 50), float(deviation), sides))
+    found = [max(delta_at(*laid, float(each)), delta_at(*laid[::-1], float(each))) for each in (least, most)]
+    assert found[0] > 1.1 * float(delta)
+    assert found[1] <= float(delta)
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
@@ -264,10 +334,12 @@ def test_the_event_of_a_normal_pull_is_what_is_drawn(relation, rows):
     given, variance = learner(2, unit=unit), Fraction(SENSITIVITY**2) * 9
     weights = GaussianPerturbedWeights(learner=given, variance=variance, closing=Fraction(2**20 * 100))
     changes = rows * (2 if relation is Neighbours.REPLACE else 1)
+    assert weights.event.tapered
     assert (weights.event.changes, weights.event.variance, weights.unit) == (changes, variance, 1)
     assert weights.event.squared_sensitivity == SENSITIVITY**2
     assert float(weights.event.curvature) == pytest.approx(1 / 8)
-    stated = smallest(Fraction(1, 18), Fraction(1, 1000), changes) + changes * log_above(weights.event.curvature)
+    paid = changes * log_above(weights.event.curvature) if changes > 1 else 0
+    stated = smallest(Fraction(1, 18), Fraction(1, 1000), changes) + paid
     found = Analytic().epsilon(((weights.event, 1),), Fraction(1, 1000))
     assert float(found) == pytest.approx(float(stated) + (2**20 + 3) / (2**20 * 100), rel=1e-9)
     assert weights.grid == pytest.approx(2 * float(weights.wrong) / FINENESS)

@@ -4,9 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
+from dpqr.prediction.learners.losses import ExactPinball, Hinge, Logistic, Pinball
 from dpqr.prediction.learners.solver import FEATURE_NORM
-from dpqr.prediction.perturbation import CLOSING, Perturbation, widened
+from dpqr.prediction.learners.tapered import TaperedCorner
+from dpqr.prediction.perturbation import CLOSING, Perturbation, tapered, widened
 from dpqr.privacy.accountants.analytic import Analytic
 from dpqr.privacy.accountants.losses import log_above, pure_epsilon
 
@@ -72,3 +73,28 @@ def test_a_corner_is_rounded_more_widely_where_records_are_few_and_epsilon_is_sm
     assert widened(Hinge(), 10, None, Fraction(1)).width == Fraction(47, 100)
     assert widened(Logistic(), 10, 100, Fraction(1)) == Logistic()
     assert widened(Pinball(tau=Fraction(3, 4)), 2, 10**4, Fraction(1)).tau == Fraction(3, 4)
+
+
+def test_a_tapered_corner_follows_records_and_epsilon_too():
+    widths = [
+        tapered(Pinball(), 1, n, epsilon).width for n, epsilon in ((10**9, 1), (10**4, 1), (10**4, Fraction(1, 10)))
+    ]
+    assert widths[0] == Fraction(1, 128) < widths[1] < widths[2] < Fraction(1, 4)
+    assert tapered(Logistic(), 1, 100, Fraction(1)) == Logistic()
+    assert tapered(Pinball(tau=Fraction(3, 4)), 2, 10**4, Fraction(1)).corner == ExactPinball(tau=Fraction(3, 4))
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(8)])
+@pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 10**6)])
+@pytest.mark.parametrize("changes", [1, 2])
+def test_a_tapered_loss_has_less_noise_at_the_same_price(epsilon, delta, changes):
+    """The same by a parabola, of the same smoothness, pays for its curvature; so do neighbours of two records."""
+    soft = TaperedCorner(corner=ExactPinball(), width=Fraction(1, 64))
+    events = []
+    for loss in (soft, Pinball(width=Fraction(1, 32))):
+        given = figures(changes, loss=loss, delta=delta, gradient=changes * loss.lipschitz, reach=1)
+        events.append(given.gaussian_event(epsilon))
+        assert Analytic().epsilon(((events[-1], 1),), delta) <= epsilon
+    assert [event.tapered for event in events] == [True, False]
+    assert events[0].variance <= events[1].variance
+    assert changes > 1 or delta > Fraction(1, 100) or events[0].variance < events[1].variance * Fraction(9, 10)

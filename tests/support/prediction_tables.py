@@ -16,6 +16,7 @@ from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Log
 from dpqr.prediction.learners.online import OnlineLearner, Steps
 from dpqr.prediction.learners.perturbed import PerturbedLearner
 from dpqr.prediction.learners.stable import LeastSquares, LipschitzLearner
+from dpqr.prediction.learners.tapered import TaperedCorner
 
 
 class Given:
@@ -51,6 +52,10 @@ def domain(*sizes):
 
 
 UNITS = {each: PrivacyUnit(neighbours=each) for each in Neighbours}
+TAPERED = [
+    TaperedCorner(corner=corner, width=Fraction(1, 16))
+    for corner in (ExactHinge(), ExactPinball(), ExactPinball(tau=Fraction(9, 10)))
+]
 VECTORS = 12
 VALUES = np.array([-1.0, 1.0, 0.0, 0.3])
 KERNEL_VALUES = np.array([-1.0, 1.0, 0.4])

@@ -21,12 +21,14 @@ from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWe
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.learners.examples import Examples
 from dpqr.prediction.learners.features import CellFeatures
-from dpqr.prediction.learners.losses import Logistic, Pinball, Sided
+from dpqr.prediction.learners.losses import ExactPinball, Logistic, Sided
 from dpqr.prediction.learners.moments import MomentsLearner
 from dpqr.prediction.learners.perturbed import PerturbedLearner
+from dpqr.prediction.learners.tapered import TaperedCorner
 from dpqr.privacy.events import Composition
 
 LOGISTIC = Logistic()
+QUANTILE = TaperedCorner(corner=ExactPinball(tau=Fraction(4, 5)), width=Fraction(1, 64))
 CROWD = 40_000
 """Records that make the slope of one of the other class full."""
 
@@ -50,7 +52,7 @@ def function_cases() -> Iterator[Case]:
     for relation, unit in UNITS.items():
         yield objective_case(relation, unit)
         yield gaussian_objective_case(relation, unit)
-        yield gaussian_objective_case(relation, unit, "quantile", Pinball(tau=Fraction(4, 5)))
+        yield gaussian_objective_case(relation, unit, "quantile", QUANTILE)
         yield moments_case(relation, unit)
 
 

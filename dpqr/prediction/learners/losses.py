@@ -89,10 +89,10 @@ class Logistic:
         return np.logaddexp(0.0, -target * predicted)
 
     def slope(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
-        return -target * _expit(-target * predicted)
+        return -target * expit(-target * predicted)
 
     def curvature(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
-        share = _expit(predicted)
+        share = expit(predicted)
         return share * (1 - share)
 
 
@@ -285,6 +285,7 @@ Cornered = ExactHinge | ExactPinball
 """Losses base u + max(0, u), u the shortfall of a prediction, linear in it with a slope of +-1."""
 
 
-def _expit(values: FloatArray) -> FloatArray:
+def expit(values: FloatArray) -> FloatArray:
+    """1 / (1 + exp(-values))."""
     small: FloatArray = np.exp(-np.abs(values))
     return np.where(values >= 0, 1.0, small) / (1 + small)

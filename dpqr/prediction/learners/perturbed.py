@@ -15,6 +15,7 @@ from dpqr.data.unit import PrivacyUnit
 from dpqr.prediction.learners.examples import BLOCK, Block, Examples, Rows, summed
 from dpqr.prediction.learners.losses import Loss, Sided
 from dpqr.prediction.learners.solver import FEATURE_NORM, Objective, Solver
+from dpqr.prediction.learners.tapered import Tapered
 
 EXACTNESS = Fraction(1, 2**15)
 """The solver's tolerance in gradients of one row."""
@@ -182,6 +183,10 @@ class PerturbedLearner:
     @property
     def curvature(self) -> Fraction:
         return self.loss.smoothness * FEATURE_NORM**2 / self.strength
+
+    @property
+    def tapered(self) -> bool:
+        return isinstance(self.loss, Tapered)
 
     @property
     def tolerance(self) -> Fraction:

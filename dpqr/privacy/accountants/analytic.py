@@ -94,7 +94,32 @@ def _of_objective(event: GaussianObjectiveEvent, delta: Fraction) -> Fraction:
     """What the normal pull proves, the determinant's share and the closing noise."""
     rho = Fraction(event.squared_sensitivity) / (2 * event.variance)
     pull = smallest(rho, delta, event.changes, event.opposite) if rho else Fraction(0)
-    return pull + event.changes * log_above(event.curvature) + event.closing
+    paid = event.changes * log_above(event.curvature)
+    if event.tapered and event.changes == 1:
+        paid = min(paid, tapered_price(event.curvature, free_curvature(pull, rho, event.opposite)))
+    return pull + paid + event.closing
+
+
+def free_curvature(epsilon: Fraction, rho: Fraction, opposite: Fraction) -> Fraction:
+    """Return the largest curvature of a tapered loss that adds nothing to one record's `epsilon`, or 0.
+
+    Args:
+        epsilon: of the pull alone.
+        rho: mu^2 / 2 of the pull.
+
+    References:
+        The proof is in `GaussianPerturbedWeights`.
+    """
+    return max(Fraction(0), (1 + opposite) * (epsilon - opposite * rho) / 4)
+
+
+def tapered_price(curvature: Fraction, free: Fraction) -> Fraction:
+    """Return what a tapered loss adds to the epsilon of one record's pull.
+
+    >>> tapered_price(Fraction(1), Fraction(1)), tapered_price(Fraction(2), Fraction(1))
+    (Fraction(0, 1), Fraction(1, 2))
+    """
+    return curvature * (1 - free / curvature) ** 2 if curvature > free else Fraction(0)
 
 
 def _gaussian(portion: Portion) -> bool:

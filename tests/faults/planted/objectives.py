@@ -8,7 +8,11 @@ FAULTS = (
         ("alone = len(normal) == 1 and ", "alone = ", "a second draw beside an objective is free"),
         ("smallest(rho, delta, event.changes, ", "smallest(rho, delta, 1, ", "a replaced record counts as one"),
         ("event.changes * log_above(event.curvature)", "0 * log_above(event.curvature)", "a free determinant"),
-        (" + event.closing\n", "\n", "closing noise is free"),
+        ("paid + event.closing\n", "paid\n", "closing noise is free"),
+        ("event.tapered and event.changes == 1", "event.tapered", "a replaced record's determinant is free"),
+        ("if event.tapered and", "if", "any corner's determinant is free"),
+        ("curvature * (1 - free / curvature) ** 2 if", "0 * curvature if", "any curvature of a tapered loss is free"),
+        ("* (epsilon - opposite * rho) / 4", "* epsilon / 2", "twice the curvature is free"),
         ("(comb(changes, full), full +", "(1, full +", "one of many sets is counted"),
         ("curve(size**2 * rho", "curve(size * rho", "a set's mu grows with the root of its size"),
         ("for full in range(changes + 1)", "for full in range(changes, changes + 1)", "smaller sets are forgotten"),
@@ -37,8 +41,12 @@ FAULTS = (
     ),
     *planted_in(
         "prediction/perturbation.py",
-        ("left = epsilon - closing - self.changes *", "left = epsilon - closing - 0 *", "a normal pull too large"),
-        ("most_rho(left, self.delta, self.changes, ", "most_rho(left, self.delta, 1, ", "a group is priced as one"),
+        ("(epsilon - closing - paid, self", "(epsilon - closing, self", "a normal pull too large"),
+        (
+            "(epsilon - closing - paid, self.delta, self.changes,",
+            "(epsilon, self.delta, 1,",
+            "a group is one",
+        ),
     ),
     *planted_in(
         "prediction/learners/perturbed.py",

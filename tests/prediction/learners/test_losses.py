@@ -4,11 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.prediction_tables import TAPERED
 
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Square
 
 QUANTILES = [Pinball(), Pinball(tau=Fraction(9, 10)), Pinball(tau=Fraction(1, 10))]
-LOSSES = [Logistic(), Hinge(), Hinge(width=Fraction(1, 2)), *QUANTILES, Square()]
+LOSSES = [Logistic(), Hinge(), Hinge(width=Fraction(1, 2)), *QUANTILES, Square(), *TAPERED]
 GRID = np.linspace(-4, 4, 4001)
 INSIDE = GRID[np.abs(GRID) <= 1]
 """What the square's constants speak of."""
