@@ -7,8 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.fitting.halves import PRIOR, Imbalances
+from dpqr.fitting.halves import IMBALANCES, Imbalances
 from dpqr.workload.partition import Bisection
+
+WARY = (IMBALANCES > 0.01) / (IMBALANCES > 0.01).sum()
+"""How often each imbalance occurs, where nothing was observed: cells are taken to be uneven until counts show that they
+are not. Set by `python tests/benchmarks/ordered_bars.py`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,7 +80,7 @@ def uneven_cells(
     [4.0, 4.0, 4.0]
     """
     bisection = Bisection(shape)
-    imbalances, drawn = Imbalances(weights=PRIOR), np.maximum(np.round(known.counts.sum(keepdims=True)), 0.0)
+    imbalances, drawn = Imbalances(weights=WARY), np.maximum(np.round(known.counts.sum(keepdims=True)), 0.0)
     for level in range(bisection.depth):
         halves, count = bisection.places(level + 1), 2**level
         inside = np.bincount(halves, minlength=2 * count).reshape(count, 2)

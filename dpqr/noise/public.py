@@ -9,6 +9,11 @@ from typing import final
 import numpy as np
 
 from dpqr.data.arrays import WordArray
+from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.noise.law import NoiseLaw
+
+LITTLE = 0.4
+"""Deviation of integer noise that is nearly never more than 1."""
 
 PublicGenerator = np.random.Generator
 
@@ -67,18 +72,25 @@ def public_normals(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.
     return normals
 
 
-def public_laplaces(seed: int, count: int, scale: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Draw `count` whole numbers of the discrete Laplace law of that scale, shape (count,); as stable as normals.
+def public_draws(law: NoiseLaw, seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Draw `count` numbers like the law's, shape (count,), as stable as normals: a stand-in for its exact draws.
 
-    Each is the difference of two geometric numbers, which are exponential ones rounded down. Why not a rounded draw of
-    Laplace's law: where hardly any noise is left, it is nearly never 1, and the discrete law is.
+    Laplace noise is the difference of two geometric numbers, which are exponential ones rounded down. Other noise is
+    normal, before it is rounded; below LITTLE that would nearly always give 0,
+    so it is 0, 1 or -1, of the law's deviation.
 
-    >>> [bool(public_laplaces(7, 10**5, scale).any()) for scale in (0.01, 0.2, 50.0)]
+    >>> from fractions import Fraction
+    >>> [bool(public_draws(DiscreteLaplace(Fraction(scale)), 7, 10**5).any()) for scale in ("0.01", "0.2", "50")]
     [False, True, True]
     """
-    sizes = np.floor(-np.log1p(-public_uniforms(seed, 2 * count)) * scale)
-    laplaces: np.ndarray[tuple[int], np.dtype[np.float64]] = sizes[:count] - sizes[count:]
-    return laplaces
+    if isinstance(law, DiscreteLaplace):
+        sizes = np.floor(-np.log1p(-public_uniforms(seed, 2 * count)) * float(law.scale))
+        laplaces: np.ndarray[tuple[int], np.dtype[np.float64]] = sizes[:count] - sizes[count:]
+        return laplaces
+    if law.deviation >= LITTLE:
+        return public_normals(seed, count) * law.deviation
+    uniforms, often = public_uniforms(seed, count), law.deviation**2 / 2
+    return (uniforms < often).astype(np.float64) - (uniforms >= 1.0 - often)
 
 
 def public_uniforms(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

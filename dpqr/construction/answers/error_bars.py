@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dpqr.construction.answers.error_factors import bought_factors, selected_factors
-from dpqr.construction.answers.refits import can_refit, refit_count, refit_errors
+from dpqr.construction.answers.refits import can_refit, most_refits, refit_count, refit_errors
 from dpqr.construction.block_errors import unmeasured
 from dpqr.construction.loop import Outcome
 from dpqr.data.arrays import FloatArray
@@ -81,7 +81,7 @@ def error_bars(
             for name, test in beside.items()
             if name not in known
         },
-        refits=refit_count(plan.problem.workload.blocks, history),
+        refits=refit_count(plan.problem.workload.blocks, history, most_refits(shown)),
         source=source,
         factors=factors,
         predicted={block.name: errors[block.name].total for block in plan.problem.workload.blocks},

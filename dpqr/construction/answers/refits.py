@@ -21,10 +21,9 @@ from dpqr.fitting.earlier_tables import EarlierTables
 from dpqr.fitting.evidence import gather
 from dpqr.fitting.interactions import put_together
 from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable, prepare
-from dpqr.hypotheses.linear_estimate import GroupEstimate
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.law import NoiseLaw
-from dpqr.noise.public import public_laplaces, public_normals, public_uniforms
+from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
+from dpqr.hypotheses.product import ProductDistribution
+from dpqr.noise.public import public_draws, public_normals
 from dpqr.plugins import is_builtin
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
@@ -37,6 +36,7 @@ class Tuning:
     """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
 
     most: int = 3  # refits
+    linear: int = 12  # the same, where columns have histograms of their own: `ordered_bars.py`
     fewest: int = 1  # refits of a large workload: many answers of a size make up for few refits
     work: int = 3 * 2**18  # answers that all refits give and measure together, about
     block: int = 100  # answers that take as long as the least block
@@ -48,8 +48,6 @@ class Tuning:
 TUNING = Tuning()
 LARGEST = 2**61
 """Of an answer, in its grid."""
-LITTLE = 0.4
-"""Deviation of integer noise that is nearly never more than 1."""
 
 Answered = Callable[[QueryBlock], FloatArray]
 """Answers to a block, in units of its grid, shape (rows,)."""
@@ -102,7 +100,7 @@ def refit_errors(
     blocks, history = (*asked, *beside), outcome.transcript.measurements
     if not history:
         return {}
-    count = refit_count(asked, history, most)
+    count = refit_count(asked, history, most_refits(shown, most))
     counted, merged = _stand_in(shown, plan.problem, blocks), bucketed(shown, history)
     measured, draws = MeasuredBlocks.of(history), len(history) + (plan.problem.start is not None) + 2 * len(merged)
     found = {block.name: _BlockErrors.of(block, counted(block), measured.place(block)) for block in blocks}
@@ -202,6 +200,11 @@ def answers_from(block: QueryBlock, source: QueryBlock, values: IntArray) -> Flo
     return answers
 
 
+def most_refits(shown: Hypothesis, most: int = TUNING.most) -> int:
+    """As many as that, or as are quickly made where columns have histograms of their own."""
+    return max(most, TUNING.linear) if isinstance(shown, LinearEstimate | ProductDistribution) else most
+
+
 def refit_count(blocks: Sequence[QueryBlock], history: Sequence[Measurement], most: int = TUNING.most) -> int:
     """How many refits, from public sizes."""
     work = sum(block.rows + TUNING.block for block in blocks)
@@ -226,20 +229,10 @@ def _measured_again(history: Sequence[Measurement], counted: Answered, seed: int
 
 def _drawn(measured: Measurement, counted: Answered, seed: int) -> Measurement:
     ends = np.cumsum([block.rows for block in measured.blocks])
-    parts = np.split(_noise(measured.law, seed, int(ends[-1])), ends[:-1])
+    parts = np.split(public_draws(measured.law, seed, int(ends[-1])), ends[:-1])
     pairs = zip(measured.blocks, parts, strict=True)
     values = tuple(rounded(counted(block) + part, LARGEST) for block, part in pairs)
     return Measurement(blocks=measured.blocks, values=values, law=measured.law)
-
-
-def _noise(law: NoiseLaw, seed: int, count: int) -> FloatArray:
-    """Draws like the law's. Rounded normal ones of a small deviation would nearly always be 0; the law's are not."""
-    if isinstance(law, DiscreteLaplace):
-        return public_laplaces(seed, count, float(law.scale))
-    if law.deviation >= LITTLE:
-        return public_normals(seed, count) * law.deviation
-    uniforms, often = public_uniforms(seed, count), law.deviation**2 / 2
-    return (uniforms < often).astype(np.float64) - (uniforms >= 1.0 - often)
 
 
 def _drawn_start(

@@ -97,3 +97,12 @@ def test_which_rules_can_be_refitted():
     assert by(MultiplicativeWeights()) is None
     assert "one by one" in by(MultiplicativeWeights(replay=False))
     assert "third party" in can_refit(plan)
+
+
+@pytest.mark.parametrize("law", [DiscreteGaussian(Fraction(1, 12)), DiscreteLaplace(Fraction(1, 5))])
+def test_noise_that_is_rarely_above_0_still_comes_out_again(law):
+    """A normal or Laplace draw of so small a deviation, once rounded, would be 0."""
+    assert law.deviation < 0.15
+    plan, outcome = ended(measured(A, np.full(CELLS, 1000), law), (A, UP_TO))
+    found = refit_errors(plan, outcome, outcome.hypothesis)
+    assert found["up to"].each.max() == pytest.approx(law.deviation * CELLS**0.5, rel=0.7)
