@@ -134,7 +134,7 @@ class Marginals:
                 if len(ways) == 1
                 else self._counting(ways, problem, budget, roles, whole)
             )
-        errors = tuple(min(one.errors.values()) for one in found)
+        errors = tuple(one.least for one in found)
         return replace(plan, expected=error_among(errors), expected_at=errors)
 
     def _counting(

@@ -24,7 +24,7 @@ class Tuning:
     passed_over: float = 0.25  # part of what is hidden that a search leaves in the blocks that it passes over
     last_pure: float = 0.55  # share of the blocks in the forecast of a search, in epsilon
     last_rho: float = 0.9  # and in rho
-    searched_pure: float = 1.3  # error of a search in epsilon over its forecast, beside that of other ways and of rho
+    searched_pure: float = 1.3  # error of a search in epsilon over its forecast, where accountants are compared
     fine_dependence: float = 0.01  # deviation of the measured dependence, L1 error over n
     largest_dependence: float = 0.05  # share that this costs, at most
     dependence: float = 0.06  # deviation above which it is not measured

@@ -124,14 +124,23 @@ class Noise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecasts:
-    """Expected errors by way, means over the blocks of L1 over n, at so many records."""
+    """Expected errors by way, means over the blocks of L1 over n, at so many records.
+
+    searched: error of a search over its forecast, beside that of other ways and of other accountants.
+    """
 
     records: float
     errors: Mapping[Way, float]
+    searched: float = 1.0
 
     @property
     def best(self) -> Way:
         return min(self.errors, key=self.errors.__getitem__)
+
+    @property
+    def least(self) -> float:
+        """Of the best way: what accountants are compared by."""
+        return self.errors[self.best] * (self.searched if self.best == "search" else 1.0)
 
     @property
     def sentence(self) -> str:
@@ -182,8 +191,7 @@ class Outlook:
         errors["search"] = self._searched(n)
         if pure and self.budget.share(TUNING.dependence * n) <= TUNING.largest_dependence:
             errors["search"] = min(errors["search"], errors.pop("columns"))
-        errors["search"] *= TUNING.searched_pure if pure else 1.0
-        return Forecasts(records=n, errors=errors)
+        return Forecasts(records=n, errors=errors, searched=TUNING.searched_pure if pure else 1.0)
 
     def _searched(self, records: float) -> float:
         """Of a search for blocks, or for the pairs below them: the least."""

@@ -124,7 +124,7 @@ def test_the_count_is_lowered_by_its_own_noise_before_it_decides():
 
 def test_a_count_among_marginals_of_pairs_may_lead_to_all_of_them():
     plan = Marginals().plan(problem(marginals(2, (8,) * 8), (8,) * 8), BUDGET, roles())
-    many, between = (counted(plan, records) for records in (10**6, 2_000))
+    many, between = (counted(plan, records) for records in (10**6, 10**4))
     assert [len(block.axes) for block, _ in many.waiting] == [2] * 28
     assert plan.schedule.next(plan, between).measure == plan.price("stage"), "a search"
 
