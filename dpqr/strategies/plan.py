@@ -120,8 +120,8 @@ class Plan:
     epsilon: proved by the accountant for the events at the budget's delta, rounded up. forecast: of every block's
     noise. bytes: forecast peak memory. notes: sentences for the user. asked: the roles whose strategy the user named.
     error_bars: whether answers get estimated errors. inputs: documents and options that the plan was made from, for the
-    record; None: not known. expected: forecast mean L1 error over n, by which plans of one schedule are compared; None:
-    they are compared by their noise. expected_at: the same at each of several numbers of records.
+    record; None: not known. expected: forecast mean L1 error over n, by which plans of one schedule are compared (None: by
+    their noise); expected_at: the same at several numbers of records.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
@@ -136,9 +136,8 @@ class Plan:
     >>> domain = Domain(tuple(Attribute(name=name, axis=Codes(2)) for name in ("sex", "ill")))
     >>> workload = Workload(tuple(QueryBlock(name=f"column {k}", factors=(Factor.identity(k, 2),)) for k in (0, 1)))
     >>> problem = Problem(domain=domain, workload=workload, unit=PrivacyUnit())
-    >>> roles = Roles(
-    ...     distinguisher=PermuteAndFlip(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic()
-    ... )
+    >>> names = {"distinguisher": PermuteAndFlip(), "check": Laplace(), "update": MultiplicativeWeights()}
+    >>> roles = Roles(**names, accountant=Basic())
     >>> plan = Rounds(rounds=1, opening=False).plan(problem, PrivacyBudget(epsilon=Fraction(1)), roles)
     >>> [(phase.noun, phase.count, phase.price.epsilon) for phase in plan.phases]
     [('opening', 1, Fraction(1, 5)), ('selection', 1, Fraction(4, 25)), ('measurement', 1, Fraction(16, 25))]

@@ -24,7 +24,8 @@ def evidence(paid_release, tmp_path):
 def stating(evidence, **changed):
     """The same evidence with a record that states otherwise."""
     record = msgspec.structs.replace(evidence.record, **changed)
-    return SimpleNamespace(request=evidence.request, document=evidence.document, record=record, events=evidence.events)
+    kept = {name: getattr(evidence, name) for name in ("request", "document", "events", "questions")}
+    return SimpleNamespace(record=record, **kept)
 
 
 def test_a_sound_ledger(evidence):

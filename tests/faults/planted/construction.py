@@ -23,7 +23,7 @@ FAULTS = (
         ("(shortfall + 1) * float(candidates.grid)", "(shortfall + 1)", "scores are taken to be in records"),
         ("        records=records,", "        records=float(problem.n or 0),", "every bound is the constant n"),
         ("step.gamma or problem.beta", "problem.beta", "a stage's certificate at the tails of planned rounds"),
-        ("gamma / answers", "gamma", "each answer of a block takes all of the block's part of beta"),
+        ("float(gamma / answers)", "float(gamma)", "each answer of a block takes all of the block's part of beta"),
         ("min(transcript.bounds)", "max(transcript.bounds)", "the worst certificate is shown"),
         ("1 - Fraction(plan.problem.beta)", "1 - Fraction(plan.problem.beta) / 2", "more is promised than was planned"),
         ("candidates.sensitivity(problem.unit), select", "1, select", "all scores are taken to move by 1"),
