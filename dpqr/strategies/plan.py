@@ -120,8 +120,8 @@ class Plan:
     epsilon: proved by the accountant for the events at the budget's delta, rounded up. forecast: of every block's
     noise. bytes: forecast peak memory. notes: sentences for the user. asked: the roles whose strategy the user named.
     error_bars: whether answers get estimated errors. inputs: documents and options that the plan was made from, for the
-    record; None: not known. expected: forecast mean L1 error over n, by which plans of one schedule are compared (None: by
-    their noise); expected_at: the same at several numbers of records.
+    record; None: not known. expected: forecast mean L1 error over n, by which plans of one schedule are compared (None:
+    by their noise); expected_at: the same at several numbers of records.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
