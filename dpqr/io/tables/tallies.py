@@ -19,6 +19,8 @@ _PIECE = 2**16
 """Rows whose indices are made at a time. tests/benchmarks/counting.py"""
 _WAITING = 2**19
 """Rows that are counted at a time: more than LARGEST_JOINT has cells."""
+_WAITING_BYTES = 2**23
+"""Their codes take no more, but for rows so wide that fewer than LARGEST_JOINT would wait."""
 
 
 class Tally(Protocol):
@@ -46,21 +48,23 @@ class JointTally:
         self._shape, self._groups = shape, groups
         kept = [axes for _, members in groups for axes in members]
         self._cells = {axes: np.zeros([shape[axis] for axis in axes], dtype=np.int64) for axes in kept}
-        self._codes = [np.empty(_WAITING, dtype=np.min_scalar_type(max(size, 1) - 1)) for size in shape]
-        self._counts = np.empty(_WAITING, dtype=np.int64)
+        kinds = [np.min_scalar_type(max(size, 1) - 1) for size in shape]
+        most = min(_WAITING, max(LARGEST_JOINT, _WAITING_BYTES // max(sum(kind.itemsize for kind in kinds), 1)))
+        self._codes = [np.empty(most, dtype=kind) for kind in kinds]
+        self._counts = np.empty(most, dtype=np.int64)
         self._rows, self._weighted = 0, False
 
     def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
         start = 0
         while start < rows:
-            stop = min(rows, start + _WAITING - self._rows)
+            stop = min(rows, start + len(self._counts) - self._rows)
             waiting = slice(self._rows, self._rows + stop - start)
             for kept, each in zip(self._codes, codes, strict=True):
                 kept[waiting] = each[start:stop]
             self._counts[waiting] = 1 if counts is None else counts[start:stop]
             self._weighted |= counts is not None
             self._rows, start = waiting.stop, stop
-            if self._rows == _WAITING:
+            if self._rows == len(self._counts):
                 self._count()
 
     def include(self, other: Counts) -> None:
