@@ -12,6 +12,9 @@ from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan, UsageFault
 
+SHOWN = 6
+"""Labels that a refusal shows."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
@@ -85,6 +88,10 @@ class Target:
 
     def _positive(self) -> int:
         if self.positive is None:
+            if self.attribute.size == 1:
+                raise InfeasiblePlan(
+                    f"--target {self.attribute.name!r} has one label only, so there is nothing to predict; name another"
+                )
             raise InfeasiblePlan(
                 f"--target {self.attribute.name!r}: this learner tells one class from the others; name it with "
                 "--positive LABEL, or choose --learner aggregate"
@@ -110,7 +117,8 @@ def read_target(domain: Domain, name: str, positive: str | None) -> Target:
         return Target(attribute=attribute, axis=axis)
     titles = attribute.titles()
     if positive is not None and positive not in titles:
-        raise UsageFault(f"--positive {positive!r} is no label of the target {name!r}; see the domain file")
+        known = ", ".join(map(repr, titles[:SHOWN])) + (" and others" if len(titles) > SHOWN else "")
+        raise UsageFault(f"--positive {positive!r} is no label of the target {name!r}; known: {known}")
     if positive is not None:
         return Target(attribute=attribute, axis=axis, positive=titles.index(positive))
     return Target(attribute=attribute, axis=axis, positive=1 if len(titles) == 2 else None)

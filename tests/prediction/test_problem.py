@@ -46,3 +46,13 @@ def test_what_does_not_fit_is_refused():
     for name, positive, family in (("tow", None, DocumentError), ("two", "x", UsageFault), ("pay", "1", UsageFault)):
         with pytest.raises(family):
             read_target(DOMAIN, name, positive)
+
+
+def test_refusals_name_what_there_is():
+    with pytest.raises(UsageFault, match=r"'x' is no label of the target 'three'; known: 'a', 'b', 'c'$"):
+        read_target(DOMAIN, "three", "x")
+    many = Domain((Attribute(name="many", axis=Labels(tuple("abcdefgh"))), Attribute(name="one", axis=Labels(("a",)))))
+    with pytest.raises(UsageFault, match=r"'e', 'f' and others$"):
+        read_target(many, "many", "x")
+    with pytest.raises(InfeasiblePlan, match="has one label only, so there is nothing to predict"):
+        read_target(many, "one", None).signs()

@@ -13,6 +13,8 @@ from dpqr.strategies.updates.interface import ConstrainedRule
 
 LARGE_DELTA = Fraction(1, 10**5)
 """Above it a plan warns of delta by itself."""
+LARGE_EPSILON = 20
+"""The same of epsilon: odds of exp(20) whether a record is there are next to certainty."""
 
 
 def fact_notes(plan: Plan) -> Iterator[str]:
@@ -48,7 +50,7 @@ def warnings(plan: Plan) -> Iterator[str]:
     problem = plan.problem
     known = problem.declared or problem.n or problem.domain.facts.most
     what = "persons" if problem.persons else "records"
-    yield from delta_warnings(plan.budget, known, what)
+    yield from budget_warnings(plan.budget, known, what)
     if known is not None and not problem.persons and _drowned(plan, known):
         yield (
             f"warning: the noise of most answers exceeds the {known:,} records that there are at most, so they say "
@@ -64,9 +66,14 @@ def _drowned(plan: Plan, records: int) -> bool:
     return 2 * rows > sum(block.rows for block in plan.forecast)
 
 
-def delta_warnings(budget: PrivacyBudget, known: int | None, what: str = "records") -> Iterator[str]:
-    """A sentence where delta is large by itself, or beside the number of units that is publicly known."""
+def budget_warnings(budget: PrivacyBudget, known: int | None, what: str = "records") -> Iterator[str]:
+    """A sentence where epsilon is large, and where delta is, by itself or beside the known number of units."""
     delta = float(budget.delta)
+    if budget.epsilon > LARGE_EPSILON:
+        yield (
+            f"warning: a guarantee with epsilon {float(budget.epsilon):g} promises next to nothing; "
+            "most releases choose 10 or less"
+        )
     if known and budget.delta * known * 10 > 1:
         yield f"warning: delta {delta:g} is not far below 1/n; it lets a mechanism reveal single {what}"
     elif budget.delta > LARGE_DELTA:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import get_args
 
-from dpqr.app.planning.notes import delta_warnings, failing_notes
+from dpqr.app.planning.notes import budget_warnings, failing_notes
 from dpqr.app.planning.planning import require_stated_rules
 from dpqr.app.planning.units import unit_notes, unit_of
 from dpqr.app.requests import PredictionPlanRequest
@@ -130,7 +130,7 @@ def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
         )
     if isinstance(plan.recipe, StableRecipe) and plan.recipe.own is not None:
         yield plan.recipe.own.note
-    yield from delta_warnings(plan.budget, plan.problem.records)
+    yield from budget_warnings(plan.budget, plan.problem.records)
     yield from failing_notes(domain)
     yield from unit_notes(plan.problem.unit, domain.names)
 

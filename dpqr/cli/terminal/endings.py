@@ -140,9 +140,10 @@ def _usage_words(error: click.ClickException) -> str:
 
 def _unknown_option(error: click.NoSuchOption) -> str:
     """In our words: click's own differ from version to version."""
-    if error.option_name in RETIRED:
-        return f"no such option {error.option_name!r} any more; give {RETIRED[error.option_name]}"
-    near = " or ".join(map(repr, sorted(error.possibilities or ())))
+    found = RETIRED.get(error.option_name, "")
+    if error.ctx and any(found.split()[0] in each.opts for each in error.ctx.command.params if found):
+        return f"no such option {error.option_name!r} any more; give {found}"
+    near = "" if found else " or ".join(map(repr, sorted(error.possibilities or ())))
     return f"no such option {error.option_name!r}{f'; did you mean {near}?' if near else ''}"
 
 

@@ -1,4 +1,4 @@
-"""What a plan warns of: a large delta, noise above all records."""
+"""What a plan warns of: a large epsilon or delta, noise above all records."""
 
 import pytest
 
@@ -15,6 +15,11 @@ def plan(**wishes):
 @pytest.mark.parametrize(("delta", "warned"), [("1e-9", False), ("1e-5", False), ("0.000011", True)])
 def test_a_large_delta_is_warned_of_whatever_the_number_of_records(desk, delta, warned):
     assert any("may fail altogether" in note for note in plan(delta=delta).notes) is warned
+
+
+@pytest.mark.parametrize(("epsilon", "warned"), [("0.1", False), ("20", False), ("20.1", True), ("1000", True)])
+def test_a_large_epsilon_is_warned_of(desk, epsilon, warned):
+    assert any("promises next to nothing" in note for note in plan(epsilon=epsilon).notes) is warned
 
 
 @pytest.mark.parametrize(("count", "warned"), [(20, True), (10**6, False)])

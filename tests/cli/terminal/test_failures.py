@@ -59,6 +59,10 @@ def test_what_took_the_place_of_an_older_option(desk):
     )
 
 
+def test_a_command_without_that_option_does_not_name_it(desk):
+    assert desk.run("predict", "t.csv", "--force").err.startswith("dpqr: no such option '--force'\nsee: ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "kind"),
     [
