@@ -18,7 +18,7 @@ from strategies.schedules.marginals.test_one_table import (
 from dpqr.strategies.schedules.marginals.one_table import remaining
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.marginals.tuning import TUNING
-from dpqr.strategies.schedules.marginals.ways import Outlook, noise_by_block
+from dpqr.strategies.schedules.marginals.ways import Forecasts, Outlook, noise_by_block
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
 
@@ -74,3 +74,10 @@ def test_prefixes_of_one_way_marginals_are_forecast_by_the_noise_of_their_sums()
 def crossed(matrix):
     """Queries on a column of eight values, for each of the eight values of another."""
     return QueryBlock(name="crossed", factors=(Factor.identity(0, 8), Factor(axes=(1,), sizes=(8,), matrix=matrix)))
+
+
+@pytest.mark.parametrize(("search", "least"), [(0.1, 0.13), (0.3, 0.2)])
+def test_accountants_are_compared_by_the_best_way_and_a_search_counts_for_more(search, least):
+    found = Forecasts(records=10.0, errors={"blocks": 0.2, "search": search}, searched=1.3)
+    assert found.least == pytest.approx(least)
+    assert found.best == ("search" if search < 0.2 else "blocks")
