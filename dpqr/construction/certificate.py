@@ -46,8 +46,8 @@ def certified_bound(plan: Plan, step: Step, tested: Measurement, answers: int, h
         answers: number of answers that were measured together.
 
     max error <= |v - g| + tail + s / 2 + F + h. Here g is the hypothesis' answer, rounded to the query's grid of step
-    s; tail is the noise's at gamma / answers; F is the distinguisher's shortfall at gamma; h is the step of the grid on
-    which scores are compared (each of two scores is rounded by at most h / 2).
+    s; tail is the noise at gamma over `answers`; F is the distinguisher's shortfall at gamma; h is the step of the grid
+    on which scores are compared (each of two scores is rounded by at most h / 2).
 
     The step's gamma is fixed before its draws. Over all rounds the gammas add up to at most beta / 2: each is
     beta / (2 T0) for T0 planned rounds, or as `Stages` sets it. The noise decides which round is the last, so a union
