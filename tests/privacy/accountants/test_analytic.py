@@ -8,7 +8,7 @@ import pytest
 
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.analytic import Analytic, curve, most_rho, smallest, united
+from dpqr.privacy.accountants.analytic import Analytic, curve, free_curvature, most_rho, smallest, tapered_price, united
 from dpqr.privacy.accountants.numerics import LEVELS, SPLIT, _mills, sixty_digits, upper_tail
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho
 from dpqr.privacy.budget import PrivacyBudget
@@ -189,3 +189,14 @@ def test_a_perturbed_objective_has_a_price_alone_or_beside_pure_draws():
     assert Analytic().epsilon(((objective(), 1), (rounded("0.01"), 1)), MILLIONTH) is None
     assert Analytic().epsilon(((objective(), 1), (objective(changes=2), 1)), MILLIONTH) is None
     assert Analytic().epsilon(((objective(), 1),), Fraction(0)) is None
+
+
+def test_what_a_tapered_loss_pays_by_hand():
+    """(1 + o) (epsilon - o rho) / 4 is free, o = 1/2; beyond it the largest of (1 - p) (4 c p - 4 f) is paid."""
+    half, free = Fraction(1, 2), Fraction(45, 128)
+    assert free_curvature(Fraction(1), Fraction(1, 8), half) == free
+    assert free_curvature(Fraction(1, 100), Fraction(1, 8), Fraction(1)) == 0
+    assert tapered_price(free, free) == 0
+    curvature = 3 * free
+    largest = max((1 - p) * 4 * (curvature * p - free) for p in (Fraction(each, 300) for each in range(301)))
+    assert tapered_price(curvature, free) == largest
