@@ -82,7 +82,7 @@ def looked_at(release: Release, counts: SparseHistogram, found: Bars) -> None:
         truth = answers.block.answer(counts) * float(answers.block.scale)
         intervals = answers.intervals
         own = (intervals.basis == ESTIMATE) & ~np.isnan(answers.error)
-        holds = (intervals.lower <= truth) & (truth <= intervals.upper)
+        holds = (intervals.lower <= truth + 1e-6) & (truth <= intervals.upper + 1e-6)
         rows = np.stack([holds.astype(float), answers.error, answers.estimate - truth])[:, own]
         found[kind_of(answers.block.name)].append(rows)
 

@@ -100,7 +100,7 @@ def refit_errors(
     blocks, history = (*asked, *beside), outcome.transcript.measurements
     if not history:
         return {}
-    count = refit_count(asked, history, most_refits(shown, most))
+    count, alike = refit_count(asked, history, most_refits(shown, most)), _has_histograms(shown)
     counted, merged = _stand_in(shown, plan.problem, blocks), bucketed(shown, history)
     measured, draws = MeasuredBlocks.of(history), len(history) + (plan.problem.start is not None) + 2 * len(merged)
     found = {block.name: _BlockErrors.of(block, counted(block), measured.place(block)) for block in blocks}
@@ -114,7 +114,7 @@ def refit_errors(
         prepare(refitted, blocks)
         for block in blocks:
             found[block.name].add(refitted.answer(block), counted(block), again)
-    return {block.name: found[block.name].error(shown.answer(block), history, count) for block in blocks}
+    return {block.name: found[block.name].error(shown.answer(block), history, count, alike) for block in blocks}
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -143,8 +143,9 @@ class _BlockErrors:
         self.total += float(np.abs(off).sum())
         self.residual += self._residual(answers, history)
 
-    def error(self, answers: FloatArray, history: Sequence[Measurement], refits: int) -> RefitError:
-        """Of the released answers, from those to the refits.
+    def error(self, answers: FloatArray, history: Sequence[Measurement], refits: int, alike: bool) -> RefitError:
+        """Of the released answers, from those to the refits. alike: where the
+        block itself was not measured, answers of one refit err together.
 
         Where the released answers are further from what was measured than refits are, they miss something that the
         release's own rows do not show: the mean square error is larger by the difference of the two mean squares.
@@ -153,7 +154,8 @@ class _BlockErrors:
         more = max(0.0, self._residual(answers, history) - self.residual / refits * (1.0 + doubt))
         mean, scale = float(squares.mean()), float(self.block.scale)
         times = (1.0 + more / mean) ** 0.5 if mean > 0.0 else 1.0
-        each = _larger(squares, self.counts, refits) if mean > 0.0 else np.full(squares.shape, more**0.5)
+        together = alike and self.place is None
+        each = _larger(squares, self.counts, refits, together) if mean > 0.0 else np.full(squares.shape, more**0.5)
         return RefitError(each=each * (times * scale), total=self.total / refits * times * scale)
 
     def _residual(self, answers: FloatArray, history: Sequence[Measurement]) -> float:
@@ -202,7 +204,11 @@ def answers_from(block: QueryBlock, source: QueryBlock, values: IntArray) -> Flo
 
 def most_refits(shown: Hypothesis, most: int = TUNING.most) -> int:
     """As many as that, or as are quickly made where columns have histograms of their own."""
-    return max(most, TUNING.linear) if isinstance(shown, LinearEstimate | ProductDistribution) else most
+    return max(most, TUNING.linear) if _has_histograms(shown) else most
+
+
+def _has_histograms(shown: Hypothesis) -> bool:
+    return isinstance(shown, LinearEstimate | ProductDistribution)
 
 
 def refit_count(blocks: Sequence[QueryBlock], history: Sequence[Measurement], most: int = TUNING.most) -> int:
@@ -265,16 +271,17 @@ def _refitted(plan: Plan, hypothesis: Any, history: Sequence[Measurement]) -> Hy
     return hypothesis if refitted is None else refitted
 
 
-def _larger(squares: FloatArray, counts: FloatArray, refits: int) -> FloatArray:
+def _larger(squares: FloatArray, counts: FloatArray, refits: int, alike: bool) -> FloatArray:
     """The root of the larger of each answer's own mean square, and the mean of those of its size, by powers of two.
 
     The mean over few squares is itself uncertain, so it is raised as a normal interval of estimated deviation is
-    (Student 1908), with as many degrees of freedom as squares.
+    (Student 1908), with as many degrees of freedom as squares; as refits, where answers err together, as prefixes do.
     """
     sizes = np.log2(1.0 + np.abs(counts)).astype(np.int64)
     cells = np.bincount(sizes)
-    alike = np.bincount(sizes, squares) / np.maximum(cells, 1) * _student(np.maximum(cells, 1) * refits) ** 2
-    found: FloatArray = np.sqrt(np.maximum(squares, alike[sizes]) if refits >= TUNING.own else alike[sizes])
+    freedom = np.full(cells.shape, refits) if alike else np.maximum(cells, 1) * refits
+    means = np.bincount(sizes, squares) / np.maximum(cells, 1) * _student(freedom) ** 2
+    found: FloatArray = np.sqrt(np.maximum(squares, means[sizes]) if refits >= TUNING.own else means[sizes])
     return found
 
 
