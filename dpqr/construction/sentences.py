@@ -108,9 +108,8 @@ def choice_words(plan: Plan) -> str:
     if plan.schedule.name == SESSION:
         return "its sum holds however questions follow from answers"
     if "accountant" in plan.asked:
-        return "asked for by --accountant" + (
-            " or by the budget" if plan.roles.accountant.name in ("basic", "zcdp", "gdp") else ""
-        )
+        named = not plan.budget.pure and plan.roles.accountant.name in ("basic", "zcdp", "gdp")
+        return f"asked for by --accountant{' or by the budget' if named else ''}"
     if plan.budget.pure:
         return "the one theorem that holds without a delta"
     given = " and ".join(f"--{role}" for role in sorted(plan.asked))

@@ -83,7 +83,7 @@ def test_every_phase_is_priced_at_the_plans_own_delta():
 @pytest.mark.parametrize(
     ("asked", "delta", "words"),
     [
-        ({"accountant", "check"}, "1e-9", "asked for by --accountant"),
+        ({"accountant", "check"}, "1e-9", "asked for by --accountant or by the budget"),
         ({"accountant"}, None, "asked for by --accountant"),
         (set(), None, "the one theorem that holds without a delta"),
         ({"check"}, None, "the one theorem that holds without a delta"),

@@ -88,6 +88,8 @@ def _read(kind: object, text: object) -> int | Fraction:
     value = parse_exact(text)
     if kind is Fraction:
         return value
+    if kind is bool and value in (0, 1):
+        return bool(value)
     if kind not in (int, int | None) or value.denominator != 1:
         raise ValueError("not a whole number")
     return value.numerator

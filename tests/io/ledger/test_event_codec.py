@@ -20,7 +20,7 @@ from dpqr.privacy.events import (
 LAPLACE = {"kind": "discrete-laplace", "sensitivity": "2", "scale": "5/3", "count": 7}
 WHOLE = st.integers(1, 10**20)
 EXACT = st.builds(Fraction, st.integers(1, 10**30), st.integers(1, 10**30))
-PARAMETERS = {int: WHOLE, Fraction: EXACT, int | None: st.none() | WHOLE}
+PARAMETERS = {int: WHOLE, Fraction: EXACT, bool: st.booleans(), int | None: st.none() | WHOLE}
 OWN = {"directions": st.sampled_from((1, 2)), "opposite": EXACT.map(lambda exact: 1 / (1 + exact))}
 
 

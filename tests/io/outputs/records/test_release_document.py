@@ -100,11 +100,12 @@ def test_the_whole_plan(plan):
 
 
 def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
-    """A new field must be written, or be left out on purpose, here. (expected: for the
-    choice among plans alone; part: for the schedule alone, whose note says it; start: the request names it by hash.)"""
+    """A new field must be written, or be left out on purpose, here. (expected, expected_at: for the choice among plans
+    alone; counted: for plans that follow a count, which no record holds; part: for the schedule alone, whose note says
+    it; start: the request names it by hash.)"""
     assert {field.name for field in fields(Plan)} == {
         *("problem", "budget", "roles", "schedule", "phases", "stop", "epsilon", "forecast", "bytes", "notes", "asked"),
-        *("error_bars", "inputs", "expected"),
+        *("error_bars", "inputs", "expected", "expected_at"),
     }
     assert {field.name for field in fields(Phase)} == {"noun", "count", "price", "events", "blocks", "single", "part"}
     assert {field.name for field in fields(StopTest)} == {"threshold", "promise", "stages", "certain", "paper"}
@@ -123,6 +124,7 @@ def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
             "period",
             "turn",
             "start",
+            "counted",
         ),
     }
 
