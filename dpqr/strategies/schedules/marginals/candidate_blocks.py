@@ -12,6 +12,7 @@ import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.strategies.checks import Check
+from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
 from dpqr.strategies.schedules.marginals.tuning import TUNING
@@ -66,6 +67,16 @@ def _noise(block: QueryBlock, problem: Problem, check: Check) -> float:
     moved = sensitivity((block,), Norm.L1 if check.pure else Norm.L2_SQUARED, problem.unit)
     deviation = float(moved) if check.pure else float(moved) ** 0.5
     return block.rows * deviation / max(block.largest_coefficient, 1)
+
+
+def fitted_together(blocks: Sequence[QueryBlock], problem: Problem, roles: Roles) -> bool:
+    """Whether the model has room for all of these blocks at once.
+
+    Marginals need none: a marginal that is left out of the model still corrects its own answers (`Refinement`). A
+    measurement of any other block that is left out is lost, with what was paid for it.
+    """
+    others = tuple(block for block in blocks if not block.is_marginal)
+    return not others or roles.update.fits(problem, (), others)
 
 
 def joint(problem: Problem) -> tuple[QueryBlock, ...]:

@@ -92,7 +92,8 @@ class Foreseen:
         """The course of least forecast error, and the errors, means over the asked blocks of L1 over n.
 
         In rho all that a search measures adds up, so one that finds nothing has lost little. In epsilon it has, and
-        one-way marginals alone may be better: where they are so even if few pairs hold most of the dependence.
+        one-way marginals alone may be better: where they are so even if few pairs hold most of the dependence. Blocks
+        are not all measured where the model has no room for them together, for the fit would then lose some of them.
 
         Args:
             dependence: mean L1 error over n of one-way marginals on pairs.
@@ -103,9 +104,10 @@ class Foreseen:
         errors: dict[Course, float] = {"search": self._searched(left, dependence, least)}
         if self.known.started:
             errors["search"] /= TUNING.started
-        errors["blocks"] = self._error(self._split(self.known.levels[-1], left), dependence)
-        if len(self.known.levels) > 1:
-            errors["pairs"] = self._error(self._split(self.known.levels[0], left), dependence)
+        levels: dict[Course, int] = {"pairs": 0, "blocks": len(self.known.levels) - 1}
+        for course, place in levels.items():
+            if (course == "blocks" or place < levels["blocks"]) and place not in self.known.crowded:
+                errors[course] = self._error(self._split(self.known.levels[place], left), dependence)
         if not self.known.budget.concentrated:
             alone = self._error(self._split((), left), dependence)
             if alone < self._searched(left, dependence, most):

@@ -11,7 +11,12 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.schedules.marginals.candidate_blocks import candidate_levels, coarsened, with_surrogates
+from dpqr.strategies.schedules.marginals.candidate_blocks import (
+    candidate_levels,
+    coarsened,
+    fitted_together,
+    with_surrogates,
+)
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError, estimated_records
 from dpqr.strategies.schedules.marginals.one_table import first_marginals, remaining
 from dpqr.strategies.schedules.marginals.search import Search
@@ -43,6 +48,9 @@ def opened(plan: Plan, released: Sequence[Measurement | None]) -> Search:
         records=records,
         spent=(float(TUNING.opening) / len(singles),) * len(singles),
         started=problem.start is not None,
+        crowded=frozenset(
+            place for place, level in enumerate(levels) if not fitted_together(level, problem, plan.roles)
+        ),
     )
 
 

@@ -54,7 +54,8 @@ class Search:
     levels: the candidates, searched one level after the other. coarse: offered beside those of the first level.
     singles: one-way marginals by attribute. asked: the workload's blocks. unit: whose neighbours selections protect.
     records: n, estimated from the first measurements. spent: shares of the budget of the singles so far. started:
-    whether the model holds tables of an earlier release.
+    whether the model holds tables of an earlier release. crowded: numbers of the levels whose blocks the model has no
+    room for together (`fitted_together`).
     """
 
     levels: tuple[tuple[QueryBlock, ...], ...]
@@ -67,6 +68,7 @@ class Search:
     records: float
     spent: tuple[float, ...]
     started: bool = False
+    crowded: frozenset[int] = frozenset()
     _last: LastMeasurements = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -142,9 +144,14 @@ class Search:
     def sweeps(self, state: SearchState) -> bool:
         """Whether so many of the asked blocks were worth it, the last ones too, that the search ends and all are
         measured."""
-        last = self.levels[-1]
+        last, place = self.levels[-1], len(self.levels) - 1
         names = {block.name for block in last}.intersection(block.name for block in state.explored)
-        if state.level < len(self.levels) - 1 or len(names) < TUNING.all_explored * len(last) or state.unimproved:
+        if (
+            place in self.crowded
+            or state.level < place
+            or len(names) < TUNING.all_explored * len(last)
+            or state.unimproved
+        ):
             return False
         return state.gap >= TUNING.all_gap * self._reached(last, last, state.left)
 

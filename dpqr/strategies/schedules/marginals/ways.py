@@ -15,7 +15,7 @@ from dpqr.strategies.plan import TINY, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL, one_way
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
-from dpqr.strategies.schedules.marginals.candidate_blocks import marginal, with_surrogates
+from dpqr.strategies.schedules.marginals.candidate_blocks import fitted_together, marginal, with_surrogates
 from dpqr.strategies.schedules.marginals.one_table import RECORDS, known_records, remaining, summed_noise, whole_table
 from dpqr.strategies.schedules.marginals.spread import Spread
 from dpqr.strategies.schedules.marginals.tuning import TUNING
@@ -165,11 +165,14 @@ class Outlook:
     two measurements of a block the better one is all that counts. In rho they add up, so no way but the table is
     better there. In epsilon it may end with one-way marginals alone, by the dependence that it measures (`Foreseen`):
     these are a way of their own only where noise would hide the dependence.
+
+    crowded: the model has no room for all blocks together, so measuring them all is no way (`fitted_together`).
     """
 
     noise: Mapping[Way, Noise]
     explored: Mapping[Way, float]
     budget: BudgetAllocation
+    crowded: bool = False
 
     @classmethod
     def of(cls, problem: Problem, roles: Roles, budget: BudgetAllocation, table: int) -> Outlook:
@@ -182,12 +185,18 @@ class Outlook:
         searched: tuple[Way, ...] = ("blocks", "pairs")
         numbers = {way: len(_blocks(way, problem, roles)) for way in searched}
         explored = {way: min(1.0, most / number) for way, number in numbers.items() if number}
-        return cls(noise={way: one for way, one in noise.items() if one.total.size}, explored=explored, budget=budget)
+        return cls(
+            noise={way: one for way, one in noise.items() if one.total.size},
+            explored=explored,
+            budget=budget,
+            crowded=not fitted_together(_blocks("blocks", problem, roles), problem, roles),
+        )
 
     def at(self, records: float) -> Forecasts:
         """Where so many records were counted or declared."""
         n, pure = max(1.0, records), not self.budget.concentrated
-        errors = {way: self._error(way, n) for way in self.noise if pure or way == "table"}
+        ways = (way for way in self.noise if way != "blocks" or not self.crowded)
+        errors = {way: self._error(way, n) for way in ways if pure or way == "table"}
         errors["search"] = self._searched(n)
         if pure and self.budget.share(TUNING.dependence * n) <= TUNING.largest_dependence:
             errors["search"] = min(errors["search"], errors.pop("columns"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from dpqr.strategies.choice import guarded
 from dpqr.strategies.schedules.marginals.foreseen import Foreseen
 from dpqr.strategies.schedules.marginals.remeasurement import opened
 from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.strategies.schedules.marginals.search import SearchState
 from dpqr.strategies.schedules.marginals.states import Opening
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.transcript import ErrorSum, Round, Transcript
@@ -177,3 +179,39 @@ def test_a_release_says_what_decided():
     (sentence,) = plan.schedule.reasons(plan, transcript)
     assert sentence.startswith("all blocks were measured once, without a search: one-way marginals leave about 0.5")
     assert transcript.lost == 0
+
+
+def corners(sizes, ways=3):
+    """One cell of all sets of so many columns."""
+    first = [Dense(np.eye(1, size, dtype=np.int64)) for size in sizes]
+    return tuple(
+        QueryBlock(
+            name=f"corner{axes}",
+            factors=tuple(Factor(axes=(axis,), sizes=(sizes[axis],), matrix=first[axis]) for axis in axes),
+        )
+        for axes in combinations(range(len(sizes)), ways)
+    )
+
+
+@pytest.mark.parametrize("accountant", ["basic", "zcdp"])
+def test_blocks_that_the_model_would_lose_are_not_all_measured(accountant):
+    """Six columns of 12 values: a model of all has 3 million cells, one of a triple 1,728."""
+    sizes = (12,) * 6
+    blocks = (*marginals(2, sizes), *corners(sizes))
+    crowded = foreseen(searching(blocks, sizes, accountant=accountant), records=12**4)
+    assert "blocks" not in crowded.after(0.3, 0.0)[1]
+    assert {"pairs", "search"} <= crowded.after(0.3, 0.0)[1].keys()
+    assert not crowded.known.sweeps(SearchState(left=0.5, gap=9.0, explored=crowded.known.levels[-1], level=1))
+
+
+def test_marginals_that_the_model_leaves_out_may_all_be_measured():
+    sizes = (12,) * 6
+    known = foreseen(searching(marginals(2, sizes), sizes), records=12**4)
+    assert not known.known.crowded
+    assert "blocks" in known.after(0.3, 0.0)[1]
+
+
+def test_blocks_that_the_model_has_room_for_may_all_be_measured():
+    known = foreseen(searching((*PAIRS, *corners(SIZES))))
+    assert not known.known.crowded
+    assert "blocks" in known.after(0.3, 0.0)[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from strategies.schedules.marginals.test_one_table import (
@@ -20,7 +22,7 @@ from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.schedules.marginals.ways import Forecasts, Outlook, noise_by_block
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Identity, Prefix
+from dpqr.workload.matrix import Dense, Identity, Prefix
 
 
 def test_errors_fall_with_the_records_to_what_is_not_measured():
@@ -47,6 +49,22 @@ def test_all_blocks_once_leave_the_noise_of_their_sums(family):
     number = len(asked.workload.blocks)
     deviation = 2**0.5 * number / float(BUDGET.epsilon)
     assert one == pytest.approx((2 / np.pi) ** 0.5 * TUNING.left * deviation * 4**family / 10**8, rel=0.01)
+
+
+def test_blocks_that_the_model_would_lose_are_not_all_measured_once():
+    """The first cell of every triple of seven columns of eight values: a model of all has 2 million cells."""
+    first = Dense(np.eye(1, 8, dtype=np.int64))
+    corners = tuple(
+        QueryBlock(name=f"corner{axes}", factors=tuple(Factor(axes=(axis,), sizes=(8,), matrix=first) for axis in axes))
+        for axes in combinations(range(7), 3)
+    )
+    found = {}
+    for name, blocks in (("lost", corners), ("kept", corners[:1])):
+        asked = problem(blocks, (8,) * 7)
+        plan = Marginals(table=0).plan(asked, BUDGET, roles())
+        found[name] = Outlook.of(asked, plan.roles, remaining(plan), 0).at(10.0**8).errors
+    assert "blocks" not in found["lost"]
+    assert "blocks" in found["kept"]
 
 
 def test_a_plan_is_judged_by_its_error_among_the_records_that_there_may_be():
