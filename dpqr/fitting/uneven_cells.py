@@ -111,17 +111,19 @@ def _observed(
 ) -> tuple[FloatArray, FloatArray]:
     """Noisy differences of the halves of a level's boxes, and the variances of their noise; infinite: none is known.
 
-    halves: the half of every cell, shape (cells,).
+    halves: the half of every cell, shape (cells,). Only boxes of several buckets, no more than there are buckets, have a
+    row in the matrix of signs.
     """
     count = 2**level
     differences, variances = np.zeros(count), np.full(count, np.inf)
     if boxes is not None and level < boxes.level:
         counts = boxes.counts.reshape(count, 2, -1).sum(axis=2)
         differences, variances = counts[:, 0] - counts[:, 1], np.full(count, boxes.variances[level])
-    above = np.flatnonzero(~_merged(known.places, halves // 2, count))
-    signs = np.zeros((count, len(known.counts)))
-    signs[halves // 2, known.places] = 1 - 2 * (halves % 2)
-    signs = signs[above]
+    boxed = halves // 2
+    several = ~_merged(known.places, boxed, count)
+    above, rows, cells = np.flatnonzero(several), np.cumsum(several) - 1, np.flatnonzero(several[boxed])
+    signs = np.zeros((len(above), len(known.counts)))
+    signs[rows[boxed[cells]], known.places[cells]] = 1 - 2 * (halves[cells] % 2)
     differences[above] = signs @ known.counts
     variances[above] = ((signs @ known.covariance) * signs).sum(axis=1)
     return differences, variances

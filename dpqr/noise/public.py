@@ -76,8 +76,8 @@ def public_draws(law: NoiseLaw, seed: int, count: int) -> np.ndarray[tuple[int],
     """Draw `count` numbers like the law's, shape (count,), as stable as normals: a stand-in for its exact draws.
 
     Laplace noise is the difference of two geometric numbers, which are exponential ones rounded down. Other noise is
-    normal, before it is rounded; below LITTLE that would nearly always give 0,
-    so it is 0, 1 or -1, of the law's deviation.
+    normal, before it is rounded; below LITTLE that would nearly always give 0, so it is 0, 1 or -1, of the law's
+    deviation.
 
     >>> from fractions import Fraction
     >>> [bool(public_draws(DiscreteLaplace(Fraction(scale)), 7, 10**5).any()) for scale in ("0.01", "0.2", "50")]

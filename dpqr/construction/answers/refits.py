@@ -144,8 +144,8 @@ class _BlockErrors:
         self.residual += self._residual(answers, history)
 
     def error(self, answers: FloatArray, history: Sequence[Measurement], refits: int, alike: bool) -> RefitError:
-        """Of the released answers, from those to the refits. alike: where the
-        block itself was not measured, answers of one refit err together.
+        """Of the released answers, from those to the refits. alike: answers of one refit err together, where the block
+        itself was not measured.
 
         Where the released answers are further from what was measured than refits are, they miss something that the
         release's own rows do not show: the mean square error is larger by the difference of the two mean squares.
