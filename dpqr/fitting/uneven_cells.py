@@ -111,8 +111,8 @@ def _observed(
 ) -> tuple[FloatArray, FloatArray]:
     """Noisy differences of the halves of a level's boxes, and the variances of their noise; infinite: none is known.
 
-    halves: the half of every cell, shape (cells,). Only boxes of several buckets, no more than there are buckets, have a
-    row in the matrix of signs.
+    halves: the half of every cell, shape (cells,). Only boxes of several buckets have a row in the matrix of signs:
+    at most as many as there are buckets.
     """
     count = 2**level
     differences, variances = np.zeros(count), np.full(count, np.inf)
