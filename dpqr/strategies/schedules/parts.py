@@ -26,6 +26,12 @@ MODEL = "product"
 GRAIN = 100
 """Shares of the budget are multiples of one part in so many: the error is flat around the best split."""
 
+STEP = 2.0
+"""Shares are tried at odds that differ by it."""
+
+Asked = tuple[tuple[Schedule[Any], Problem], tuple[Schedule[Any], Problem]]
+"""Each part's schedule, and what it is asked."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartsState:
@@ -53,9 +59,7 @@ class Parts:
     """Two schedules, one after the other: `marginals` for the columns that queries join, then `ordered` for ordered
     columns that none joins with another (`columns_apart`).
 
-    Each has a share of the budget. With an error of e at the whole budget, in the mean over b blocks, and e / share^p
-    at a share (p = 1 in epsilon, 1/2 in rho or mu^2), the mean over all blocks is least at shares in proportion to
-    (b e)^(1 / (1 + p)) (Lagrange).
+    Each has a share of the budget, by the forecasts of both within it (`_least`).
 
     Privacy:
         Neighbours: those of the problem's unit. Every draw is one of `Marginals` or `Ordered`, with the mechanism,
@@ -80,23 +84,17 @@ class Parts:
         if roles.update.name != MODEL:
             raise InfeasiblePlan(f"--schedule parts joins its parts by --update {MODEL} alone; leave --update out")
         asked = _asked(problem)
-        errors = [_error(one.plan(own, budget, roles)) for one, own in asked]
-        blocks = [len(own.workload.blocks) for _, own in asked]
-        share = _share(errors, blocks, 0.5 if roles.accountant.concentrated else 1.0)
-        parts = [
-            set_aside(one, own, budget, roles, left, "--schedule parts")[0]
-            for (one, own), left in zip(asked, (1 - share, share), strict=True)
-        ]
-        known = {block.name: block for part in parts for block in part.forecast}
-        phases = [replace(phase, part=part.schedule.name) for part in parts for phase in part.phases]
+        split = _least(asked, budget, roles)
+        known = {block.name: block for part in split.parts for block in part.forecast}
+        phases = [replace(phase, part=part.schedule.name) for part in split.parts for phase in part.phases]
         plan = Plan(
             problem=problem,
             budget=budget,
             roles=roles,
             schedule=self,
             forecast=tuple(known[block.name] for block in problem.workload.blocks),
-            notes=(_announced(parts[1].problem, share), *(note for part in parts for note in part.notes)),
-            expected=sum(_error(part) * many for part, many in zip(parts, blocks, strict=True)) / sum(blocks),
+            notes=(_announced(asked[1][1], _share(split.odds)), *(note for part in split.parts for note in part.notes)),
+            expected=split.expected,
         )
         return with_phases(plan, phases)
 
@@ -126,7 +124,7 @@ class Parts:
         return (*Marginals().reasons(joined, drawn["marginals"]), *Ordered().reasons(apart, drawn["ordered"]))
 
 
-def _asked(problem: Problem) -> tuple[tuple[Schedule[Any], Problem], tuple[Schedule[Any], Problem]]:
+def _asked(problem: Problem) -> Asked:
     """The parts in the order of their draws, each over the whole domain. InfeasiblePlan: no column stands apart."""
     apart = set(columns_apart(problem.workload, problem.domain))
     if not apart or problem.start is not None:
@@ -158,10 +156,57 @@ def _error(part: Plan) -> float:
     return direct_error(part, fitted=False) if part.expected is None else part.expected
 
 
-def _share(errors: list[float], blocks: list[int], power: float) -> Fraction:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Split:
+    """Both parts, planned within their shares. odds: the first part's share over the second's."""
+
+    odds: float
+    parts: tuple[Plan, ...]
+
+    @classmethod
+    def of(cls, asked: Asked, budget: PrivacyBudget, roles: Roles, odds: float) -> _Split:
+        """Raises: InfeasiblePlan, where a share buys no noise that can be drawn."""
+        shares = (1 - _share(odds), _share(odds))
+        plans = (
+            set_aside(one, own, budget, roles, left, "--schedule parts")[0]
+            for (one, own), left in zip(asked, shares, strict=True)
+        )
+        return cls(odds=odds, parts=tuple(plans))
+
+    @property
+    def expected(self) -> float:
+        """The mean over all blocks of their forecasts."""
+        blocks = [len(part.problem.workload.blocks) for part in self.parts]
+        return sum(_error(part) * many for part, many in zip(self.parts, blocks, strict=True)) / sum(blocks)
+
+
+def _least(asked: Asked, budget: PrivacyBudget, roles: Roles) -> _Split:
+    """From the split of least error if an error of e at the whole budget were e / share^p at a share: shares in
+    proportion to e^(1 / (1 + p)) (Lagrange; p = 1 in epsilon, 1/2 in rho or mu^2). Noise that is nearly all 0 falls
+    far faster, so other odds are tried from there, by STEP at a time, as long as they have less."""
+    errors = [_error(one.plan(own, budget, roles)) * len(own.workload.blocks) for one, own in asked]
+    power = 0.5 if roles.accountant.concentrated else 1.0
+    found = _Split.of(asked, budget, roles, (errors[0] / errors[1]) ** (1.0 / (1.0 + power)))
+    for step in (STEP, 1.0 / STEP):
+        found = _along(found, step, asked, budget, roles)
+    return found
+
+
+def _along(found: _Split, step: float, asked: Asked, budget: PrivacyBudget, roles: Roles) -> _Split:
+    """The last of the splits in this direction each of which has less error than the one before it."""
+    while True:
+        try:
+            after = _Split.of(asked, budget, roles, found.odds * step)
+        except InfeasiblePlan:
+            return found
+        if after.expected >= found.expected:
+            return found
+        found = after
+
+
+def _share(odds: float) -> Fraction:
     """Of the first part."""
-    weights = [(error * many) ** (1.0 / (1.0 + power)) for error, many in zip(errors, blocks, strict=True)]
-    return Fraction(min(max(round(GRAIN * weights[0] / sum(weights)), 1), GRAIN - 1), GRAIN)
+    return Fraction(min(max(round(GRAIN * odds / (1.0 + odds)), 1), GRAIN - 1), GRAIN)
 
 
 def _announced(apart: Problem, share: Fraction) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
-from dpqr.strategies.plan import TINY, Plan, Roles
+from dpqr.strategies.plan import TINY, BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL, one_way
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
@@ -246,7 +246,7 @@ def direct_error(plan: Plan, *, fitted: bool) -> float:
             even records would be.
     """
     known = zip(plan.problem.workload.blocks, plan.forecast, strict=True)
-    each = [(one.rows * one.deviation / float(block.scale), block) for block, one in known]
+    each = [(_summed_sizes(one, fitted) / float(block.scale), block) for block, one in known]
     units = ((total / max(block.largest_coefficient, 1), Spread(block=block).even, 0.0) for total, block in each)
     noise, errors = Noise.of(units), []
     for records in possible_records(plan.problem):
@@ -254,6 +254,13 @@ def direct_error(plan: Plan, *, fitted: bool) -> float:
         found = noise.errors(n, 1.0, 0.0) if fitted else np.minimum(NORMAL * noise.total / n, noise.even)
         errors.append(float(found.mean()))
     return error_among(errors)
+
+
+def _summed_sizes(block: BlockForecast, fitted: bool) -> float:
+    """Of a block's answers the deviations, or NORMAL times less than they are expected to be off, if that is known:
+    nearly all noise of a large budget is 0, and its size is far below its deviation."""
+    known = None if fitted else block.error
+    return block.rows * (block.deviation if known is None else known / NORMAL)
 
 
 def count_forecasts(plan: Plan, counted: Measurement, table: int) -> Forecasts:
