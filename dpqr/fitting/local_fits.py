@@ -35,18 +35,16 @@ def strength(deviation: float) -> float:
     return deviation * min(1.0, deviation)
 
 
-def local_fit(base: FloatArray, values: FloatArray, deviation: float, margins: Sequence[FloatArray] = ()) -> FloatArray:
-    """The table m >= 0 with given sums that minimises sum (m - y)^2 / (2 r) + m log(m / base) - m.
+def local_fit(base: FloatArray, values: FloatArray, deviation: float) -> FloatArray:
+    """The table m >= 0 that minimises sum (m - y)^2 / (2 r) + m log(m / base) - m and sums to what base does.
 
-    The optimum is m = r W(x), W the Wright omega function (W + log W = x), x = log(base / r) + y / r plus one number
-    for each entry of each margin; these are found by Newton steps in turn, for d m / d x = m / (1 + W). Where base is
-    0, so is m.
+    The optimum is m = r W(x), W the Wright omega function (W + log W = x), x = log(base / r) + y / r plus one number,
+    which Newton steps find, for d m / d x = m / (1 + W). Where base is 0, so is m.
 
     Args:
         base: the prior table, records.
         values: y, the noisy answers, records, of the same shape.
         deviation: of their noise; r is `strength(deviation)`.
-        margins: for every axis the one-way sums of m, records; none: m sums to what base does.
 
     Returns:
         Records, of the shape of base.
@@ -58,19 +56,47 @@ def local_fit(base: FloatArray, values: FloatArray, deviation: float, margins: S
     array([8., 2.])
     """
     ridge = strength(deviation)
-    with np.errstate(divide="ignore", under="ignore"):
-        place = np.where(base > 0.0, np.log(base) - np.log(ridge) + values / ridge, -np.inf)
-    for _ in range(TUNING.sweeps if margins else 0):
-        for axis, wanted in enumerate(margins):
-            place += shift(place, (axis,), wanted / ridge)
-    total = base.sum()
-    for _ in range(0 if margins else TUNING.steps):
+    place, total = _start(base, values, np.asarray(ridge)), base.sum()
+    for _ in range(TUNING.steps):
         place += shift(place, (), np.asarray(total / ridge))
         if abs(ridge * omega(place).sum() - total) <= TUNING.close * total:
             break
     found: FloatArray = ridge * omega(place)
     found *= total / found.sum() if found.sum() > 0.0 else 0.0
     return found if found.any() else base
+
+
+def fits_to_margins(base: FloatArray, part: NoisyMarginals, margins: Sequence[FloatArray]) -> FloatArray:
+    """Many tables at once: for each the fit to noisy answers over all its axes, with given one-way sums.
+
+    As `local_fit`, but with one number in x for each entry of each margin. A few sweeps over the margins are made, so
+    the sums are nearly right, and the table's total is right.
+
+    Args:
+        base: the prior tables, records, shape (tables, sizes).
+        part: the noisy answers to all of their cells.
+        margins: for every axis the one-way sums, records, shape (tables, size).
+
+    Returns:
+        Records, of the shape of base.
+
+    Privacy:
+        Post-processing of released answers.
+    """
+    ridge = _ridge(part)
+    place = _start(base, part.values, ridge)
+    for _ in range(TUNING.sweeps):
+        for axis, wanted in enumerate(margins, start=1):
+            place += shift(place, (0, axis), wanted / ridge.reshape(-1, 1))
+    found: FloatArray = ridge * omega(place)
+    sums, wanted = (cells.reshape(len(base), -1).sum(axis=1).reshape(ridge.shape) for cells in (found, base))
+    return np.where(sums > 0.0, found * (wanted / np.maximum(sums, TUNING.least)), base)
+
+
+def _start(base: FloatArray, values: FloatArray, ridge: FloatArray) -> FloatArray:
+    """x before any sum is asked for."""
+    with np.errstate(divide="ignore", under="ignore"):
+        return np.where(base > 0.0, np.log(base) - np.log(ridge) + values / ridge, -np.inf)
 
 
 def shift(place: FloatArray, axes: Axes, wanted: FloatArray) -> FloatArray:
@@ -164,10 +190,9 @@ def shared_fit(
 
 
 def _of_joint(base: FloatArray, fixed: Sequence[Axes], part: NoisyMarginals, tolerance: float) -> FloatArray:
-    """The same for one noisy table over all axes: Newton steps on the fixed parts' factors, as in `local_fit`."""
+    """The same for one noisy table over all axes: Newton steps on the fixed parts' factors, as in `fits_to_margins`."""
     cells, ridge = base, _ridge(part)
-    with np.errstate(divide="ignore", under="ignore"):
-        place = np.where(base > 0.0, np.log(base) - np.log(ridge) + part.values / ridge, -np.inf)
+    place = _start(base, part.values, ridge)
     records = np.maximum(base.reshape(len(base), -1).sum(axis=1), TUNING.least)
     wanted = [_summed(base, places) for places in fixed]
     for _ in range(TUNING.shared_sweeps):

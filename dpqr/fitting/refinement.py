@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -11,7 +12,7 @@ import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.fitting.evidence import Evidence, merged, summed
-from dpqr.fitting.local_fits import NoisyMarginals, local_fit, shared_fit
+from dpqr.fitting.local_fits import TUNING, NoisyMarginals, fits_to_margins, shared_fit
 
 CLOSE = 1e-3
 """Part of the records that the last sweep of a shared fit may move."""
@@ -147,33 +148,42 @@ def by_interaction(evidence: Iterable[Evidence]) -> list[Evidence]:
 
     Single attributes first, then blocks that are no marginals, then marginals by their distance from independence.
     """
-    return sorted(evidence, key=lambda seen: (-_distance(seen), seen.axes))
+    known = tuple(evidence)
+    distances = [np.inf] * len(known)
+    alike: dict[Axes, list[int]] = {}
+    for index, seen in enumerate(known):
+        if seen.order > 1 and seen.block is None:
+            alike.setdefault(seen.values.shape, []).append(index)
+    for shape, same in alike.items():
+        step = max(1, BATCH // max(math.prod(shape), 1))
+        for start in range(0, len(same), step):
+            some = same[start : start + step]
+            for index, distance in zip(some, _distances([known[each] for each in some]), strict=True):
+                distances[index] = distance
+    return [
+        known[index] for index in sorted(range(len(known)), key=lambda index: (-distances[index], known[index].axes))
+    ]
 
 
-def _distance(seen: Evidence) -> float:
-    """L1 distance, in records, between a fit to the noisy marginal and the product of its one-way sums.
-
-    Infinite for what is admitted without comparison.
-    """
-    total = float(seen.values.sum())
-    if seen.order < 2 or seen.block is not None:
-        return np.inf
-    if total <= 0.0:
-        return 0.0
-    margins = [_margin(seen.values, axis, total) for axis in range(seen.order)]
-    base = _product(margins, total)
-    return float(np.abs(local_fit(base, seen.values, seen.deviation, margins) - base).sum())
-
-
-def _margin(values: FloatArray, axis: int, total: float) -> FloatArray:
-    """One-way sums along `axis`, clipped at zero and scaled to the total."""
-    sums = np.maximum(values.sum(axis=tuple(other for other in range(values.ndim) if other != axis)), 0.0)
-    margin: FloatArray = sums * (total / sums.sum())
-    return margin
-
-
-def _product(margins: Sequence[FloatArray], total: float) -> FloatArray:
-    base = np.asarray(total)
+def _distances(alike: Sequence[Evidence]) -> list[float]:
+    """For marginals of one shape the L1 distance, in records, between a fit to the noisy marginal and the product of
+    its one-way sums; 0 where it holds no records."""
+    values = np.stack([seen.values for seen in alike])
+    tables = len(alike)
+    totals = np.maximum(values.reshape(tables, -1).sum(axis=1, keepdims=True), 0.0)
+    margins = [_margins(values, axis, totals) for axis in range(1, values.ndim)]
+    base = np.ones(tables)
     for margin in margins:
-        base = np.multiply.outer(base, margin / total)
-    return base
+        base = base[..., None] * (margin / np.maximum(totals, TUNING.least)).reshape(tables, *[1] * (base.ndim - 1), -1)
+    base *= totals.reshape(tables, *[1] * len(margins))
+    deviations = np.array([seen.deviation for seen in alike])
+    part = NoisyMarginals(places=tuple(range(len(margins))), values=values, deviations=deviations)
+    moved = np.abs(fits_to_margins(base, part, margins) - base).reshape(tables, -1).sum(axis=1)
+    return [float(distance) for distance in moved]
+
+
+def _margins(values: FloatArray, axis: int, totals: FloatArray) -> FloatArray:
+    """One-way sums along `axis`, clipped at zero and scaled to the totals, shape (tables, size)."""
+    sums = np.maximum(values.sum(axis=tuple(other for other in range(1, values.ndim) if other != axis)), 0.0)
+    margins: FloatArray = sums * (totals / np.maximum(sums.sum(axis=1, keepdims=True), TUNING.least))
+    return margins

@@ -77,16 +77,21 @@ class RefinedDistribution:
         sources = dict.fromkeys(source for axes in groups if (source := self._source(axes)) is not None)
         if isinstance(self.model, FactoredDistribution):
             self.model.prefetch([*sources, *groups])
-        some: dict[Axes, FloatArray] = {}
+        room, some, cells = self._room(), dict[Axes, FloatArray](), 0
         for source in sources:
-            if sum(table.size for table in self._kept.values()) >= KEPT:
+            if room <= 0:
                 return
             if source not in self._kept:
                 some[source] = self.model.joint(source)
-            if sum(base.size for base in some.values()) >= TOGETHER:
+                cells += some[source].size
+            if cells >= TOGETHER:
                 self._refine(some)
-                some = {}
+                room, some, cells = self._room(), {}, 0
         self._refine(some)
+
+    def _room(self) -> int:
+        """Cells that may still be kept."""
+        return KEPT - sum(table.size for table in self._kept.values())
 
     def _source(self, axes: Axes) -> Axes | None:
         """Return the attributes, ascending, of the table that answers; None: the model answers."""
@@ -97,7 +102,7 @@ class RefinedDistribution:
     def _refine(self, bases: Mapping[Axes, FloatArray]) -> Sequence[FloatArray]:
         """Refine tables and cache those that fit."""
         found = self.tables.refined(list(bases), list(bases.values()))
-        room = KEPT - sum(table.size for table in self._kept.values())
+        room = self._room()
         for source, table in zip(bases, found, strict=True):
             if table.size <= room:
                 self._kept[source] = frozen(table)

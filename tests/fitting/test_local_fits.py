@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpqr.fitting.local_fits import TUNING, NoisyMarginals, local_fit, shared_fit, strength
+from dpqr.fitting.local_fits import TUNING, NoisyMarginals, fits_to_margins, local_fit, shared_fit, strength
 
 BASE = np.array([[40.0, 10.0, 0.0], [20.0, 25.0, 5.0]])
 NOISY = np.array([[55.0, -3.0, 4.0], [12.0, 30.0, 1.0]])
@@ -37,11 +37,20 @@ def test_useless_answers_leave_the_base():
     assert local_fit(BASE, NOISY, 1e7) == pytest.approx(BASE, abs=0.01)
 
 
-def test_margins_are_kept():
-    margins = [np.array([60.0, 40.0]), np.array([50.0, 40.0, 10.0])]
-    found = local_fit(np.maximum(BASE, 0.1), NOISY, 5.0, margins)
-    assert found.sum(axis=1) == pytest.approx(margins[0], rel=0.02)
-    assert found.sum(axis=0) == pytest.approx(margins[1], rel=0.02)
+def test_margins_are_kept_table_by_table():
+    base = np.stack([np.maximum(BASE, 0.1), np.zeros_like(BASE), np.maximum(BASE[:, ::-1], 0.1)])
+    part = NoisyMarginals(places=(0, 1), values=np.stack([NOISY] * 3), deviations=np.array([5.0, 5.0, 0.5]))
+    margins = [np.array([[60.0, 40.0]] * 3), np.array([[50.0, 40.0, 10.0]] * 3)]
+    margins = [margin * np.array([[1.0], [0.0], [1.0]]) for margin in margins]
+    found = fits_to_margins(base, part, margins)
+    assert not found[1].any()
+    for each in (0, 2):
+        assert found[each].sum() == pytest.approx(base[each].sum())
+        assert found[each].sum(axis=1) == pytest.approx(margins[0][each], rel=0.03)
+        assert found[each].sum(axis=0) == pytest.approx(margins[1][each], rel=0.03)
+        alone = NoisyMarginals(places=(0, 1), values=NOISY[None], deviations=part.deviations[[each]])
+        some = [margin[[each]] for margin in margins]
+        assert fits_to_margins(base[[each]], alone, some)[0] == pytest.approx(found[each])
 
 
 def test_a_prior_in_records_for_exact_answers_and_in_deviations_beyond():

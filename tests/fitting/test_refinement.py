@@ -89,3 +89,6 @@ def test_what_is_far_from_independence_goes_first():
         observed((0, 1), [[60.0, 0.0, 0.0], [0.0, 30.0, 30.0]]),
     )
     assert by_interaction([independent, dependent, single]) == [single, dependent, independent]
+    empty, further = observed((1, 2), np.full((3, 4), -1.0)), observed((0, 3), [[50.0, 10.0], [10.0, 50.0]])
+    together = [empty, independent, further, dependent, single]
+    assert by_interaction(together) == [single, dependent, further, independent, empty]

@@ -11,8 +11,8 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.plan import Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.marginals.direct_error import direct_error
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.marginals.ways import direct_error
 from dpqr.strategies.schedules.ordered.schedule import Ordered
 from dpqr.strategies.schedules.set_aside import set_aside, with_phases
 from dpqr.strategies.transcript import Round, Step, Transcript

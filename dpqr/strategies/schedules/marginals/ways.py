@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
-from dpqr.strategies.plan import TINY, BlockForecast, Plan, Roles
+from dpqr.strategies.plan import TINY, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL, one_way
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
@@ -73,23 +74,29 @@ def measured_by(way: Way, problem: Problem, roles: Roles, budget: BudgetAllocati
 
 
 def _blocks(way: Way, problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
-    """Those within a marginal that is measured too are left to it."""
+    """What a way measures."""
     searched = with_surrogates(problem, roles.check).workload.blocks
     if way == "columns":
         return tuple(block for (block,) in one_way(problem))
     if way == "blocks":
-        tables = {frozenset(block.axes) for block in searched if block.is_marginal}
-        holding: dict[int, set[frozenset[int]]] = {axis: set() for axis in problem.workload.axes}
-        for table in tables:
-            for axis in table:
-                holding[axis].add(table)
-        above = (tables.intersection(*(holding[axis] for axis in block.axes)) for block in searched)
-        return tuple(block for block, over in zip(searched, above, strict=True) if over <= {frozenset(block.axes)})
+        return _widest(searched)
     if way == "search" or max(len(block.axes) for block in searched) < 3:
         return ()
     pairs = {pair for block in searched for pair in combinations(sorted(block.axes), min(2, len(block.axes)))}
     asked = {tuple(sorted(block.axes)): block for block in searched if block.is_marginal}
     return tuple(asked.get(axes) or marginal(problem, axes, "below") for axes in sorted(pairs))
+
+
+@lru_cache(maxsize=4)
+def _widest(searched: tuple[QueryBlock, ...]) -> tuple[QueryBlock, ...]:
+    """Those within a marginal that is measured too are left to it. Kept, for every plan of a workload asks again."""
+    tables = {frozenset(block.axes) for block in searched if block.is_marginal}
+    holding: dict[int, set[frozenset[int]]] = {axis: set() for block in searched for axis in block.axes}
+    for table in tables:
+        for axis in table:
+            holding[axis].add(table)
+    above = (tables.intersection(*(holding[axis] for axis in block.axes)) for block in searched)
+    return tuple(block for block, over in zip(searched, above, strict=True) if over <= {frozenset(block.axes)})
 
 
 def _relative(block: QueryBlock, budget: BudgetAllocation, problem: Problem) -> float:
@@ -238,31 +245,6 @@ def error_among(errors: Sequence[float]) -> float:
     return math.exp(float(np.mean(np.log(np.maximum(errors, TINY)))))
 
 
-def direct_error(plan: Plan, *, fitted: bool) -> float:
-    """Forecast error among the possible records of a plan by which every block is measured, or estimated unbiased.
-
-    Args:
-        fitted: whether a fit cuts noise on cells of few records; else an answer is off by its noise, or by no more than
-            even records would be.
-    """
-    known = zip(plan.problem.workload.blocks, plan.forecast, strict=True)
-    each = [(_summed_sizes(one, fitted) / float(block.scale), block) for block, one in known]
-    units = ((total / max(block.largest_coefficient, 1), Spread(block=block).even, 0.0) for total, block in each)
-    noise, errors = Noise.of(units), []
-    for records in possible_records(plan.problem):
-        n = max(1.0, records)
-        found = noise.errors(n, 1.0, 0.0) if fitted else np.minimum(NORMAL * noise.total / n, noise.even)
-        errors.append(float(found.mean()))
-    return error_among(errors)
-
-
-def _summed_sizes(block: BlockForecast, fitted: bool) -> float:
-    """Of a block's answers the deviations, or NORMAL times less than they are expected to be off, if that is known:
-    nearly all noise of a large budget is 0, and its size is far below its deviation."""
-    known = None if fitted else block.error
-    return block.rows * (block.deviation if known is None else known / NORMAL)
-
-
 def count_forecasts(plan: Plan, counted: Measurement, table: int) -> Forecasts:
     """By a noisy count of the records, less one deviation: noise on too few records is off by more than a search."""
     least = float(counted.values[0][0]) - counted.law.deviation
@@ -271,9 +253,14 @@ def count_forecasts(plan: Plan, counted: Measurement, table: int) -> Forecasts:
 
 def noise_by_block(way: Way, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Noise:
     """Of the workload's blocks, in their order; none where the way measures nothing."""
-    shares = measured_by(way, problem, roles, budget)
-    laws = ((block, roles.check.law((block,), problem.unit, budget.price(share))) for block, share in shares)
-    known = [(block, law.deviation) for block, law in laws]
+    alike: dict[float, float] = {}  # marginals at one share have one deviation
+    known = []
+    for block, share in measured_by(way, problem, roles, budget):
+        deviation = alike.get(share) if block.is_marginal else None
+        if deviation is None:
+            deviation = roles.check.law((block,), problem.unit, budget.price(share)).deviation
+            alike.update({share: deviation} if block.is_marginal else {})
+        known.append((block, deviation))
     own = {block.name: deviation for block, deviation in known}
     tables = {frozenset(block.axes): (block, deviation) for block, deviation in known if block.is_marginal}
     return Noise.of(_noise(block, own.get(block.name), tables) for block in problem.workload.blocks if known)
