@@ -165,7 +165,11 @@ class _Split:
 
     @classmethod
     def of(cls, asked: Asked, budget: PrivacyBudget, roles: Roles, odds: float) -> _Split:
-        """Raises: InfeasiblePlan, where a share buys no noise that can be drawn."""
+        """Both parts at the odds.
+
+        Raises:
+            InfeasiblePlan: where a share buys no noise that can be drawn.
+        """
         shares = (1 - _share(odds), _share(odds))
         plans = (
             set_aside(one, own, budget, roles, left, "--schedule parts")[0]

@@ -217,7 +217,7 @@ def test_answers_and_rows_obey(desk):
     women = [
         row["estimate"] for row in ended.json["answers"] if row["query"] == "marginal(sex,age)" and row["sex"] == "F"
     ]
-    assert sum(women) == pytest.approx(40, abs=0.5)
+    assert sum(women) == pytest.approx(40, abs=1.0)  # "within about one record", as the guide says
     assert abs(sum(row["sex"] == "F" for row in rows) - 40) < 14  # each of women's 14 cells is rounded down or up
     assert not any(row["age"] == YOUNG and row["income"] == HIGH for row in rows)
 
