@@ -34,6 +34,8 @@ def yaml_as_json(text: str) -> str:
         return "".join(_json_parts(yaml.parse(text, loader)))
     except yaml.YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        if mark and "nesting depth" in (problem or ""):  # libyaml 0.2.6: 1,000 open brackets, before we see the first
+            raise NoYaml(f"line {mark.line + 1}: {TOO_DEEP}") from None
         place = f" at line {mark.line + 1} column {mark.column + 1}" if mark else ""
         said = problem or "a character that YAML does not allow"
         raise NoYaml(f"not YAML{place}: {said}; correct it there") from None
