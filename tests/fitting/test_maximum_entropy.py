@@ -40,14 +40,14 @@ def test_it_is_the_minimum_of_the_stated_objective():
     ("block", "strength"), [(dense([[1, 0], [0, 1]], (2,)), 1.0), (marginal((0,), (2,)), 0.1)], ids=["rows", "marginal"]
 )
 def test_what_a_potential_of_one_costs(block, strength):
-    """Two cells, answers 75 and 25 of 100, deviation 5: residual = 5 strength eta, and the log-odds are 2 eta."""
-    found = fit([block], [[75, 25]], 5.0, 100.0, shape=(2,))
+    """Two cells, answers 95 and 5 of 100, deviation 5: residual = 5 strength eta, and the log-odds are 2 eta."""
+    found = fit([block], [[95, 5]], 5.0, 100.0, shape=(2,))
     eta = np.log(found[0] / found[1]) / 2
-    assert 75 - 100 * found[0] == pytest.approx(5 * strength * eta, abs=1e-3)
+    assert 95 - 100 * found[0] == pytest.approx(5 * strength * eta, abs=1e-3)
 
 
 def test_noise_beyond_what_cells_hold_leans_a_single_attribute_to_the_even_one():
-    """40 cells of 10 records, deviation 300: log-odds of variance 3 leave a strength of 300 x 40 / (3 x 400) = 10."""
+    """40 cells of 10 records, deviation 300: a variance of log-odds of at most 3 leaves at least 300 x 40 / (3 x 400) = 10."""
     values = np.rint(np.random.default_rng(2).normal(10, 300, 40))
     found = fit([marginal((0,), (40,))], [values], 300.0, 400.0, shape=(40,))
     assert np.abs(found - 1 / 40).sum() < 0.15

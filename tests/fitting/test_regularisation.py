@@ -44,6 +44,26 @@ def test_single_attributes_lean_as_before() -> None:
     assert [set(one) for one in by_cell] == [{figure} for figure in regularisation.strengths(seen, RECORDS)]
 
 
+def test_single_attributes_lean_by_how_uneven_they_are() -> None:
+    """Noise of half an even cell. Even cells have log-odds of variance 0.1 or a bit more, 500 to 1 that of 3."""
+    even, uneven = np.full(100, 100.0), np.geomspace(1.0, 500.0, 100)
+    uneven *= RECORDS / uneven.sum()
+    alike = regularisation.strengths([observed(even, axis, noise=50.0) for axis in range(5)], RECORDS)
+    apart = regularisation.strengths([observed(uneven, axis, noise=50.0) for axis in range(5)], RECORDS)
+    assert min(alike) > 2 * max(apart)
+    assert max(alike) <= 0.5 / regularisation.TUNING.even
+    assert min(apart) >= 0.5 / regularisation.TUNING.spread
+
+
+def test_where_noise_covers_a_single_attribute_the_others_tell_how_much_it_leans() -> None:
+    """Ten cells under noise of 20 times their size tell nothing. Beside five even attributes they lean more."""
+    covered = observed(np.full(10, 1_000.0), 0, noise=20_000.0)
+    even = [observed(np.full(100, 100.0), axis, noise=10.0) for axis in range(1, 6)]
+    (alone,) = regularisation.strengths([covered], RECORDS)
+    beside, *_ = regularisation.strengths([covered, *even], RECORDS)
+    assert beside > 1.5 * alone
+
+
 def test_copied_columns_keep_their_diagonals() -> None:
     """At even strength the diagonal's potential of two would cost it more than two deviations of noise."""
     seen = [observed(COPY, 0, 1), observed(COPY, 1, 2)]
