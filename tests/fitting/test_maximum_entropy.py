@@ -47,7 +47,7 @@ def test_what_a_potential_of_one_costs(block, strength):
 
 
 def test_noise_beyond_what_cells_hold_leans_a_single_attribute_to_the_even_one():
-    """40 cells of 10 records, deviation 300: log-odds of variance 3 at most, so a strength of 300 x 40 / (3 x 400) = 10."""
+    """40 cells of 10 records, deviation 300: log-odds of variance at most 3, strength 300 x 40 / (3 x 400) = 10."""
     values = np.rint(np.random.default_rng(2).normal(10, 300, 40))
     found = fit([marginal((0,), (40,))], [values], 300.0, 400.0, shape=(40,))
     assert np.abs(found - 1 / 40).sum() < 0.15
