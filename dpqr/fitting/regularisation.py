@@ -89,7 +89,7 @@ def strengths_by_cell(evidence: Sequence[Evidence], base: FactoredDistribution, 
         total: N, records, more than 0.
 
     >>> from dpqr.fitting.evidence import Evidence
-    >>> seen = Evidence(key=(0,), axes=(0,), values=np.array([50.0, 50.0]), deviation=1.0)
+    >>> seen = Evidence(key=(0,), axes=(0,), values=np.array([95.0, 5.0]), deviation=1.0)
     >>> strengths_by_cell([seen], FactoredDistribution.uniform((2,), 1.0), 100.0)
     [array([0.1, 0.1])]
     """

@@ -37,6 +37,7 @@ DOMAINS: list[tuple[Any, str, str]] = [
     ([], "$", "a domain is an object with 'fields'"),
     ("x", "$", "a domain is an object with 'fields'"),
     ({}, "$", "the key 'fields' is missing"),
+    ({"sex": ["M", "F"]}, "$", "the key 'fields' is missing; add it (dpqr domain DATA writes it), or give sizes like"),
     ({"field": [{"name": "a", "type": "boolean"}]}, "$", "unknown key 'field'; did you mean 'fields'?"),
     ({"a": 0}, "$.a", "a whole number from 1 to 1048576"),
     ({"a": -3}, "$.a", "a whole number from 1"),

@@ -105,7 +105,8 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = 
         return _coded(value, location, faults)
     if not any(key == "fields" or obvious(key, ("fields",)) for key in value):
         swapped = "is a queries file, and no domain; give it as --queries FILE"
-        faults.keep(location.fault(swapped if "queries" in value else "the key 'fields' is missing; add it"))
+        missing = "the key 'fields' is missing; add it (dpqr domain DATA writes it), or give sizes like {'age': 85}"
+        faults.keep(location.fault(swapped if "queries" in value else missing))
         return DomainDraft((), broken=(UNREADABLE,))
     value = shaped(value, TableSchema, location, faults)
     draft = _draft(value, location, faults, asked)
