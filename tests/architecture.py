@@ -5,13 +5,11 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-LONGEST_FILE = 300
-LONGEST_FUNCTION = 45
 
 FLOORS = {
     "": 0,
@@ -126,7 +124,6 @@ def breaches(files: dict[str, str]) -> list[str]:
         found += [f"{path}: {fault}" for name in inside for fault in misplaced(module, name)]
         found += [f"{path}: {fault}" for name in outside for fault in unguarded(module, name)]
         found += [f"{path}: {fault}" for fault in named(module, tree)]
-        found += [f"{path}: {fault}" for fault in oversized(source, tree)]
     return [*found, *circles(graph)]
 
 
@@ -251,23 +248,6 @@ def written(tree: ast.AST) -> Iterator[str]:
             yield node.value
 
 
-def oversized(source: str, tree: ast.AST) -> Iterator[str]:
-    if source.count("\n") > LONGEST_FILE:
-        yield f"{source.count(chr(10))} lines, more than {LONGEST_FILE}"
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            lines = (node.end_lineno or 0) - node.lineno + 1
-            if lines > LONGEST_FUNCTION:
-                yield f"{node.name} has {lines} lines, more than {LONGEST_FUNCTION}"
-
-
-def has_code(source: str) -> bool:
-    """Whether any function does more than declare itself (a protocol's methods are bare)."""
-    bare = (ast.Expr, ast.Pass)
-    functions = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef))
-    return any(not isinstance(statement, bare) for function in functions for statement in function.body)
-
-
 def mirrors(path: str, tests: Iterable[str]) -> list[str]:
     """The test files of one source file: FOLDER/test_NAME.py, and those in the folder FOLDER/NAME.
 
@@ -277,8 +257,3 @@ def mirrors(path: str, tests: Iterable[str]) -> list[str]:
     folder, _, name = place.rpartition("/")
     own = f"{folder}/test_{name}.py".lstrip("/")
     return sorted(test for test in tests if test == own or test.startswith(f"{place}/test_"))
-
-
-def untested(files: dict[str, str], tests: Collection[str]) -> list[str]:
-    """Modules with code that have no test file of their own."""
-    return sorted(path for path, source in files.items() if has_code(source) and not mirrors(path, tests))
