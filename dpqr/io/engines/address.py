@@ -13,12 +13,14 @@ class Address:
 
     place: a file, a server, or nothing; no part of a plan. table: a name,
     with its schema before a dot where it needs one. query: one SELECT, as it is written.
+    registered: whether the budget's owner registered it; only then may it name a view or hold a query.
     """
 
     scheme: str
     place: str = field(repr=False)
     table: str | None = None
     query: str | None = None
+    registered: bool = False
 
     @property
     def public(self) -> str:
