@@ -1,0 +1,286 @@
+"""The state of a ledger over made-up histories, against a model that adds up every run again from the beginning.
+
+Reservations of all rows, of one period and of several, in layers and in none, that are open, settled in part and in
+full; of rows and persons, added and replaced; in epsilon, in rho, in mu^2 and in pairs; with and without a cap, shares
+and a first period. What the state admits, refuses, shows and stores must be what the model says.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+from support.ledger_jobs import terms
+
+from dpqr.data.period import Period, PeriodRows
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import BudgetRefused, LedgerError
+from dpqr.io.ledger.asked import Asked
+from dpqr.io.ledger.chain import digest
+from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
+from dpqr.io.ledger.ledger_state import LedgerState
+from dpqr.io.ledger.state_codec import decode_state
+from dpqr.privacy.budget import PURE, Cost, Pricing, PrivacyBudget
+from dpqr.privacy.events import ExponentialEvent
+from dpqr.privacy.layers import Layer
+from dpqr.privacy.ledger import DEFAULT, Entry
+from dpqr.privacy.pair_currency import PAIR
+from dpqr.privacy.periods import PeriodBudgets
+
+FIRST = Period.parse("2026-02")
+"""The first period with a budget, and of counters; January comes before it."""
+MONTHS = tuple(FIRST.later(step) for step in range(-1, 3))
+FIGURES = tuple(Fraction(part, 8) for part in (1, 2, 3, 5))
+NAME = "survey"
+
+
+@dataclass(slots=True)
+class Paid:
+    """One run in the model. read: the names of the periods that it reads; None: all rows. span: their places."""
+
+    number: int
+    cost: Cost
+    read: tuple[str, ...] | None
+    span: tuple[int, int] | None
+    layer: Layer | None
+    events: tuple
+    begun: int = 0
+    open: bool = True
+
+
+@dataclass(slots=True)
+class Model:
+    """What the terms say of a list of runs, and nothing that was added up before."""
+
+    terms: object
+    runs: list[Paid]
+
+    def total(self, runs):
+        largest = 2 if self.terms.neighbours is Neighbours.REPLACE else 1
+        sums = [of(run for run in runs if run.layer is None and (run.read is None or not self.terms.periods))]
+        if self.terms.periods:
+            each = [of(run for run in runs if run.layer is None and run.read and name in run.read) for name in names()]
+            sums += [most(each)] if self.terms.periods.parallel else each
+        for layer in {run.layer for run in runs if run.layer}:
+            costs = sorted((run.cost for run in runs if run.layer == layer), key=lambda cost: cost.amount)
+            sums += costs[-largest:]
+        return added(sums)
+
+    def shares(self, runs):
+        """What the runs that read each period cost together."""
+        return {name: of(run for run in runs if run.read is None or name in run.read) for name in names()}
+
+    def admits(self, new):
+        """Whether the terms allow one more run. Raises nothing: True or False."""
+        after, stated = [*self.runs, new], self.terms
+        if stated.cap is not None and not new.cost <= stated.cap:
+            return False
+        if new.layer is not None and not self.takes(new):
+            return False
+        if stated.periods:
+            if new.read and new.span[0] < 1:
+                return False
+            shares = self.shares(after)
+            if not all(shares[name] <= stated.periods.share for name in new.read or names()):
+                return False
+        return self.total(after) <= stated.limit
+
+    def takes(self, new):
+        held = [run for run in self.runs if run.layer == new.layer and run.cost]
+        earlier = all(run.span[1] < new.span[0] for run in held)
+        return new.span[0] >= 1 and earlier and not any(run.open for run in held)
+
+
+def names():
+    """Of the periods, and one that no run has read."""
+    return [month.name for month in MONTHS] + ["2030-01"]
+
+
+def spending(account):
+    """Of the periods that have paid anything."""
+    return {name: cost for name, cost in account.periods.items() if cost}
+
+
+def of(runs):
+    return added([run.cost for run in runs])
+
+
+def added(costs):
+    return Cost(sum((cost.amount for cost in costs), Fraction(0)), sum((cost.delta for cost in costs), Fraction(0)))
+
+
+def most(costs):
+    return Cost(max(cost.amount for cost in costs), max(cost.delta for cost in costs))
+
+
+ROW, PERSON = PrivacyUnit(), PrivacyUnit(column="who", rows=2)
+SWAPPED = PrivacyUnit(column="who", rows=2, neighbours=Neighbours.REPLACE)
+BUDGETS = {
+    "rows": (ROW, None, {"cap": "1/2"}),
+    "rows by month": (ROW, "5/8", {}),
+    "persons": (PERSON, None, {}),
+    "persons by month": (PERSON, "5/8", {}),
+    "replaced persons": (SWAPPED, None, {"cap": "1"}),
+    "rho of rows by month": (ROW, "5/8", {"delta": "1e-9", "accountant": "zcdp"}),
+    "mu of persons by month": (PERSON, "5/8", {"delta": "1e-9", "accountant": "gdp"}),
+    "pairs of rows by month": (ROW, "5/8", {"delta": "1e-6", "accountant": "basic"}),
+    "pairs of persons": (PERSON, None, {"delta": "1e-6", "accountant": "basic"}),
+}
+
+
+def opened(unit, share, more):
+    made = terms(epsilon="3/2", unit=unit, **more)
+    if share is None:
+        return made
+    figure = made.currency.limit(PrivacyBudget(Fraction(share), made.budget.delta / 2))
+    periods = PeriodBudgets(column="day", every="month", share=figure, first=FIRST, parallel=unit.column is None)
+    return replace(made, periods=periods)
+
+
+def asked_rows(draw, unit):
+    """Whose rows: all, one month's or several months', bounded over a counter's life or not; and their places."""
+    start = draw.randrange(len(MONTHS))
+    stop = draw.randrange(start, len(MONTHS))
+    if draw.random() < 0.25:
+        return None, None, None
+    since = None if start == stop else MONTHS[start]
+    bounded = unit.column is not None and start >= 1 and draw.random() < 0.7
+    read = draw.choice(["", "", "x"]) if bounded else ""
+    rows = PeriodRows(column="day", period=MONTHS[stop], since=since, first=FIRST if bounded else None, read=read)
+    return rows, tuple(month.name for month in MONTHS[start : stop + 1]), (start, stop)
+
+
+class History:
+    """One ledger's state, its model, and its entries so far."""
+
+    def __init__(self, seed, unit, share, more):
+        self.draw = Random(f"{seed} {unit} {share} {more}")
+        self.unit, self.terms = unit, opened(unit, share, more)
+        self.state, self.entries, self.count = LedgerState(), [], 0
+        self.model = Model(self.terms, [])
+        self.admit("open", note="made up")
+        self.admit("init", dataset=NAME, terms=self.terms)
+
+    def entry(self, kind, **content):
+        return Entry(number=self.state.length, kind=kind, time="T", hash=digest(f"seal {self.state.length}"), **content)
+
+    def admit(self, kind, **content):
+        entry = self.entry(kind, **content)
+        self.state.add(entry)
+        self.entries.append(entry)
+        return entry
+
+    def reserve(self):
+        draw = self.draw
+        rows, read, span = asked_rows(draw, self.unit)
+        kinds = 1 + draw.randrange(2)
+        parts = tuple((ExponentialEvent(epsilon=draw.choice(FIGURES) / 4), 1 + draw.randrange(2)) for _ in range(kinds))
+        merged = {}
+        for event, count in parts:
+            merged[event] = merged.get(event, 0) + count
+        events = tuple(merged.items())
+        pricing = Pricing(accountant="advanced", delta=Fraction(1, 10**7)) if draw.random() < 0.5 else PURE
+        pricing = pricing if self.terms.currency is PAIR else PURE
+        asked = Asked(dataset=NAME, events=events, unit=self.unit, policy=DEFAULT, pricing=pricing, period=rows)
+        content = asked.content(self.state)
+        new = Paid(self.state.length, self.terms.currency.price(events, pricing), read, span, content["layer"], events)
+        bounded = rows is not None and rows.first is not None and self.terms.currency is not PAIR
+        assert (new.layer is not None) == bounded
+        if new.layer is not None:
+            assert self.model.takes(new)
+            lower = [replace(new.layer, number=number) for number in range(new.layer.number)]
+            assert not any(self.model.takes(replace(new, layer=each)) for each in lower)
+            if draw.random() < 0.4:  # a forged one
+                forged = replace(new.layer, number=draw.randrange(3))
+                new, content = replace(new, layer=forged), {**content, "layer": forged}
+        self.expect(self.model.admits(new), "reserve", plan="", **content)
+        if self.state.length > new.number:
+            self.model.runs.append(new)
+
+    def expect(self, allowed, kind, **content):
+        """The state admits the entry if it may, and is what it was before if not."""
+        entry, before = self.entry(kind, **content), self.state.text
+        if allowed:
+            self.state.add(entry)
+            self.entries.append(entry)
+            return
+        with pytest.raises((BudgetRefused, LedgerError)):
+            self.state.add(entry)
+        assert self.state.text == before
+
+    def begin(self, run):
+        """The next draw of a run, announced and recorded."""
+        flat = [event for event, count in run.events for _ in range(count)]
+        if run.begun >= len(flat):
+            return
+        mark, then = digest(f"{run.number} {run.begun}"), digest(f"{run.number} {run.begun + 1}")
+        self.admit("draw", dataset=NAME, run=run.number, events=((flat[run.begun], 1),), transcript=mark)
+        run.begun += 1
+        self.admit("record", dataset=NAME, run=run.number, transcript=then)
+
+    def settle(self, run):
+        """With what was begun, or with all of it, or with less, which is refused."""
+        flat = [event for event, count in run.events for _ in range(count)]
+        least = run.begun
+        drawn = self.draw.randrange(least, len(flat) + 1) if self.draw.random() < 0.8 else max(0, least - 1)
+        events = {}
+        for event in flat[:drawn]:
+            events[event] = events.get(event, 0) + 1
+        paid = self.state.accounts[NAME].runs[run.number]
+        cost, floor = paid.settled(tuple(events.items())), paid.settled(paid.events)
+        self.expect(floor <= cost, "settle", dataset=NAME, cost=cost, events=tuple(events.items()), settles=run.number)
+        if floor <= cost:
+            run.cost, run.open = cost, False
+
+    def step(self):
+        waiting = [run for run in self.model.runs if run.open]
+        kind = self.draw.random()
+        if waiting and kind < 0.3:
+            self.begin(self.draw.choice(waiting))
+        elif waiting and kind < 0.6:
+            self.settle(self.draw.choice(waiting))
+        else:
+            self.reserve()
+
+    def check(self):
+        """What the state shows is the model's."""
+        account, runs = self.state.account(NAME), self.model.runs
+        assert account.spent == self.model.total(runs)
+        assert account.pending == self.model.total([run for run in runs if run.open])
+        assert account.unsettled == sum(run.open for run in runs)
+        assert account.reservations == len(runs)
+        if self.terms.periods:
+            shares = self.model.shares(runs)
+            whole = of(run for run in runs if run.read is None)
+            for name in names():
+                assert account.periods.get(name, Cost()) + whole == shares[name]
+                assert self.terms.periods.of(name, account.periods) == shares[name]
+
+    def stored(self):
+        """A checkpoint of the state holds all of it, and every entry comes back from its text."""
+        decoded = decode_state(self.state.text)
+        assert LedgerState.of(decoded, self.state.seal).text == self.state.text
+        found, kept = LedgerState.of(decoded, self.state.seal).account(NAME), self.state.account(NAME)
+        assert replace(found, periods=spending(found)) == replace(kept, periods=spending(kept))
+        replayed = LedgerState()
+        for entry in self.entries:
+            text = encode_entry(entry)
+            read = decode_entry(text, entry.hash)
+            assert read == entry
+            replayed.add(read)
+        assert (replayed.text, replayed.seal) == (self.state.text, self.state.seal)
+
+
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 40))])
+@pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
+def test_a_state_is_what_its_runs_add_up_to(budget, seed):
+    refused = 0
+    for part in range(6):
+        history = History((seed, part), *budget)
+        for _ in range(14):
+            before = history.state.length
+            history.step()
+            refused += history.state.length == before
+            history.check()
+        history.stored()
+    assert refused, "no request was too large, so no limit was tried"
