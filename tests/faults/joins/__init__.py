@@ -15,6 +15,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "app/planning/test_counters.py",
         "app/releasing/test_person_counters.py",
         "app/releasing/test_resumed_counters.py",
+        "app/releasing/test_earlier_counts.py",
         "construction/answers/test_cumulative.py",
         "construction/answers/test_series.py",
         "io/outputs/answer_tables/test_cumulative_table.py",
@@ -25,11 +26,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "layers": (
         "privacy/test_layer*.py",
         "io/ledger/test_layer_costs.py",
+        "io/ledger/test_histories.py",
         "app/releasing/test_person_counters.py",
     ),
     "periods": (
         "privacy/test_periods.py",
         "io/ledger/test_period_budgets.py",
+        "io/ledger/test_histories.py",
         "app/paying/test_periods.py",
         "app/planning/test_periods.py",
         "data/test_period.py",

@@ -4,7 +4,7 @@ from faults.anchored import Anchored, at
 
 _ROOM = "layers"
 _LAYERS = ("privacy/test_layer*.py",)
-_CHAIN = ("io/ledger/test_layer_costs.py",)
+_CHAIN = ("io/ledger/test_layer_costs.py", "io/ledger/test_histories.py")
 _BOTH = (*_LAYERS, *_CHAIN)
 _RELEASES = ("app/releasing/test_person_counters.py",)
 
@@ -50,8 +50,8 @@ FAULTS: tuple[Anchored, ...] = (
         ("start.index(Period.parse(layer.first)) >= 0", "True", "releases before the first period join"),
         (
             "start.index(Period.parse(layer.first)) >= 0",
-            "start.index(Period.parse(layer.first)) > 0",
-            "the first period is in no layer",
+            "start.index(Period.parse(layer.first)) >= -1",
+            "one period before the first joins",
         ),
         tests=_BOTH,
     ),

@@ -4,7 +4,7 @@ from faults.anchored import Anchored, at
 
 _ROOM = "periods"
 _RULE = ("privacy/test_periods.py",)
-_CHAIN = ("io/ledger/test_period_budgets.py",)
+_CHAIN = ("io/ledger/test_period_budgets.py", "io/ledger/test_histories.py")
 _BOTH = (*_RULE, *_CHAIN)
 _TERMS = ("app/paying/test_periods.py",)
 _PLAN = ("app/planning/test_periods.py",)
