@@ -69,6 +69,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "mechanisms/test_noisy_moments.py",
         "mechanisms/learned_functions",
     ),
+    "mechanisms": (
+        "mechanisms",
+        "workload/test_sensitivity.py",
+        "privacy/test_parallel.py",
+    ),
 }
 """The tests of each room, below tests/, the nearest ones first."""
 

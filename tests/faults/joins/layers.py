@@ -97,7 +97,7 @@ FAULTS: tuple[Anchored, ...] = (
             "whole.most(of_layers(nodes, 2 if self.neighbours is Neighbours.REPLACE else 1))",
             "layers and other releases are paid by the dearer of both",
         ),
-        tests=_CHAIN,
+        tests=_BOTH,
     ),
     *at(
         _ROOM,
