@@ -66,6 +66,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "prediction",
         "mechanisms/test_perturbed_functions.py",
         "mechanisms/test_votes.py",
+        "mechanisms/test_every_draw.py",
         "mechanisms/test_noisy_moments.py",
         "mechanisms/learned_functions",
     ),

@@ -3,7 +3,10 @@
 from faults.anchored import Anchored, at
 
 _ROOM = "mechanisms"
-_ANSWERS = ("mechanisms/test_noisy_answers.py",)
+_ANSWERS = (
+    "mechanisms/test_every_draw.py",
+    "mechanisms/test_noisy_answers.py",
+)
 _SENSITIVITY = ("workload/test_sensitivity.py",)
 _SCORES = ("mechanisms/scores",)
 _PARALLEL = ("privacy/test_parallel.py", "mechanisms/test_noisy_answers.py")

@@ -4,21 +4,43 @@ and noise that is not the one that was paid for."""
 from faults.anchored import Anchored, at
 
 _ROOM = "prediction"
-_DESCENT = ("prediction/learners/test_descent.py",)
-_STABLE = ("prediction/learners/test_stable.py",)
-_EXAMPLES = ("prediction/learners/test_examples.py", "prediction/learners/test_stable.py")
+_UNITS = "prediction/learners/test_every_unit.py"
+_DRAWS = "mechanisms/test_every_draw.py"
+_DESCENT = (
+    _UNITS,
+    "prediction/learners/test_descent.py",
+)
+_STABLE = (
+    _UNITS,
+    "prediction/learners/test_stable.py",
+)
+_EXAMPLES = (_UNITS, "prediction/learners/test_examples.py", "prediction/learners/test_stable.py")
 _PERTURBED = (
+    _UNITS,
+    _DRAWS,
     "prediction/learners/test_perturbed.py",
     "prediction/learners/test_tapered.py",
     "mechanisms/test_perturbed_functions.py",
 )
-_BOUGHT = ("prediction/test_perturbation.py",)
-_VOTES = ("mechanisms/test_votes.py",)
-_LEARNED = ("mechanisms/learned_functions",)
+_BOUGHT = (
+    _UNITS,
+    "prediction/test_perturbation.py",
+)
+_VOTES = (
+    _DRAWS,
+    "mechanisms/test_votes.py",
+)
+_LEARNED = (
+    _DRAWS,
+    "mechanisms/learned_functions",
+)
 _PLANS = ("prediction/test_plan.py", "prediction/test_planner.py", "prediction/test_forms.py")
 _ENSEMBLE = ("prediction/ensembles/test_ensemble.py",)
-_ONLINE = ("prediction/learners/test_online.py",)
-_MOMENTS = ("prediction/learners/test_moments.py", "mechanisms/test_noisy_moments.py")
+_ONLINE = (
+    _UNITS,
+    "prediction/learners/test_online.py",
+)
+_MOMENTS = (_UNITS, "prediction/learners/test_moments.py", "mechanisms/test_noisy_moments.py")
 _KERNEL = ("prediction/learners/test_exact_kernel.py",)
 _AVERAGED = ("prediction/learners/test_averaged.py",)
 

@@ -86,6 +86,8 @@ class Model:
         return self.total(after) <= stated.limit
 
     def takes(self, new):
+        if self.terms.currency is PAIR:
+            return False
         held = [run for run in self.runs if run.layer == new.layer and run.cost]
         earlier = all(run.span[1] < new.span[0] for run in held)
         return new.span[0] >= 1 and earlier and not any(run.open for run in held)
@@ -198,6 +200,9 @@ class History:
             if draw.random() < 0.4:  # a forged one
                 forged = replace(new.layer, number=draw.randrange(3))
                 new, content = replace(new, layer=forged), {**content, "layer": forged}
+        elif rows is not None and rows.first is not None and draw.random() < 0.4:
+            forged = Layer(column="day", first=FIRST.name, rows=self.unit.rows, read="", number=0)
+            new, content = replace(new, layer=forged), {**content, "layer": forged}
         self.expect(self.model.admits(new), "reserve", plan="", **content)
         if self.state.length > new.number:
             self.model.runs.append(new)

@@ -143,7 +143,7 @@ def test_the_share_of_a_period_counts_the_releases_of_layers_that_read_it(tmp_pa
     assert account.spent.amount == Fraction(1, 2)
     with pytest.raises(BudgetRefused, match="from the budget of 2026-02"):
         reserve(ledger, 2)
-    with pytest.raises(BudgetRefused, match="from the budget of 2026-01: spent 0.5 of 0.625"):
+    with pytest.raises(BudgetRefused, match=r"from the budget of 2026-01: spent 0\.5 of 0\.625"):
         reserve(ledger, 4)
     reserve(ledger, 2, "1/8")
 
