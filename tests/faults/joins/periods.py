@@ -270,8 +270,8 @@ FAULTS: tuple[Anchored, ...] = (
         "PeriodFilter.records",
         (
             "(numbers >= 0) & (numbers < self.bins)",
-            "(numbers >= 0) & (numbers <= self.bins)",
-            "rows after the period, or of no date, are read",
+            "(numbers >= -1) & (numbers < self.bins)",
+            "rows of no period are read",
         ),
         ("(numbers >= 0) & (numbers < self.bins)", "numbers < self.bins", "rows before the period are read"),
         tests=_ROWS,

@@ -31,6 +31,8 @@ FIRST = Period.parse("2026-02")
 """The first period with a budget, and of counters; January comes before it."""
 MONTHS = tuple(FIRST.later(step) for step in range(-1, 5))
 FIGURES = tuple(Fraction(part, 8) for part in (1, 2, 3, 5))
+DELTAS = (Fraction(1, 10**7), Fraction(4, 10**7))
+"""Of runs in pairs; a month has 5 of the former, a life 10."""
 NAME = "survey"
 
 
@@ -186,7 +188,7 @@ class History:
         for event, count in parts:
             merged[event] = merged.get(event, 0) + count
         events = tuple(merged.items())
-        pricing = Pricing(accountant="advanced", delta=Fraction(1, 10**7)) if draw.random() < 0.5 else PURE
+        pricing = Pricing(accountant="advanced", delta=draw.choice(DELTAS)) if draw.random() < 0.5 else PURE
         pricing = pricing if self.terms.currency is PAIR else PURE
         asked = Asked(dataset=NAME, events=events, unit=self.unit, policy=DEFAULT, pricing=pricing, period=rows)
         content = asked.content(self.state)
