@@ -8,7 +8,12 @@ _CODEC = ("io/ledger/test_histories.py", "io/ledger/test_entry_codec.py", "io/le
 _EVENTS = ("io/ledger/test_event_codec.py", "io/ledger/test_histories.py")
 _CHAIN = ("io/ledger/chain", "io/ledger/test_transaction.py", "io/ledger/test_chained_ledger.py")
 _RECORD = ("io/ledger/record", "io/ledger/test_pairs.py")
-_REFUSALS = ("io/ledger/test_refusals.py", "io/ledger/test_asked.py", "io/ledger/test_approvals.py")
+_REFUSALS = (
+    "io/ledger/test_asked.py",
+    "io/ledger/test_histories.py",
+    "io/ledger/test_refusals.py",
+    "io/ledger/test_approvals.py",
+)
 _MONEY = ("privacy/test_currency.py", "privacy/test_pair_currency.py", "privacy/test_budget.py")
 
 FAULTS: tuple[Anchored, ...] = (
