@@ -389,3 +389,18 @@ def test_a_state_is_what_its_runs_add_up_to(budget, seed):
         history.stored()
         refused += history.refused
     assert refused or history.terms.policy.approval, "no request was too large, so no limit was tried"
+
+
+def test_a_ledger_that_was_moved_pays_nothing_until_it_has_arrived():
+    history = History((0, 0), *BUDGETS["rows"])
+    events = ((ExponentialEvent(epsilon=Fraction(1, 8)), 1),)
+    asked = Asked(dataset=NAME, events=events, unit=ROW, policy=history.terms.policy, pricing=PURE)
+    content = asked.content(history.state)
+    history.admit("move", note="elsewhere")
+    with pytest.raises(LedgerError, match="was moved to elsewhere"):
+        history.state.require_payable(history.entry("reserve", **content))
+    for kind in ("reserve", "anchor", "move"):
+        history.expect(False, kind, **(content if kind == "reserve" else {"note": "another"}))
+    history.admit("arrive", note="here")
+    history.expect(False, "arrive", note="here")
+    history.admit("reserve", **content)
