@@ -5,7 +5,6 @@ expression or keyword argument within it. Both sides are compared as `ast.unpars
 """
 
 import ast
-import copy
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,24 +32,54 @@ class Anchored:
     tests: tuple[str, ...] = ()
 
     def fault(self) -> Fault:
-        """The fault in today's source. ValueError where it does not match there once, or changes nothing."""
-        found = [
-            (file, number)
-            for file in _files(self.where.rpartition(".")[2])
-            for number in range(len(_matches(_tree(file), self)))
-        ]
+        """The fault in today's source. Raises: as `change`."""
+        file, number, changed = self.change()
+        texts = [ast.unparse(statement) for statement in _tree(file).body]
+        text = "\n\n".join([*texts[:number], changed, *texts[number + 1 :]])
+        return Fault(file=file, text=f"{text}\n", words=self.words)
+
+    def change(self) -> tuple[str, int, str]:
+        """File, number of its statement, and the text of that with the fault in it.
+
+        Raises:
+            ValueError: the fault does not match there once, or changes nothing. SyntaxError: it is no Python.
+        """
+        found = [match for file in _defining(self.where.rpartition(".")[2]) for match in _matches(file, self)]
         if self.place is None and len(found) != 1:
             raise ValueError(f"{self.where}: {self.before!r} stands there {len(found)} times, not once")
         if self.place is not None and len(found) <= self.place:
             raise ValueError(f"{self.where}: {self.before!r} stands there {len(found)} times, and not in {self.place}")
-        file, number = found[self.place or 0]
-        changed = copy.deepcopy(_tree(file))
-        _replace(changed, _matches(changed, self)[number], self.after)
-        text = ast.unparse(ast.fix_missing_locations(changed))
-        if text == ast.unparse(_tree(file)):
+        match = found[self.place or 0]
+        changed = match.changed(self.after)
+        if changed == ast.unparse(_tree(match.file).body[match.number]):
             raise ValueError(f"{self.where}: {self.after!r} changes nothing")
-        compile(text, file, "exec")
-        return Fault(file=file, text=f"{text}\n", words=self.words)
+        compile(changed, match.file, "exec")
+        return match.file, match.number, changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Match:
+    """One node of a file. number: of the file's statement that it lies in. parent, field, index: where it hangs."""
+
+    file: str
+    number: int
+    node: ast.AST
+    parent: ast.AST
+    field: str
+    index: int | None
+
+    def changed(self, after: str) -> str:
+        """The text of that statement with another node in this place; the tree is left as it was."""
+        value = getattr(self.parent, self.field)
+        new = _new(self.node, after)
+        try:
+            if self.index is None:
+                setattr(self.parent, self.field, new[0])
+            else:
+                setattr(self.parent, self.field, [*value[: self.index], *new, *value[self.index + 1 :]])
+            return ast.unparse(_tree(self.file).body[self.number])
+        finally:
+            setattr(self.parent, self.field, value)
 
 
 def at(
@@ -69,48 +98,51 @@ def at(
         )
 
 
+_DEFINED = re.compile(r"^[ ]*(?:(?:async[ ]+)?def|class)[ ]+(\w+)|^(\w+)(?=[ ]*[:=])", re.MULTILINE)
+
+
 @cache
-def _sources() -> dict[str, str]:
-    return {path.relative_to(SOURCE).as_posix(): path.read_text() for path in sorted(SOURCE.rglob("*.py"))}
+def _index() -> dict[str, list[str]]:
+    """Files by the names that they define, of classes, functions and constants."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for name in {function or constant for function, constant in _DEFINED.findall(path.read_text())}:
+            found.setdefault(name, []).append(path.relative_to(SOURCE).as_posix())
+    return found
 
 
-def _files(name: str) -> list[str]:
-    """Files that may define this name."""
-    defined = re.compile(rf"^\s*(?:(?:async\s+)?def|class)\s+{name}\b|^{name}\b", re.MULTILINE)
-    return [file for file, text in _sources().items() if defined.search(text)]
+def _defining(name: str) -> list[str]:
+    return _index().get(name, [])
 
 
 @cache
 def _tree(file: str) -> ast.Module:
-    return ast.parse(_sources()[file])
+    return ast.parse((SOURCE / file).read_text())
 
 
-def _matches(tree: ast.Module, wanted: Anchored) -> list[ast.AST]:
-    """The nodes of a module that a fault names, in the order in which they stand."""
+def _matches(file: str, wanted: Anchored) -> Iterator[_Match]:
+    """The nodes of a file that a fault names, in the order in which they stand."""
     statement = _parsed(wanted.before)
-    expression = statement.value if isinstance(statement, ast.Expr) else None
     keyword = _keyword(statement)
-    text = ast.unparse(expression or statement)
-    found = []
-    for definition in _definitions(tree, wanted.where.split(".")):
-        for node in _inside(definition):
-            if isinstance(node, ast.keyword):
-                same = keyword is not None and ast.unparse(node) == ast.unparse(keyword)
-            elif isinstance(node, ast.expr):
-                same = expression is not None and type(node) is type(expression) and ast.unparse(node) == text
-            else:
-                same = expression is None and type(node) is type(statement) and ast.unparse(node) == text
-            if same:
-                found.append(node)
-    return found
+    sought: list[ast.AST] = [statement.value if isinstance(statement, ast.Expr) else statement]
+    sought += [keyword] if keyword else []
+    texts = {type(each): ast.unparse(each) for each in sought}
+    for number, top in enumerate(_tree(file).body):
+        for definition in _definitions(ast.Module(body=[top], type_ignores=[]), wanted.where.split(".")):
+            for node, parent, field, index in _inside(definition):
+                if type(node) in texts and ast.unparse(node) == texts[type(node)]:
+                    yield _Match(file=file, number=number, node=node, parent=parent, field=field, index=index)
 
 
-def _inside(definition: ast.AST) -> Iterator[ast.AST]:
-    """Statements, expressions and keyword arguments, parents first, in the order of the text."""
-    for child in ast.iter_child_nodes(definition):
-        if isinstance(child, ast.stmt | ast.expr | ast.keyword):
-            yield child
-        yield from _inside(child)
+def _inside(parent: ast.AST) -> Iterator[tuple[ast.AST, ast.AST, str, int | None]]:
+    """Statements, expressions and keyword arguments with where they hang, parents first, in the order of the text."""
+    for field, value in ast.iter_fields(parent):
+        children = enumerate(value) if isinstance(value, list) else [(None, value)]
+        for index, child in children:
+            if isinstance(child, ast.stmt | ast.expr | ast.keyword):
+                yield child, parent, field, index
+            if isinstance(child, ast.AST):
+                yield from _inside(child)
 
 
 def _definitions(tree: ast.AST, names: list[str]) -> Iterator[ast.AST]:
@@ -122,45 +154,24 @@ def _definitions(tree: ast.AST, names: list[str]) -> Iterator[ast.AST]:
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             if len(names) == 1 and any(isinstance(each, ast.Name) and each.id == names[0] for each in targets):
-                yield ast.Module(body=[node], type_ignores=[])
+                yield node
         elif isinstance(node, ast.If | ast.Try):
             yield from _definitions(node, names)
 
 
-def _replace(tree: ast.Module, node: ast.AST, after: str) -> None:
-    """Put another text in the place of a node; nothing in that of a statement or of a keyword argument removes it."""
-    parent, field, index = next(each for each in _places(tree) if _at(*each) is node)
-    new: list[ast.AST] = []
+def _new(node: ast.AST, after: str) -> list[ast.AST]:
+    """What takes the place of a node; nothing in that of a statement or of a keyword argument removes it."""
     if isinstance(node, ast.keyword):
         changed = _keyword(_parsed(after)) if after else None
         if after and changed is None:
             raise ValueError(f"no keyword argument: {after!r}")
-        new = [changed] if changed else []
-    elif isinstance(node, ast.expr):
+        return [changed] if changed else []
+    if isinstance(node, ast.expr):
         statement = _parsed(after)
         if not isinstance(statement, ast.Expr):
             raise ValueError(f"no expression: {after!r}")
-        new = [statement.value]
-    else:
-        new = list(ast.parse(after).body) or [ast.Pass()]
-    if index is None:
-        setattr(parent, field, new[0])
-    else:
-        getattr(parent, field)[index : index + 1] = new
-
-
-def _places(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:
-    for parent in ast.walk(tree):
-        for field, value in ast.iter_fields(parent):
-            if isinstance(value, list):
-                yield from ((parent, field, index) for index in range(len(value)))
-            elif isinstance(value, ast.AST):
-                yield parent, field, None
-
-
-def _at(parent: ast.AST, field: str, index: int | None) -> object:
-    value = getattr(parent, field)
-    return value if index is None else value[index]
+        return [statement.value]
+    return list(ast.parse(after).body) or [ast.Pass()]
 
 
 def _keyword(statement: ast.stmt) -> ast.keyword | None:
@@ -181,7 +192,7 @@ def _parsed(text: str) -> ast.stmt:
     return body[0]
 
 
-def tests_of(patterns: tuple[str, ...], root: Path) -> list[str]:
+def room_tests(patterns: tuple[str, ...], root: Path) -> list[str]:
     """Test files below `root`/tests that the patterns name, each a file, a directory or a glob; in their order.
 
     ValueError for a pattern that names none.

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from faults.anchored import Anchored, tests_of
+from faults.anchored import Anchored, room_tests
 from faults.joins import EQUIVALENT, ROOMS, joins
 from faults.runner import copy_of_the_project, fails, put_into
 
@@ -87,14 +87,14 @@ def _outcomes(faults: list[Anchored], workers: int, near: bool) -> Iterator[Outc
 
 
 def _require_sound(room: str, copy: Path) -> None:
-    if fails(tests_of(ROOMS[room], copy), copy, *PLAIN, timeout=SECONDS):
+    if fails(room_tests(ROOMS[room], copy), copy, *PLAIN, timeout=SECONDS):
         raise RuntimeError(f"the tests of {room} fail without a fault, so they prove nothing")
 
 
 def _outcome(fault: Anchored, copy: Path, *, near: bool) -> Outcome:
     started, killed = time.monotonic(), None
-    nearest = tests_of(fault.tests, copy) if fault.tests else []
-    others = [] if near else [path for path in tests_of(ROOMS[fault.room], copy) if path not in nearest]
+    nearest = room_tests(fault.tests, copy) if fault.tests else []
+    others = [] if near else [path for path in room_tests(ROOMS[fault.room], copy) if path not in nearest]
     with put_into(copy, fault.fault()):
         for words, paths in ((NEAR, nearest), (ROOM, others)):
             if killed is None and paths and fails(paths, copy, *PLAIN, timeout=SECONDS):
