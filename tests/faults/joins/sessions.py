@@ -3,7 +3,7 @@
 from faults.anchored import Anchored, at
 
 _ROOM = "sessions"
-_VECTOR = ("mechanisms/test_sparse_vector.py",)
+_VECTOR = ("mechanisms/test_every_comparison.py", "mechanisms/test_sparse_vector.py")
 _ONLINE = ("construction/questions",)
 _TURN = ("app/sessions", "app/predicting")
 _JOURNAL = ("io/journal", "app/sessions")
