@@ -270,6 +270,27 @@ def test_a_lost_draw_is_paid_and_its_point_is_asked_about_again(place):
     assert spent(place) == 60
 
 
+def killed_while(place, target):
+    """The process is killed there: nothing says so but what lay on the disk before."""
+    with patch(target, side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        asked(place, MAN)
+    log = folder(place).path / "log"
+    marks = ("spoilt", "begun", "ended")
+    kept = [line for line in log.read_bytes().splitlines(keepends=True) if line.startswith(b"{")]
+    log.write_bytes(b"".join(line for line in kept if not any(mark in json.loads(line) for mark in marks)))
+
+
+def test_a_draw_that_a_kill_has_lost_leaves_all_paid_by_the_transcript_alone(place):
+    """Also where later processes go on, each of which finds it in the transcript."""
+    opened(place)
+    asked(place, WOMAN)
+    killed_while(place, "dpqr.io.journal.ledger_journal.LedgerJournal.record")
+    for text in (WOMAN, MAN):
+        asked(place, text)
+    close_predictions("desk", payer(place), None)
+    assert spent(place) == 60
+
+
 def test_an_opening_that_did_not_end_is_given_up(place):
     with (
         patch("dpqr.app.predicting.session._document", side_effect=KeyboardInterrupt),
