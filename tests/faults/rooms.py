@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from faults.anchored import Anchored, room_tests
+from faults.fault import Fault
 from faults.joins import EQUIVALENT, ROOMS, joins
 from faults.runner import copy_of_the_project, fails, put_into
 
@@ -58,6 +59,7 @@ def print_joins(rooms: Iterable[str], *, workers: int, only: str | None = None, 
 
 def _outcomes(faults: list[Anchored], workers: int, near: bool) -> Iterator[Outcome]:
     """One copy a worker. RuntimeError where a room's tests fail without any fault."""
+    planted = [(fault, fault.fault()) for fault in faults]  # of the source as it is now, as the copies are
     with ExitStack() as stack:
         copies: queue.Queue[Path] = queue.Queue()
         for _ in range(workers):
@@ -75,14 +77,14 @@ def _outcomes(faults: list[Anchored], workers: int, near: bool) -> Iterator[Outc
             with a_copy() as made:
                 _require_sound(room, made)
 
-        def with_a_copy(fault: Anchored) -> Outcome:
+        def with_a_copy(fault: Anchored, planted: Fault) -> Outcome:
             with a_copy() as made:
-                return _outcome(fault, made, near=near)
+                return _outcome(fault, planted, made, near=near)
 
         with ThreadPoolExecutor(workers) as pool:
             if not near:
                 list(pool.map(sound, dict.fromkeys(fault.room for fault in faults)))
-            tried = [pool.submit(with_a_copy, fault) for fault in faults]
+            tried = [pool.submit(with_a_copy, fault, made) for fault, made in planted]
             yield from (each.result() for each in as_completed(tried))
 
 
@@ -91,11 +93,11 @@ def _require_sound(room: str, copy: Path) -> None:
         raise RuntimeError(f"the tests of {room} fail without a fault, so they prove nothing")
 
 
-def _outcome(fault: Anchored, copy: Path, *, near: bool) -> Outcome:
+def _outcome(fault: Anchored, planted: Fault, copy: Path, *, near: bool) -> Outcome:
     started, killed = time.monotonic(), None
     nearest = room_tests(fault.tests, copy) if fault.tests else []
     others = [] if near else [path for path in room_tests(ROOMS[fault.room], copy) if path not in nearest]
-    with put_into(copy, fault.fault()):
+    with put_into(copy, planted):
         for words, paths in ((NEAR, nearest), (ROOM, others)):
             if killed is None and paths and fails(paths, copy, *PLAIN, timeout=SECONDS):
                 killed = words
