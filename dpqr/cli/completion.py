@@ -58,6 +58,7 @@ def files(*endings: str) -> Completer:
 DOCUMENTS = files(".json", ".yaml", ".yml", ".toml")
 TABLES = files(".csv", ".csv.gz", ".tsv", ".parquet")
 LEDGERS = files(".sqlite")
+SQL = files(".sql")
 
 
 def datasets(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from dpqr.app.planning.planning import plan_release, read_documents
 from dpqr.app.releasing.locked_plan import require_unchanged
 from dpqr.app.releasing.public_request import public_inputs
-from dpqr.app.releasing.reading import Reading, charging, reading
+from dpqr.app.releasing.reading import Reading, bound, charging, reading
 from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.app.sessions.session import filter_of
 from dpqr.construction.questions.terms import BETA, Terms
@@ -97,7 +97,7 @@ def planned_session(request: OpenRequest) -> Opening:
 
     Raises: UsageFault, DocumentError, InfeasiblePlan.
     """
-    run = request.run
+    run = replace(request.run, source=bound(request.run.source, request.run.payer))
     asked = _settled(run)
     budget = PrivacyBudget.parse(asked.epsilon, asked.delta)
     accountant = filter_of(str(asked.accountant), budget)

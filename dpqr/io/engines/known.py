@@ -74,7 +74,8 @@ def _require_path(text: str) -> None:
     if "://" in text or _KEYWORD.search(unquote(text)):
         raise UsageFault(
             f"the table is named by an address of no engine that dpqr knows ({', '.join(ENGINES)}); "
-            "it is not repeated, for it may hold a password\nname a file, or an engine's table as in `dpqr guide tables`"
+            "it is not repeated, for it may hold a password\n"
+            "name a file, or an engine's table as in `dpqr guide tables`"
         )
 
 
