@@ -197,7 +197,8 @@ def wanted_run(request: PredictionRequest) -> Wanted:
 def as_read(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, Reading]:
     """The plan with what it was made from, and with the bits that the exit code reveals beside it; and how the table is
     read. DocumentError: it is not the locked one."""
-    held = reading(request.table, request.limits, plan.problem.domain, request.payer)
+    locked = request.locked is not None
+    held = reading(request.table, request.limits, plan.problem.domain, request.payer, locked=locked)
     inputs = prediction_inputs(request, held)
     plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
     if request.locked:

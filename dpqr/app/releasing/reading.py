@@ -91,8 +91,13 @@ def require_named(source: TableSource) -> None:
         raise UsageFault(UNNAMED)
 
 
-def reading(source: TableSource, limits: Limits, domain: Domain, payer: LedgerRequest | None) -> Reading:
+def reading(
+    source: TableSource, limits: Limits, domain: Domain, payer: LedgerRequest | None, *, locked: bool = False
+) -> Reading:
     """How the table will be read.
+
+    Args:
+        locked: the run follows a plan that was written before a table was named, and repeats its notes.
 
     Raises:
         BudgetRefused: the request states otherwise than the budget's owner.
@@ -116,7 +121,7 @@ def reading(source: TableSource, limits: Limits, domain: Domain, payer: LedgerRe
             memory=held.memory or _DEFAULTS.memory,
         ),
         policy=policy,
-        bits=(*_bits(held), *_of_source(source), *_passed(source)),
+        bits=(*_bits(held), *_of_source(source), *(() if locked else _passed(source))),
     )
 
 
@@ -127,7 +132,7 @@ def _of_source(source: TableSource) -> tuple[str, ...]:
     """
     if source.digest is not None:
         words = " ".join((source.public or "").split())
-        return (f"the table is the source that the budget's owner registered, {words}; {VOUCHED}",)
+        return (f"the table is the source that the budget's owner registered; {VOUCHED}: {words}",)
     if not is_query(source.public):
         return ()
     return (

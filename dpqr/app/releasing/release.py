@@ -94,7 +94,7 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
         require_sampleable(plan, request.output.synthetic)
     require_files(request.source, plan.problem.period)
     source = replace(request.source, period=plan.problem.period)
-    held = reading(source, request.limits, plan.problem.domain, request.payer)
+    held = reading(source, request.limits, plan.problem.domain, request.payer, locked=request.locked is not None)
     inputs = public_inputs(replace(request, plan=asked), held, document)
     paying = _paid_notes(request, plan)
     plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits, *paying), inputs=inputs)

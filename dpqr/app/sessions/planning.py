@@ -125,7 +125,7 @@ def planned_session(request: OpenRequest) -> Opening:
         raise UsageFault("--counts: a session of questions reads rows; release from a histogram instead")
     surprises, questions = asked.surprises or 0, asked.questions or 0
     terms = Terms.within(rest, plan.problem.unit, surprises=surprises, questions=questions)
-    held = reading(run.source, run.limits, plan.problem.domain, run.payer)
+    held = reading(run.source, run.limits, plan.problem.domain, run.payer, locked=run.locked is not None)
     whole = _noted(whole_plan(plan, terms, rest, budget, questions), terms, held, run)
     return Opening(
         asked=asked,
