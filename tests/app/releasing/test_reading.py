@@ -257,7 +257,7 @@ def test_every_door_takes_the_registered_table(registered):
 def test_a_run_without_any_table_says_what_to_name(engine):
     for command in (("release", *ASKED), ("predict", *LEARNED, "--points", "points.csv")):
         ended = engine.run(*command, *PAID)
-        assert (ended.code, "name the table" in ended.err) == (2, True), ended.err
+        assert (ended.code, "DATA names the private table" in ended.err) == (2, True), ended.err
     ended = engine.run("release", *ASKED)
     assert (ended.code, "DATA" in ended.err) == (2, True)
     with pytest.raises(UsageFault, match="None is no table"):
