@@ -23,7 +23,7 @@ from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dpqr.errors import DataError, UsageFault
+from dpqr.errors import UsageFault
 from dpqr.io.engines.address import Address
 from dpqr.io.engines.refusals import BEFORE
 from dpqr.io.tables.arrow_arrays import is_text
@@ -34,7 +34,7 @@ from dpqr.io.tables.patterns import files_matching
 _PARQUET = (".parquet", ".pq")
 SOURCE = "source"
 """What a registered query calls its Parquet files; also the name under which a database file is attached."""
-_CLOSED = {
+_CLOSED: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
@@ -45,9 +45,7 @@ _CLOSED = {
 }
 _SETTINGS = ("TimeZone = 'UTC'", "preserve_insertion_order = false", "enable_progress_bar = false")
 _LOCKED = ("enable_external_access = false", "lock_configuration = true")
-_BASE_TABLES = (
-    f"SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = '{SOURCE}' AND NOT internal"
-)
+_BASE_TABLES = f"SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = '{SOURCE}' AND NOT internal"
 _VIEWS = f"SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = '{SOURCE}' AND NOT internal"
 _COLUMNS = (
     f"SELECT column_name, data_type, is_generated FROM duckdb_columns() WHERE database_name = '{SOURCE}' "
