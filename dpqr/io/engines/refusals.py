@@ -10,15 +10,15 @@ from __future__ import annotations
 BEFORE = {
     "duckdb": (
         "duckdb: DuckDB cannot open the table, or it is none that may be read; no row was read\n"
-        "check the path and the table's name, that nobody writes to the file, and `dpqr guide tables` for what may be read"
+        "check the path and the table's name, that nobody writes to the file, and `dpqr guide tables`: what may be read"
     ),
     "postgresql": (
-        "postgresql: PostgreSQL cannot be reached, or refuses the table, or it is none that may be read; no row was read\n"
-        "check the server, the login, the table's name and its grants, and `dpqr guide scale` for what may be read"
+        "postgresql: PostgreSQL cannot be reached, or the table is none that this role may read; no row was read\n"
+        "check the server, the login, the table's name and its grants, and `dpqr guide scale`: what may be read"
     ),
     "spark": (
         "spark: Spark cannot be started, or has no such table, or it is none that may be read; no row was read\n"
-        "check Java, the session and the table's name, and `dpqr guide scale` for what may be read"
+        "check Java, the session and the table's name, and `dpqr guide scale`: what may be read"
     ),
 }
 """By scheme: what is said where an engine refuses before anything is paid."""
