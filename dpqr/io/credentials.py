@@ -11,6 +11,7 @@ _USER = re.compile(r"//[^?]*:[^?]*@")
 """user:password@, also with a slash or a second @ in the password."""
 _ASSIGNED = re.compile(rf"(?:^|[^A-Za-z0-9])[\w.-]*(?:{_NAMES})[\w.-]*[\"']?\s*=", re.IGNORECASE)
 """password=... as an option of an address, or among keywords with values."""
+_KEYWORD = re.compile(r"(?:^|[\s;])\w*(?:password|passwd|pwd)\w*\s*=", re.IGNORECASE)
 _TEXTS = re.compile(r"'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$", re.DOTALL)
 """The texts of a statement in SQL; a comparison with a column that is called token stands outside of them."""
 _SET = re.compile(rf"\b(?:{_NAMES})\s+'", re.IGNORECASE)
@@ -24,6 +25,11 @@ def holds_credentials(text: str) -> bool:
     Forms: user:password@, password=... as an option or as a keyword, and each of them percent-encoded, also repeatedly.
     """
     return any(_USER.search(each) or _ASSIGNED.search(each) for each in _readings(text))
+
+
+def names_password(text: str) -> bool:
+    """Whether a text that shall be a path is an address by keywords, one of them a password: host=... password=..."""
+    return any(_KEYWORD.search(each) for each in _readings(text))
 
 
 def spells_credentials(sql: str) -> bool:

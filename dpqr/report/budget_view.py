@@ -79,7 +79,8 @@ def _terms(account: Account) -> Iterator[Fact]:
         yield "Cap", f"{terms.currency.words(terms.cap, downward_text)} for one release"
     yield "Policy", policy_words(replace(terms.policy, source=None))
     if terms.policy.source is not None:
-        yield "Source", plain(f"{terms.policy.source.words}; {VOUCHED}")
+        yield "Source", plain(terms.policy.source.words)
+        yield "", VOUCHED
     if terms.periods is not None:
         yield "Periods", plain(_periods_words(terms.periods, terms.currency))
 

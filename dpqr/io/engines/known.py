@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
 
 from dpqr.errors import UsageFault
-from dpqr.io.credentials import holds_credentials, spells_credentials
+from dpqr.io.credentials import holds_credentials, names_password, spells_credentials
 from dpqr.io.engines.address import Address
 from dpqr.io.engines.refusals import AFTER, BEFORE, OTHER_AFTER, OTHER_BEFORE
 from dpqr.io.ledger.addresses import WHERE_PASSWORDS_GO, require_no_password
@@ -29,7 +29,6 @@ ALIASES = {"postgres": "postgresql"}
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+]*):([^?]*)(?:\?table=(.*))?", re.DOTALL)
 _QUERY = re.compile(r"[?&]\s*query\s*=", re.IGNORECASE)
 _OPTION = re.compile(r"&\s*\w+\s*=")
-_KEYWORD = re.compile(r"(?:^|[\s;])\w*(?:password|passwd|pwd)\w*\s*=", re.IGNORECASE)
 _PARQUET = (".parquet", ".pq")
 LONGEST = 2**16
 """Characters of an address, and of a query that is registered."""
@@ -71,10 +70,11 @@ def _scheme(text: str) -> str | None:
 
 def _require_path(text: str) -> None:
     """UsageFault for what names neither an engine nor a file, but a server, and may hold a password."""
-    if "://" in text or _KEYWORD.search(unquote(text)):
+    if "://" in text or names_password(text):
         raise UsageFault(
             f"the table is named by an address of no engine that dpqr knows ({', '.join(ENGINES)}); "
-            "it is not repeated, for it may hold a password\nname a file, or an engine's table as in `dpqr guide tables`"
+            "it is not repeated, for it may hold a password\n"
+            "name a file, or an engine's table as in `dpqr guide tables`"
         )
 
 
