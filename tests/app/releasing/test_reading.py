@@ -282,6 +282,21 @@ def test_a_registered_query_is_a_document_of_the_policy(registered):
     assert (ended.code, ended.err) == (4, said(OTHER)), "the table behind it is another source"
 
 
+def test_a_finished_release_is_skipped_where_its_source_is_the_same(registered, connections):
+    skip = ("release", *ASKED, *PAID, "--out", "o", "--if-exists", "skip")
+    assert registered.run(*skip).code == 0
+    connections.clear()
+    ended = registered.run(*skip)
+    assert (ended.code, "holds this release already" in ended.err) == (0, True), ended.err
+    ended = registered.run(skip[0], "table.csv", *skip[1:])
+    assert (ended.code, ended.err) == (4, said(OTHER))
+    other = ("--source", PEOPLE.replace("t.duckdb", "other.duckdb"))
+    assert registered.run("budget", "policy", "survey", *other, *LEDGER).code == 0
+    ended = registered.run(*skip)
+    assert (ended.code, "source" in ended.err) == (8, True), ended.err
+    assert not connections
+
+
 def test_a_registered_view_is_read(registered):
     address = "duckdb:t.duckdb?table=viewed"
     assert registered.run("budget", "policy", "survey", "--source", address, *LEDGER).code == 0
