@@ -242,6 +242,20 @@ def test_a_table_that_cannot_be_read_again_is_refused_before_it_is_paid(place, a
     assert spent(place) == 0
 
 
+@pytest.mark.parametrize("address", ["-", "duckdb:t.duckdb?table=people"])
+def test_a_question_takes_no_table_that_cannot_be_read_again(place, address):
+    pytest.importorskip("duckdb")
+    opened(place)
+    request = AskRequest(
+        name="desk",
+        payer=payer(place),
+        queries={"queries": [{"marginal": []}]},
+        source=TableSource(paths=(address,)),
+    )
+    with pytest.raises(UsageFault, match="reads the table again"):
+        ask(request, Unwatched())
+
+
 def test_an_edited_transcript_is_refused(place):
     opened(place)
     path = folder(place).transcript
