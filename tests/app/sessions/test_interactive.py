@@ -210,12 +210,14 @@ def test_an_older_secret_admits_nothing(place):
     old = secret.read_bytes()
     asked(place, SURPRISE)
     assert secret.read_bytes() != old
-    new = json.loads(secret.read_bytes())
     secret.write_bytes(old)
     epochs = sum(entry.kind == "draw" for entry in ledger_in(place).entries())
     asked(place, {"queries": [{"marginal": []}]})
-    assert sum(entry.kind == "draw" for entry in ledger_in(place).entries()) > epochs
-    assert len({line["draw"] for line in json.loads(secret.read_bytes())} - {line["draw"] for line in new}) >= 1
+    assert sum(entry.kind == "draw" for entry in ledger_in(place).entries()) == epochs + 2
+    new = json.loads(secret.read_bytes())
+    assert {line["draw"] for line in new["thresholds"]}.isdisjoint(
+        line["draw"] for line in json.loads(old)["thresholds"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ def mode(path):
 
 
 def test_only_its_owner_reads_it_and_secrets_are_of_one_size(folder):
+    folder.allocate()
     sizes = set()
     for secret in ([], [{"side": 1, "threshold": 3}], [{"side": 1, "threshold": 10**12}] * 2):
         folder.keep(secret)
@@ -53,10 +54,16 @@ def test_what_is_missing_or_damaged(folder):
 
 
 def test_a_line_that_was_cut_off_is_left_out(folder):
-    folder.say({"ask": 0}, {"ask": 1})
+    with folder.opened_log(100) as log:
+        log.say({"ask": 0}, {"ask": 1}, durable=True)
+        assert folder.log() == [{"ask": 0}, {"ask": 1}]
+        log.trim()
     with (folder.path / "log").open("a") as log:
         log.write('{"ask": 2, "est')
     assert folder.log() == [{"ask": 0}, {"ask": 1}]
+    with folder.opened_log(100) as log:
+        log.say({"ask": 3})
+        assert folder.log() == [{"ask": 0}, {"ask": 1}, {"ask": 3}]
 
 
 def test_processes_take_turns(folder):
