@@ -13,8 +13,9 @@
 | 5 comparisons, by thresholds that this process alone knows; of a surprise:    | the same                          |
 |   its line, the ledger's `begin`, the draw, the transcript, `record`;         |                                   |
 |   where there is none: the same writes, which add nothing                     |                                   |
-| 6 log: the answers; the secret: thresholds that were not passed, with the     | the same                          |
-|   number of asks so far; log: "ended"; each synced                            |                                   |
+| 6 log: the answers and "ended"; what is left of the space of step 1 is given  | the same                          |
+|   back; the secret: thresholds that were not passed, with the number of asks  |                                   |
+|   so far; each synced                                                         |                                   |
 | 7 the answers are shown                                                       |                                   |
 
 A threshold of the disk is used only if (a) the secret states as many asks as the log holds, (b) its draw is the last of
@@ -97,6 +98,7 @@ class Asking:
     asks: int
     ballast: tuple[Ballast, ...]
     drawn: bool = False
+    thresholds: Thresholds | None = None
 
     def seal(self, line: dict[str, Any]) -> None:
         """Step 4: after this the disk holds no threshold that could be used."""
@@ -120,8 +122,17 @@ class Asking:
         self._touch_ledger()
 
     def keep(self, thresholds: Thresholds) -> None:
-        """Step 6: these were not passed."""
-        keep_thresholds(self.folder, self.asks, thresholds)
+        """These were not passed: the last write of step 6 keeps them."""
+        self.thresholds = thresholds
+
+    def end(self) -> None:
+        """Step 6, after the answers."""
+        self.log.say({ENDED: self.asks}, durable=True)
+        self.log.trim()
+        self.journal.file.trim()
+        self._release()
+        if self.thresholds is not None:
+            keep_thresholds(self.folder, self.asks, self.thresholds)
 
     def _release(self) -> None:
         """The ledger's next entries take the space that was held for them."""
@@ -155,13 +166,10 @@ def asking(folder: SessionFolder, journal: LedgerJournal, ledger: ChainedLedger,
             log = stack.enter_context(folder.opened_log(LOG_ROOM + room.log))
             known = folder.log()
             log.say({BEGUN: asks_in(known)}, durable=True)
-        yield Asking(folder=folder, journal=journal, ledger=ledger, log=log, asks=asks_in(known), ballast=tuple(sizes))
+        made = Asking(folder=folder, journal=journal, ledger=ledger, log=log, asks=asks_in(known), ballast=tuple(sizes))
+        yield made
         with unanswered(folder.name):
-            log.say({ENDED: asks_in(known)}, durable=True)
-            log.trim()
-            journal.file.trim()
-            for ballast in sizes:
-                ballast.release()
+            made.end()
 
 
 @contextmanager

@@ -155,16 +155,8 @@ class SessionFolder:
         self._overwrite(json.dumps(secret).encode().ljust(SECRET_BYTES))
 
     def blank(self) -> None:
-        """Overwrite the secret where it lies, which takes no space; where that fails, remove it.
-
-        OSError: the disk failed; what is left of the secret is unknown.
-        """
-        try:
-            self._overwrite(PIECE[:SECRET_BYTES])
-        except OSError:
-            with suppress(OSError):
-                (self.path / SECRET).unlink()
-            raise
+        """Overwrite the secret where it lies, which takes no space; durable on return. OSError: the disk failed."""
+        self._overwrite(PIECE[:SECRET_BYTES])
 
     def allocate(self) -> None:
         """A blank secret where there is none of the right size. OSError: the disk has no room for it."""
@@ -180,12 +172,18 @@ class SessionFolder:
         sync_directory(self.path)
 
     def _overwrite(self, content: bytes) -> None:
-        descriptor = os.open(self.path / SECRET, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0))
+        """Where that fails, the secret is removed; what is left of it then is unknown only if that fails too."""
         try:
-            write_whole(descriptor, content)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+            descriptor = os.open(self.path / SECRET, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0))
+            try:
+                write_whole(descriptor, content)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError:
+            with suppress(OSError):
+                (self.path / SECRET).unlink()
+            raise
 
     def log(self) -> list[Any]:
         """Its whole lines; one that a crash has cut off is left out."""
