@@ -88,27 +88,35 @@ def folder(place):
     return SessionFolder(ledger=place / "ledger.sqlite", name="desk")
 
 
-def open_desk(place):
+def open_desk(place, table=TABLE):
     """A session that was asked one free question, its ledger with an anchor."""
-    (place / "table.csv").write_text(TABLE)
+    (place / "table.csv").write_text(table)
     ledger_in(place).open(terms(epsilon="100"))
+    pay_and_measure(place)
+    assert ended(place, FREE, Trace()) is None
+
+
+def pay_and_measure(place):
+    """Open the session."""
     run = ReleaseRequest(
         source=TableSource(paths=(str(place / "table.csv"),)),
         plan=PlanRequest(epsilon="40", domain=DOMAIN, surprises=12),
         payer=payer(place),
     )
     open_session(OpenRequest(name="desk", run=run), Unwatched())
-    assert ended(place, FREE, Trace()) is None
 
 
 @dataclass(frozen=True)
 class Found:
     """end: how a question ended. replayed: thresholds that were compared after they were passed. repeated: those that
-    the failed question was compared with, and a later one again."""
+    the failed question was compared with, and a later one again. lives: whether its first
+    threshold was compared with again; None: it came to no comparison.
+    """
 
     end: object
     replayed: list[int]
     repeated: set[int]
+    lives: bool | None
 
 
 def case(place, passed, queries=ONE, **fault):
@@ -127,7 +135,8 @@ def judged(place, end, trace):
     used, later = ({number for number, _ in part} for part in (trace.found[:failed_at], trace.found[failed_at:]))
     ledger_in(place).verify()
     failed = end is not None and "ended" not in logged[-1]
-    return Found(end, trace.replayed, used & later if failed else set())
+    lives = trace.found[0][0] in later if used else None
+    return Found(end, trace.replayed, used & later if failed else set(), lives)
 
 
 def calls(place, passed, queries=ONE):

@@ -3,14 +3,38 @@
 import errno
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 from support.disk_faults import Faults, Killed, small_disk
-from support.session_faults import ABOVE, BELOW, FREE, ONE, Trace, calls, case, ended, judged, old_protocol, open_desk
+from support.ledger_jobs import ledger_in, terms
+from support.paid_releases import payer
+from support.session_faults import (
+    ABOVE,
+    BELOW,
+    FREE,
+    ONE,
+    TABLE,
+    Trace,
+    calls,
+    case,
+    ended,
+    folder,
+    judged,
+    old_protocol,
+    open_desk,
+    pay_and_measure,
+)
 from support.slow_cases import slow_one
+
+from dpqr.app.requests import OutputRequest
+from dpqr.app.sessions.interactive import close, status
+from dpqr.errors import DpqrError, UsageFault
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +186,78 @@ def test_a_document_of_several_queries_on_a_disk_that_fills(opened, disk, what):
             assert not found.replayed, (moment, sides)
             assert not found.repeated, (moment, sides)
             assert found.end is None or found.end[1] in (2, 7), (moment, sides, found.end)
+
+
+@pytest.mark.parametrize("kind", ["no file names", slow_one("full"), slow_one("broken once"), slow_one("killed")])
+def test_an_opening_on_a_disk_that_fails_ends_in_words_and_is_given_up(tmp_path, kind):
+    """Or it has ended before: then the session answers questions."""
+    (tmp_path / "desk").mkdir()
+    place, moment, ends = tmp_path / "desk" / "base", 0, []
+    place.mkdir()
+    (place / "table.csv").write_text(TABLE)
+    ledger_in(place).open(terms(epsilon="100"))
+    while ends[-2:] != [None] * 2:
+        copy = shutil.copytree(place, tmp_path / str(moment))
+        with pytest.MonkeyPatch.context() as patched:
+            Faults(copy, moment, **KINDS[kind]).watched(patched)
+            ends.append(opening(copy))
+        goes_on(copy)
+        ledger_in(copy).verify()
+        moment += 1
+    assert moment > 20
+
+
+def opening(place):
+    try:
+        pay_and_measure(place)
+    except Killed:
+        return "killed"
+    except DpqrError as error:
+        return error.exit_code
+    return None
+
+
+def goes_on(place):
+    """A session that was opened answers; what was paid and not opened is given up."""
+    try:
+        opened = folder(place).is_opened and status("desk", payer(place))
+    except UsageFault:  # nothing was paid yet
+        return
+    if opened:
+        assert ended(place, FREE, Trace()) is None
+    with suppress(UsageFault):
+        assert close("desk", payer(place), OutputRequest()) is None or opened
+    assert ledger_in(place).account("survey").spent.amount <= 40
+
+
+COMMAND = ["interactive", "ask", "desk", "--where", "sex = 1 and age = 3", "--ledger", "ledger.sqlite"]
+
+
+@pytest.mark.parametrize("what", ["fill_blocks", "fill_files"])
+def test_the_command_on_a_full_disk_says_the_same_of_tables_that_differ(disk, what):
+    """One of which has twice the records that the session's model expects."""
+    expected = "\n".join(["sex,age", *(f"{n % 2},{n // 2 % 4}" for n in range(200))]) + "\n"
+    full, well = [], []
+    for table in (TABLE, expected):
+        place = disk.place / "case"
+        place.mkdir()
+        open_desk(place, table)
+        getattr(disk, what)()
+        full.append(command(place))
+        disk.clear()
+        well.append(command(place))
+        shutil.rmtree(place)
+    assert full[0] == full[1]
+    code, shown, said = full[0]
+    assert (code, shown) == (2, "")
+    assert "no room for what a question writes" in said
+    assert [code for code, _, _ in well] == [0, 0]
+    assert well[0] != well[1]
+
+
+def command(place):
+    """As a user types it."""
+    options = {"capture_output": True, "text": True, "cwd": place, "check": False}
+    anchored = ["--anchor", str(place / "outside.anchor")]
+    done = subprocess.run([sys.executable, "-m", "dpqr", *COMMAND, *anchored], **options)
+    return done.returncode, done.stdout, done.stderr
