@@ -23,7 +23,7 @@ from dpqr.io.journal.transcript_file import TranscriptFile, held
 from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.ledger.event_codec import decode_events
 from dpqr.io.ledger.sqlite_store import SqliteStore
-from dpqr.io.sessions.asking import Asking, Room, asking, is_spoilt
+from dpqr.io.sessions.asking import Asking, Room, asking, is_spoilt, tidy
 from dpqr.io.sessions.session_folder import SessionFolder, require_locks
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
@@ -223,6 +223,7 @@ def closing(name: str, payer: LedgerRequest, note: str) -> Iterator[Turn]:
         words = "closed" if opened else "its opening did not end"
         held.settle(f"{note}: {words}", whole=held.spoilt or not opened)
         held.folder.remove()
+        tidy(held.folder, held.ledger)
 
 
 def _folder(ledger: ChainedLedger, name: str) -> SessionFolder:

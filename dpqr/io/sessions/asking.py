@@ -55,13 +55,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.journal.ledger_journal import LedgerJournal
 from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.ledger.sqlite_store import SqliteStore
 from dpqr.io.sessions.session_folder import SessionFolder, SessionLog
 from dpqr.io.set_aside import Ballast
 
@@ -154,19 +152,19 @@ def asking(folder: SessionFolder, journal: LedgerJournal, ledger: ChainedLedger,
     Raises:
         UsageFault: the disk has no room for the question; nothing was read.
     """
-    sizes = _ballasts(folder, ledger, room.draws)
+    ballast, sizes = _ballasts(folder, ledger), _sizes(ledger, room.draws)
     with ExitStack() as stack:
-        stack.callback(_release_anyway, tuple(sizes))
+        stack.callback(_release_anyway, ballast)
         with _refused(folder.name):
-            for ballast, size in sizes.items():
-                ballast.hold(size)
+            for each, size in zip(ballast, sizes, strict=False):
+                each.hold(size)
             if room.secret:
                 folder.allocate()
             journal.file.set_aside(TRANSCRIPT_ROOM + room.transcript)
             log = stack.enter_context(folder.opened_log(LOG_ROOM + room.log))
             known = folder.log()
             log.say({BEGUN: asks_in(known)}, durable=True)
-        made = Asking(folder=folder, journal=journal, ledger=ledger, log=log, asks=asks_in(known), ballast=tuple(sizes))
+        made = Asking(folder=folder, journal=journal, ledger=ledger, log=log, asks=asks_in(known), ballast=ballast)
         yield made
         with unanswered(folder.name):
             made.end()
@@ -224,20 +222,23 @@ def is_spoilt(log: list[Any]) -> bool:
     return begun > ended or any("spoilt" in line for line in log)
 
 
-def _ballasts(folder: SessionFolder, ledger: ChainedLedger, draws: int) -> dict[Ballast, int]:
-    """What is held beside the ledger and beside its anchor, and how much."""
-    assert isinstance(ledger.store, SqliteStore), "a session's ledger is a file"
+def tidy(folder: SessionFolder, ledger: ChainedLedger) -> None:
+    """Remove what a killed process has set aside beside the ledger and its anchor."""
+    _release_anyway(_ballasts(folder, ledger))
+
+
+def _ballasts(folder: SessionFolder, ledger: ChainedLedger) -> tuple[Ballast, ...]:
+    """What is held beside the ledger, and beside its anchor."""
+    files = [folder.ledger, *([ledger.anchor.path] if ledger.anchor else [])]
+    return tuple(Ballast(path.with_name(f".{path.name}.{folder.name}.room")) for path in files)
+
+
+def _sizes(ledger: ChainedLedger, draws: int) -> tuple[int, int]:
+    """How much is held beside the ledger, and beside its anchor."""
     with ledger.store.reading(ledger.wait) as session:
         stored = session.stored_state() if session.is_begun() else None
     state = 2 * len(stored[1].encode()) if stored else 0  # a checkpoint's journal holds the old one beside the new
-    found = {_beside(ledger.store.path, folder.name): LEDGER_ROOM + state + DRAW_ROOM * draws}
-    if ledger.anchor:
-        found[_beside(ledger.anchor.path, folder.name)] = ANCHOR_ROOM
-    return found
-
-
-def _beside(path: Path, name: str) -> Ballast:
-    return Ballast(path.with_name(f".{path.name}.{name}.room"))
+    return LEDGER_ROOM + state + DRAW_ROOM * draws, ANCHOR_ROOM
 
 
 def _release_anyway(ballast: tuple[Ballast, ...]) -> None:

@@ -254,6 +254,28 @@ def test_a_secret_of_an_earlier_ask_admits_nothing_even_where_all_draws_fit(plac
     assert drawn(place) == draws + 2
 
 
+def test_a_forged_secret_admits_nothing_that_the_transcript_has_ended(place):
+    """It states the newest ask, and a threshold that was passed: a noisy answer of its side follows in the transcript."""
+    opened(place)
+    old = folder(place).secret()
+    asked(place, SURPRISE)
+    now = folder(place).secret()
+    (above,) = ({each["side"] for each in old["thresholds"]} - {each["side"] for each in now["thresholds"]},)
+    assert len(above) == 1
+    folder(place).keep({**old, "asks": now["asks"]})
+    used = []
+
+    def passes(data, watch, question, noise):
+        used.append(watch.charge_number)
+        return False
+
+    with patch("dpqr.construction.questions.online.passes", passes):
+        asked(place, {"queries": [{"marginal": []}]})
+    ended = {each["draw"] for each in old["thresholds"] if each["side"] in above}
+    assert len(used) == 2
+    assert ended.isdisjoint(used)
+
+
 def test_while_answers_are_compared_the_disk_holds_no_threshold(place):
     """And its log says so first, synced, before the secret is touched."""
     opened(place)
@@ -306,8 +328,11 @@ def test_a_question_that_was_killed_leaves_all_paid(place):
     opened(place)
     with folder(place).opened_log(0) as log:
         log.say({"begun": 0}, {"ended": 0}, {"begun": 0})
+    for name in (".ledger.sqlite.desk.room", ".outside.anchor.desk.room"):
+        (place / name).write_text("what was set aside")
     close("desk", payer(place), OutputRequest())
     assert spent(place) == pytest.approx(40, rel=1e-4)
+    assert not [path for path in place.iterdir() if path.name.endswith(".room")]
 
 
 def test_systems_without_file_locks_have_no_sessions(place, monkeypatch):

@@ -31,6 +31,8 @@ def ended(place):
         run(place)
     except Killed:
         return "killed"
+    except OSError:
+        return "unexpected", 1, ""
     except DpqrError as error:
         words = re.sub(r"schema=\w+", "schema=S", str(error).replace(str(place), "PLACE"))
         return type(error).__name__, error.exit_code, words
