@@ -17,6 +17,7 @@ COPIED = {"entries": "number, entry, seal", "state": "number, text", "keys": "re
 
 def made_by(version, server, ledger, *roles):
     """The content of a ledger in tables of an older version, to which these roles have rights."""
+    server.execute("ALTER ROLE owner RESET search_path")  # as it was when those were made
     schema = f"old{version}_{ledger.store.address.schema}"
     old = ChainedLedger(store=ledger_store(server.address(schema)), unanchored=not ledger.anchor, anchor=ledger.anchor)
     server.execute(f"CREATE SCHEMA {schema}")

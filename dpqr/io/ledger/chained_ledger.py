@@ -211,7 +211,8 @@ class ChainedLedger:
         with self._reading() as session:
             session.require_integrity()
             record = walked(session, self.anchor)
-            session.require_keys([number for each in record.state.accounts.values() for number in each.runs])
+            waiting = [number for each in record.state.accounts.values() for number in each.runs]
+            session.require_keys(waiting, spoilt=bool(record.chain.rejected))
         self._require_anchor(record.state)
         return replace(record, unproved=require_proofs(record))
 
@@ -237,7 +238,7 @@ class ChainedLedger:
         with self.transaction() as transaction:
             if not transaction.session.owns:
                 transaction.add("checkpoint", state=digest(transaction.state.text))  # the database says who may
-            transaction.checkpoint(stride=1)
+            transaction.checkpoint(stride=2)  # not one after the other
         return Mark(entries=transaction.state.length, seal=transaction.state.seal)
 
     def reject(self) -> tuple[int, ...]:
@@ -261,13 +262,16 @@ class ChainedLedger:
         return numbers
 
     def grant(self, role: str) -> None:
-        """Let a role of the database append what jobs append, to a ledger that was found sound.
+        """Let a role of the database append what jobs append.
 
         Tables of an older version are brought up to date first. Jobs could write the state of those, so it is made
         anew, from the first entry on.
         """
         self.store.make()
-        self.checkpoint()
+        with self.transaction() as transaction:
+            stored = transaction.session.stored_state()
+            if stored is not None and stored[1] == "":
+                transaction.checkpoint(stride=1)
         self.store.grant(role)
 
     @contextmanager
