@@ -34,8 +34,9 @@ from dpqr.privacy.policy import Policy, PolicyChange
 from dpqr.privacy.reason import UNSTATED, Reason
 from dpqr.privacy.reservation import Reservation, Run
 
-WAIT = 30.0
-"""Seconds that a job waits for other jobs."""
+WAIT = 90.0
+"""Seconds that a job waits for other jobs: more than a server lets one hold the lock in silence (IDLE), so that a
+machine that is gone stops nobody."""
 
 
 def utc_now() -> str:
@@ -267,12 +268,11 @@ class ChainedLedger:
         Tables of an older version are brought up to date first. Jobs could write the state of those, so it is made
         anew, from the first entry on.
         """
-        self.store.make()
+        self.store.grant(role)
         with self.transaction() as transaction:
             stored = transaction.session.stored_state()
             if stored is not None and stored[1] == "":
                 transaction.checkpoint(stride=1)
-        self.store.grant(role)
 
     @contextmanager
     def transaction(self, before: Callable[[LedgerState], object] | None = None) -> Iterator[Transaction]:

@@ -113,8 +113,7 @@ class PostgresSession(Session):
         return done.fetchall() if done.description else []
 
     def is_begun(self) -> bool:
-        self.store.require_version(self.rows(f"SELECT version FROM {self.prefix}ledger"))
-        return True
+        return True  # `PostgresStore._sound` has looked
 
     def entry_rows(self, first: int) -> list[tuple[Any, ...]]:
         rows = self.rows(
@@ -237,18 +236,21 @@ class PostgresStore:
     @contextmanager
     def reading(self, wait: float) -> Iterator[Session]:
         with self._faults(wait), self._connected() as connection:
-            yield self._looking(connection, wait)
+            standing = self._sound(connection)  # before the transaction: its snapshot is to be newer than the anchor
+            yield self._looking(connection, wait, standing)
 
     @contextmanager
     def writing(self, wait: float, before: Before | None = None) -> Iterator[Session]:
         with self._faults(wait), self._connected() as connection:
+            standing = self._sound(connection)
             if before:
-                before(self._looking(connection, wait))
+                before(self._looking(connection, wait, standing))
                 connection.execute("ROLLBACK")
-            yield self._lock(connection, wait)
+            yield self._lock(connection, wait, standing)
 
-    def _looking(self, connection: psycopg.Connection[tuple[Any, ...]], wait: float) -> PostgresSession:
-        standing = self._sound(connection)  # not in the transaction: its snapshot would be older than the anchor's mark
+    def _looking(
+        self, connection: psycopg.Connection[tuple[Any, ...]], wait: float, standing: Standing
+    ) -> PostgresSession:
         self._begin(connection, "REPEATABLE READ READ ONLY", wait)
         return PostgresSession(self, connection, wait, standing)
 
@@ -257,7 +259,7 @@ class PostgresStore:
         until = time.monotonic() + max(wait, PAUSE)
         while time.monotonic() < until:
             with suppress(psycopg.Error), self._connected() as connection:
-                found = self._lock(connection, wait).stored_seal(mark.entries)
+                found = self._lock(connection, wait, self._sound(connection)).stored_seal(mark.entries)
                 if found == mark.seal:
                     return
                 raise LedgerError("the connection was lost before the commit, and nothing was spent; try again")
@@ -322,10 +324,11 @@ class PostgresStore:
             f"{_SEARCH.replace('SET', 'SET LOCAL')}".encode()
         )
 
-    def _lock(self, connection: psycopg.Connection[tuple[Any, ...]], wait: float) -> PostgresSession:
+    def _lock(
+        self, connection: psycopg.Connection[tuple[Any, ...]], wait: float, standing: Standing
+    ) -> PostgresSession:
         """Begin to write: every transaction that the lock was waited for has ended, and is seen."""
         self._begin(connection, "READ COMMITTED READ WRITE", wait)
-        standing = self._sound(connection)
         taken = f"LOCK TABLE {self.prefix}ledger IN EXCLUSIVE MODE"
         connection.execute((taken if standing.owns else f"SELECT {self.prefix}take_lock()").encode())
         asked = f"SELECT pg_catalog.current_setting('fsync'), version FROM {self.prefix}ledger"
