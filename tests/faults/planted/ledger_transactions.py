@@ -125,8 +125,8 @@ FAULTS = (
             "a run goes on that was paid below its price",
         ),
         (
-            "                session.keep_keys([number for each in record.state.accounts.values() for number in each.runs])\n",
-            "",
+            "                session.keep_keys([number for",
+            "                list([number for",
             "keys of what was rejected stay",
         ),
         (
@@ -281,8 +281,8 @@ FAULTS = (
         ),
         (" AND newest.kind <> 'move') IS NOT TRUE", ") IS NOT TRUE", "a job appends to a ledger that was moved"),
         (
-            "        AND (SELECT count(*) = count(DISTINCT field.name) FROM json_object_keys(content) AS field(name))\n",
-            "",
+            "count(*) = count(DISTINCT field.name)",
+            "count(*) > 0",
             "a field may stand there twice",
         ),
         ("        AND content ->> 'number' = new_number::text\n", "", "an entry states another number"),
@@ -294,8 +294,8 @@ FAULTS = (
         ),
         ("newest.seal || chr(10) || new_entry", "'' || chr(10) || new_entry", "a seal follows from nothing"),
         (
-            "            AND substring(sha256(substring(new_key FOR 32)) FOR 8) = substring(new_key FROM 33)) IS NOT TRUE",
-            ") IS NOT TRUE",
+            "FOR 8) = substring(new_key FROM 33)",
+            "FOR 8) IS NOT NULL",
             "a key may be damaged from the start",
         ),
         (

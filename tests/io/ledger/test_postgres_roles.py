@@ -39,13 +39,13 @@ pytest.importorskip("psycopg")
 TIME = "2026-11-22T10:00:00+00:00"
 KEY = sealed_key(bytes(range(KEY_BYTES)))
 HALF = ExponentialEvent(epsilon=Fraction(1, 2))
-JOBS = ("jobs", "other", "stranger")
+ROLES = ("jobs", "other", "stranger", "squatter")
 
 
 @pytest.fixture(autouse=True)
 def roles(server, monkeypatch):
-    """jobs and other may pay; stranger may connect."""
-    for role in JOBS:
+    """jobs and other may pay; stranger may connect; squatter may make schemas."""
+    for role in ROLES:
         if not server.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", role):
             server.execute(f"CREATE ROLE {role} LOGIN")
             server.execute(f"GRANT CREATE ON SCHEMA public TO {role}")
@@ -486,6 +486,13 @@ class TestBadEntries:
             as_role(ledger, "jobs").settle(paid, (), note="")
             assert ledger.account("survey").spent == Fraction(1, 2)
 
+    def test_one_that_is_too_deep_to_be_read(self, ledger):
+        reserve(as_role(ledger, "jobs"), 1)
+        number = len(rows(ledger.store))
+        text = canonical({"number": number, "time": TIME, **reserving(note="@")})
+        appended(ledger, "jobs", {}, text=text.replace('"@"', "[" * 2000 + "]" * 2000), key=KEY)
+        self.check(ledger, number, 1)
+
     def test_several_and_what_follows_from_them(self, ledger):
         number = appended(ledger, "jobs", reserving(cost="50"), key=KEY)
         assert appended(ledger, "jobs", on("draw", number)) == number + 1
@@ -768,9 +775,9 @@ class TestSearchPath:
 class TestSchemaOfAnotherOwner:
     @pytest.fixture
     def schema(self, server, tmp_path):
-        server.execute("GRANT CREATE ON DATABASE postgres TO stranger")
-        name = f"of_stranger_{digest(str(tmp_path))[:12]}"
-        with psycopg.connect(os.environ[SERVER].replace("owner@", "stranger@"), autocommit=True) as connection:
+        server.execute("GRANT CREATE ON DATABASE postgres TO squatter")
+        name = f"of_squatter_{digest(str(tmp_path))[:12]}"
+        with psycopg.connect(os.environ[SERVER].replace("owner@", "squatter@"), autocommit=True) as connection:
             connection.execute(f"CREATE SCHEMA {name}")
             connection.execute(f"GRANT ALL ON SCHEMA {name} TO PUBLIC")
             connection.execute(f"CREATE TABLE public.ran_{name} (who name)")
@@ -782,12 +789,12 @@ class TestSchemaOfAnotherOwner:
             yield name, connection
 
     def ran(self, server, name):
-        return server.execute(f"SELECT who::text FROM public.ran_{name} WHERE who <> 'stranger'")
+        return server.execute(f"SELECT who::text FROM public.ran_{name} WHERE who <> 'squatter'")
 
     def test_no_ledger_is_made_in_it(self, server, ledger, schema):
         name, _ = schema
         owner = ChainedLedger(store=ledger_store(server.address(name)), unanchored=True)
-        with pytest.raises(LedgerError, match="belongs to role 'stranger', who could drop whatever is in it"):
+        with pytest.raises(LedgerError, match="belongs to role 'squatter', who could drop whatever is in it"):
             owner.open(terms())
         assert server.execute("SELECT count(*) FROM pg_class WHERE relnamespace = %s::regnamespace", name) == [(0,)]
 
@@ -805,7 +812,7 @@ class TestSchemaOfAnotherOwner:
         ],
     )
     def test_nothing_is_run_in_it_with_the_rights_of_whoever_looks(self, server, ledger, schema, made, role):
-        """A ledger of the stranger's own, in whose place something runs."""
+        """A ledger of the squatter's own, in whose place something runs."""
         name, connection = schema
         if "ledger AS" not in made:
             connection.execute(f"CREATE TABLE {name}.ledger (lock boolean, version integer)")
