@@ -423,8 +423,8 @@ FAULTS: tuple[Anchored, ...] = (
         "answered",
         (
             "asking.keep(thresholds_of(online.watches))",
-            "asking.keep(thresholds_of(state.watches))",
-            "the thresholds that were there before are kept",
+            "None",
+            "thresholds that were not passed are lost",
         ),
         tests=_DISK,
     ),
