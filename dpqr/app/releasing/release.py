@@ -34,7 +34,9 @@ from dpqr.errors import UsageFault
 from dpqr.io.outputs.answer_tables.cumulative_table import cumulative_table
 from dpqr.io.outputs.answer_tables.views_table import require_views
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
+from dpqr.io.outputs.records.drawn import drawn_digest
 from dpqr.io.outputs.records.plan_document import plan_document, plan_hash
+from dpqr.io.outputs.records.release_document import drawn_parts
 from dpqr.io.outputs.releases.release_files import write_release
 from dpqr.io.outputs.releases.synthetic import require_sampleable
 from dpqr.io.tables.load import LoadedTable, load_table
@@ -151,9 +153,10 @@ def release(
         table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
         drawn = construct(plan, _draws(run, table, source), table.dropped, run.guard, progress, prices, run.paid)
         finished = replace(_named(drawn, request, run, rehearsed), earlier=earlier)
+        digest = drawn_digest(drawn_parts(finished))
         if target:
             _write(finished, target, output)
-        run.released()
+        run.released(digest)
     return finished
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 
 from dpqr.data.period import PeriodRows, named_periods
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
-from dpqr.io.ledger.account_state import AccountState, OpenRun, is_digest
+from dpqr.io.ledger.account_state import AccountState, OpenRun, is_digest, spelled
 from dpqr.io.ledger.chain import BEGINNING, ChainSegment, digest
 from dpqr.io.ledger.entry_codec import decode_entry
-from dpqr.io.ledger.refusals import before_first, folded, has_moved, over_cap, over_limit, over_share
+from dpqr.io.ledger.refusals import before_first, has_moved, over_cap, over_limit, over_share
 from dpqr.io.ledger.state_codec import Checkpoint, encode_state
 from dpqr.privacy.layers import Layer, free_layer, is_free
 from dpqr.privacy.ledger import Account, Entry
@@ -158,7 +158,7 @@ class LedgerState:
         held = self._account_state(entry.dataset)
         if not is_digest(entry.plan):
             raise LedgerError("an approval that names no plan")
-        if not folded(entry.reason.by):
+        if not spelled(entry.reason.by):
             raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
         held.approvals.append((entry.plan, entry.reason.by))
 
@@ -188,7 +188,7 @@ class LedgerState:
         self.require_payable(entry)
         held = self._account_state(entry.dataset)
         if held.terms.policy.approval:
-            held.approvals.remove(held.approval(entry.plan, entry.reason))
+            held.approvals.remove(held.approval(entry.plan, entry.reason, spelled))
         held.spent = held.charged(held.spent, entry, entry.cost)
         held.nodes = held.noded(entry, entry.cost)
         held.reservations += 1
@@ -210,6 +210,8 @@ class LedgerState:
     def _settle(self, entry: Entry) -> None:
         run = self._run(entry, entry.settles)
         paid = run.paid
+        if entry.drawn and not is_digest(entry.drawn):
+            raise LedgerError("a settlement that names draws by no digest")
         if not run.settled(run.events) <= entry.cost:
             raise BudgetRefused(f"the draws that entry {paid.number} has begun cost more than that settlement")
         if not entry.cost <= paid.cost:
