@@ -19,7 +19,7 @@ from dpqr.app.planning.planning import plan_with_documents
 from dpqr.app.releasing.earlier_counts import earlier_counts
 from dpqr.app.releasing.locked_plan import require_noted, require_unchanged
 from dpqr.app.releasing.machine import require_resources, resources
-from dpqr.app.releasing.public_request import public_inputs
+from dpqr.app.releasing.public_request import public_inputs, with_spoken
 from dpqr.app.releasing.reading import Reading, charging, count_column, reading
 from dpqr.app.releasing.rehearse import rehearsed_rows, rehearsed_table, require_rehearsable
 from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
@@ -94,9 +94,10 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     require_files(request.source, plan.problem.period)
     source = replace(request.source, period=plan.problem.period)
     held = reading(source, request.limits, plan.problem.domain, request.payer)
-    inputs = public_inputs(replace(request, plan=asked), held, document)
+    spoken = with_spoken(request.notes, document)
+    inputs = public_inputs(replace(request, plan=asked, notes=spoken), held, document)
     paying = _paid_notes(request, plan)
-    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits, *paying), inputs=inputs)
+    plan = replace(plan, notes=tuple(dict.fromkeys((*spoken, *plan.notes, *held.bits, *paying))), inputs=inputs)
     if request.locked:
         require_unchanged(request.locked, plan_document(plan))
         require_noted(request.locked, paying)

@@ -9,7 +9,7 @@ from functools import partial
 
 from dpqr import __version__
 from dpqr.app.releasing.locked_plan import SPOKEN
-from dpqr.app.verifying.evidence import Evidence, NotChecked, NotRepeated
+from dpqr.app.verifying.evidence import PROVED, Evidence, NotChecked, NotRepeated, is_since
 from dpqr.errors import DpqrError, GoalMissed
 from dpqr.io.outputs.records.document_parts import versions_part
 from dpqr.io.outputs.records.plan_document import SEAL, plan_document, sealed
@@ -24,13 +24,14 @@ STATED = ("version", "versions", "date", "publisher", "hashes", "sha256", "plan"
 def plan(evidence: Evidence) -> str:
     """The documents and options of the record give its plan; what it says beside, nothing gives again."""
     kept = evidence.document["plan"]
-    if SEAL in kept and sealed(kept) != kept:
+    if sealed(kept) != kept and (SEAL in kept or is_since(evidence.record.version, PROVED)):
         raise GoalMissed("the plan in the record is not what its seal was made of")
     _ = evidence.planned_from
 
     def compared() -> Sameness:
         made = {name: part for name, part in plan_document(evidence.plan).items() if name not in (*SPOKEN, "version")}
-        return same_documents({name: kept.get(name) for name in made}, made, "$.plan")
+        older = {} if evidence.record.version == __version__ else dict.fromkeys(made)
+        return same_documents(older | {name: kept[name] for name in made if name in kept}, made, "$.plan")
 
     return f"the request in the record gives it; {_repeated(evidence, compared).words('values')}"
 

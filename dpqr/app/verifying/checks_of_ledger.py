@@ -16,8 +16,8 @@ from dpqr.io.outputs.records.plan_document import SEAL
 from dpqr.io.outputs.records.record_form import Paid
 from dpqr.privacy.ledger import Entry
 
-BINDING = (0, 11)
-"""Versions of dpqr from this on name draws where they settle a run."""
+PLANNED, BINDING = (0, 10), (0, 11)
+"""Versions of dpqr from which on every reservation names its plan, and every settlement what was drawn."""
 
 
 def ledger(evidence: Evidence) -> str:
@@ -31,11 +31,16 @@ def ledger(evidence: Evidence) -> str:
     walked = evidence.walked
     paid = _entry(walked, stated)
     planned = evidence.events(evidence.document["plan"]["events"])
-    if paid.events != planned or paid.plan not in ("", _followed(evidence)):
+    if paid.events != planned or not names_plan(paid, _followed(evidence), evidence.record.version):
         raise GoalMissed(f"entry {paid.number} paid for another plan")
     if paid.reason != stated_reason(evidence.record):
         raise GoalMissed(f"entry {paid.number} was paid for another reason, by or for somebody else")
     return f"{len(walked.entries)} entries are chained and priced; entry {paid.number} paid; {_end(evidence, walked)}"
+
+
+def names_plan(paid: Entry, followed: str, version: object) -> bool:
+    """Whether a reservation was made for the plan of this hash; of versions before PLANNED some name none."""
+    return paid.plan == followed or (not paid.plan and not is_since(version, PLANNED))
 
 
 def settlement(evidence: Evidence) -> str:

@@ -20,7 +20,7 @@ from dpqr.app.predicting.predict import as_read, wanted_run
 from dpqr.app.releasing.locked_plan import SPOKEN, read_plan
 from dpqr.app.releasing.public_request import stated_prediction
 from dpqr.app.releasing.rehearse import rehearsed_rows
-from dpqr.app.verifying.checks_of_ledger import require_bound
+from dpqr.app.verifying.checks_of_ledger import names_plan, require_bound
 from dpqr.app.verifying.checks_of_record import ROUNDING, require_one_version
 from dpqr.app.verifying.evidence import NotChecked, NotRepeated, VerifyRequest, is_since, require_written, walked_ledger
 from dpqr.errors import DocumentError, GoalMissed, InfeasiblePlan, UsageFault
@@ -131,7 +131,8 @@ class PredictionEvidence:
 def record(evidence: PredictionEvidence) -> str:
     """Read, of a known form, and what its hash was made of."""
     found = evidence.document
-    if SEAL in found["plan"] and sealed(found["plan"]) != found["plan"]:
+    whole = sealed(found["plan"]) == found["plan"]
+    if not whole and (SEAL in found["plan"] or is_since(found["version"], SEALED)):
         raise GoalMissed("the plan in the record is not what its seal was made of")
     if SEAL not in found and is_since(found["version"], SEALED):
         raise GoalMissed(f"a record of dpqr {found['version']} states its sha256, and this one does not")
@@ -180,7 +181,7 @@ def ledger(evidence: PredictionEvidence) -> str:
     if paid is None or (paid.kind, paid.dataset, paid.hash) != ("reserve", stated["dataset"], stated["seal"]):
         raise GoalMissed(f"entry {stated['entry']} is not the one whose seal the record states: it is another ledger")
     asked_for = {name: evidence.document[name] for name in reason_part(paid.reason)}
-    if paid.plan not in ("", evidence.document["plan"].get(SEAL)):
+    if not names_plan(paid, str(evidence.document["plan"].get(SEAL)), evidence.document["version"]):
         raise GoalMissed(f"entry {paid.number} paid for the plan {paid.plan[:12]}, which is another one")
     if paid.events != evidence.planned or reason_part(paid.reason) != asked_for:
         raise GoalMissed(f"entry {paid.number} paid for another plan, or for another reason")
@@ -238,7 +239,8 @@ def plan(evidence: PredictionEvidence) -> str:
     def compared() -> Sameness:
         kept, made = evidence.document["plan"], prediction_plan_document(evidence.replanned)
         parts = {name: part for name, part in made.items() if name not in (*SPOKEN, "version")}
-        return same_documents({name: kept.get(name) for name in parts}, parts, "$.plan")
+        older = {} if evidence.document["version"] == __version__ else dict.fromkeys(parts)
+        return same_documents(older | {name: kept[name] for name in parts if name in kept}, parts, "$.plan")
 
     return f"the request in the record gives it; {_of_version(evidence, compared).words('values')}"
 
@@ -282,7 +284,7 @@ def _made_again(document: dict[str, Any], planned: PredictionPlan) -> dict[str, 
         numbers=np.array(session["numbers"], dtype=np.int64),
         step=grid(made, records or 1) if "draws" in document else 1.0,
         spent={name: None if cost is None else Fraction(cost["exact"]) for name, cost in document["spent"].items()},
-        private=document["private"],
+        private=bool(document["private"]),
         counted=counted,
         paid=_payer(document["ledger"], made),
         reason=Reason(**{name: document[name] or "" for name in reason_part(UNSTATED)}),

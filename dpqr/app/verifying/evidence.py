@@ -179,7 +179,9 @@ class Evidence:
         turn, stated = self.plan.problem.turn, self.record.cumulative
         if turn is None or isinstance(stated, UnsetType):
             return None
-        after = stated.after
+        after, before = stated.after, turn.before
+        if (after.period if after else None) != (before.name if before else None):
+            raise GoalMissed("the release goes on from another one of its counter than the one before it")
         if after is None:
             return Earlier()
         try:

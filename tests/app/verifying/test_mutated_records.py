@@ -151,6 +151,8 @@ def mutated(document):
                 del at[path[-1]]
             else:
                 at[path[-1]] = new
+            if made == document and type(new) is type(value):
+                continue
             name = ".".join(map(str, path))
             yield f"{name}: {'left out' if new is ... else repr(new)[:40]}", name, made
             if path[0] == "plan" and len(path) > 1 and path != ("plan", "sha256"):
