@@ -163,6 +163,7 @@ def reprice(release: Path, *, delta: str | None = None) -> pd.DataFrame:
 
     Returns:
         One row an accountant: `stated` by the release at its delta, `now` at `delta`; NaN where it is not covered.
+        `attrs["not_verified"]` says why its record may have been changed since it was written; None: its hashes fit.
 
     Raises:
         UsageFault, DocumentError: there is no release, or it is damaged.
@@ -174,7 +175,9 @@ def reprice(release: Path, *, delta: str | None = None) -> pd.DataFrame:
     found = withheld(lambda: repriced(os.fspath(release), delta))
     document = found.document()
     columns = {side: _floats(document[side]["epsilon"]) for side in ("stated", "now")}
-    return pd.DataFrame(columns).rename_axis("accountant").reset_index()
+    priced = pd.DataFrame(columns).rename_axis("accountant").reset_index()
+    priced.attrs["not_verified"] = document["not_verified"]
+    return priced
 
 
 def _floats(prices: dict[str, Any]) -> dict[str, float]:

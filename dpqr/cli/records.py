@@ -75,7 +75,9 @@ def reprice_command(release: str, *, delta: str | None, as_json: bool) -> None:
         product_json(found.document())
     else:
         deltas = found.delta_before, found.delta
-        product(rendered(repriced_view(found.version, found.charged, found.before, found.now, deltas), sys.stdout))
+        prices = found.before, found.now
+        view = repriced_view(found.version, found.charged, *prices, deltas, found.unverified)
+        product(rendered(view, sys.stdout))
 
 
 @click.command("compare")

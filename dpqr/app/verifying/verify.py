@@ -25,6 +25,7 @@ from dpqr.app.verifying.evidence import Evidence, NotChecked, NotRepeated, Verif
 from dpqr.errors import DpqrError, GoalMissed, LedgerError, UsageFault
 from dpqr.io.ledger.addresses import is_address
 from dpqr.io.outputs.records.record import RECORD
+from dpqr.io.outputs.releases.read_release import require_regular
 
 Held = TypeVar("Held")
 CHECKS: dict[str, Callable[[Evidence], str]] = {
@@ -135,7 +136,8 @@ class Verified:
 
 
 def verify(request: VerifyRequest) -> Verified:
-    """Check a release, and the ledger and the plan where they are given. Raises: UsageFault where one is not there."""
+    """Check a release, and the ledger and the plan where they are given. Raises: UsageFault where one is not there;
+    DataError where something else than regular files lies in the release's directory."""
     _require_there(request)
     if os.path.isfile(request.release):
         return _verified(PREDICTIONS, PredictionEvidence(request), tolerance=request.tolerance)
@@ -167,6 +169,8 @@ def require_verified(found: Verified) -> None:
 
 
 def _require_there(request: VerifyRequest) -> None:
+    if os.path.isdir(request.release):
+        require_regular(Path(request.release))
     if not os.path.isfile(request.release) and not os.path.isfile(Path(request.release) / RECORD):
         raise UsageFault(
             f"{request.release}: is no release directory, and no file of predictions; give one that dpqr has made"

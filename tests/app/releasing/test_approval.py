@@ -318,7 +318,7 @@ def test_notes_are_those_of_the_plan_made_again(asking, plan, change):
 
 
 def test_notes_of_how_documents_were_read_are_kept_with_the_request(reviewed):
-    """Of a plan from SQL, and of one whose queries hold a domain that is not used; the plan made again says them too."""
+    """Of a plan from SQL, and of one whose queries hold an unused domain; the plan made again says them too."""
     document = json.loads((reviewed.path / "q.json").read_text())
     reviewed.write(d__json=document["domain"])
     (reviewed.path / "q.sql").write_text("SELECT sex, COUNT(*) FROM t GROUP BY sex;")
