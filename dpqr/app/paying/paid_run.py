@@ -92,8 +92,10 @@ class PaidRun:
             return noise
         return KeyedNoise(hmac.digest(self.ledger.key(self.paid), _ROWS_OF_PERSONS, "sha256"))
 
-    def released(self) -> None:
+    def released(self, drawn: str) -> None:
         """The release is published: settle at what was charged, and do without the transcript.
+
+        drawn: the SHA-256 of what its record says was drawn, which binds the record to this entry of the ledger.
 
         What was not charged comes back: draws of a plan whose loop has ended early. The end is a function of the
         released transcript, unless a draw was lost: what was left out for that is no such function, and stays paid.
@@ -101,7 +103,7 @@ class PaidRun:
         if not self.paid:
             return
         whole = self.kept is not None and self.kept.lost
-        self._settle(self.paid.events if whole else self.guard.events, RELEASED)
+        self._settle(self.paid.events if whole else self.guard.events, RELEASED, drawn)
         self._forget()
 
     def failed(self, error: BaseException) -> None:
@@ -144,9 +146,9 @@ class PaidRun:
         self._settle(events, f"ended by {type(error).__name__} {when} rows were read")
         self._forget()
 
-    def _settle(self, events: Composition, note: str) -> None:
+    def _settle(self, events: Composition, note: str, drawn: str = "") -> None:
         if self.ledger and self.paid:
-            self.ledger.settle(self.paid, events, note=note)
+            self.ledger.settle(self.paid, events, note=note, drawn=drawn)
 
     def _forget(self) -> None:
         if self.kept:
