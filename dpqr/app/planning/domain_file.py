@@ -24,9 +24,10 @@ from dpqr.io.documents.domains.forms import UnitForm
 from dpqr.io.documents.domains.identifiers import identifier_hint
 from dpqr.io.documents.domains.proposals import filled as with_queries
 from dpqr.io.documents.sources import states_sql
-from dpqr.io.documents.text.decoding import decode, spoken
+from dpqr.io.documents.text.decoding import decode
 from dpqr.io.documents.text.document_text import read_document, written_in
 from dpqr.io.sql.reading import translated_sql
+from dpqr.io.tables.points import documents_apart
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import column_types
 
@@ -75,22 +76,25 @@ def domain_file(request: DomainRequest) -> Written:
     data, books = request.data, request.codebooks
     if data is not None and data.lower().endswith(ENDINGS):
         books, data = (data, *books), None
-    codebooks = [read_codebook(path, request.form, request.table) for path in books]
+    table = None
+    if data is not None:
+        table = TableSource(paths=(data,), delimiter=request.delimiter, encoding=request.encoding)
+    with documents_apart(table):
+        codebooks = [read_codebook(path, request.form, request.table) for path in books]
     sources = [*codebooks, read_types(request.types)]
     if data is None and not any(each.outline.fields for each in sources):
         raise UsageFault("name a table, or a codebook by --from, or columns by --types; more: dpqr guide codebooks")
     remarks = [remark for each in codebooks for remark in each.remarks]
-    if data is not None:
-        header = typed_columns(
-            column_types(TableSource(paths=(data,), delimiter=request.delimiter, encoding=request.encoding))
-        )
+    if table is not None:
+        header = typed_columns(column_types(table))
         remarks += _delimiter_hint(header)
         sources = [_renamed(each, header) for each in sources]
         remarks += _differences([header, *sources], request.unit)
         sources = [header, *(_kept(each, header) for each in sources)]
     sources += _stated_unit(request, [column.name for column in sources[0].outline.fields] if data else None)
     named = next((each.name for each in codebooks if each.name), "")
-    outline = _asked_for(_joined(sources), request.queries)
+    with documents_apart(table):
+        outline = _asked_for(_joined(sources), request.queries)
     remarks += _unit_hint(outline)
     written = _written(outline, request.to, named or Path(next(iter(books), data or "data")).name.partition(".")[0])
     return Written(content=written.content, remarks=(*remarks, *written.remarks))
@@ -103,7 +107,7 @@ def _asked_for(outline: Outline, queries: str | None) -> Outline:
     asked: Any = translated_sql(queries).document if states_sql(queries) else read_document(Path(queries))
     location = written_in(Path(queries))
     if not isinstance(asked, dict):
-        raise location.fault(f"a queries file is an object with 'queries', not {spoken(asked)}")
+        raise location.fault("a queries file is an object with 'queries'; correct it there")
     return decode(with_queries(document(outline), asked), Outline, location)
 
 

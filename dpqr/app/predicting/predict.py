@@ -34,7 +34,7 @@ from dpqr.io.outputs.releases.prediction_files import (
 )
 from dpqr.io.outputs.releases.read_release import prediction_record
 from dpqr.io.tables.load import LoadedTable, load_table
-from dpqr.io.tables.points import read_points, require_public
+from dpqr.io.tables.points import documents_apart, read_points, require_public
 from dpqr.io.tables.structure import check_table, require_places, require_single_rows
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.prediction.bounds.outlook import Outlook, outlook
@@ -183,13 +183,14 @@ class Wanted:
 
 def wanted_run(request: PredictionRequest) -> Wanted:
     """What the plan is made for, and the points."""
-    codes = _points(request)
-    asked = replace(request.plan, counts=count_column(request.table, request.payer))
-    if request.locked is None:
-        asked = replace(asked, accountant=charging(asked, request.payer))
-    if codes is not None:
-        asked = replace(asked, predictions=len(codes))
-    return Wanted(request=replace(request, plan=asked), planner=wanted_prediction(asked), codes=codes)
+    with documents_apart(request.table):
+        codes = _points(request)
+        asked = replace(request.plan, counts=count_column(request.table, request.payer))
+        if request.locked is None:
+            asked = replace(asked, accountant=charging(asked, request.payer))
+        if codes is not None:
+            asked = replace(asked, predictions=len(codes))
+        return Wanted(request=replace(request, plan=asked), planner=wanted_prediction(asked), codes=codes)
 
 
 def as_read(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, Reading]:

@@ -20,6 +20,7 @@ from dpqr.io.outputs.records.plan_document import plan_document
 from dpqr.io.outputs.releases.read_release import ReleaseFiles, read_release
 from dpqr.io.outputs.releases.release_files import file_names
 from dpqr.io.outputs.releases.start_file import start_name
+from dpqr.io.tables.points import documents_apart
 
 ASKED = ("unit", "n", "most", "persons", "period", "counter", "budget", "domain", "workload", "seed", "accountant")
 ROLES = ("schedule", "distinguisher", "check", "update")
@@ -82,7 +83,8 @@ def _answers(found: ReleaseFiles, request: ReleaseRequest) -> bool:
         return False
     dataset = payer.dataset if payer and not request.rehearse else None
     request = with_first(request)
-    plan, document = plan_with_documents(replace(request.plan, counts=count_column(request.source, payer)))
+    with documents_apart(request.source):
+        plan, document = plan_with_documents(replace(request.plan, counts=count_column(request.source, payer)))
     return (
         set(files) <= set(record["files"])
         and found.dataset == dataset

@@ -38,6 +38,7 @@ from dpqr.io.outputs.records.plan_document import plan_document, plan_hash
 from dpqr.io.outputs.releases.release_files import write_release
 from dpqr.io.outputs.releases.synthetic import require_sampleable
 from dpqr.io.tables.load import LoadedTable, load_table
+from dpqr.io.tables.points import documents_apart
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.accountants.filters import EveryFilter
@@ -86,7 +87,8 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     asked = replace(request.plan, counts=count_column(request.source, request.payer))
     if request.locked is None:
         asked = replace(asked, accountant=charging(asked, request.payer))
-    plan, document = plan_with_documents(asked)
+    with documents_apart(request.source):
+        plan, document = plan_with_documents(asked)
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)
     require_files(request.source, plan.problem.period)

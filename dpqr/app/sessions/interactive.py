@@ -20,6 +20,7 @@ from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
 from dpqr.io.outputs.records.plan_document import plan_hash
 from dpqr.io.outputs.releases.release_files import write_release
+from dpqr.io.tables.points import documents_apart
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import SystemNoise
@@ -122,7 +123,8 @@ def ask(request: AskRequest, progress: Progress) -> tuple[Answered, ...]:
     """
     with turn(request.name, request.payer) as held:
         session = stated_session(held)
-        asked, document = questions_of(request.queries, session.paper)
+        with documents_apart(session.reading(request.source).source):
+            asked, document = questions_of(request.queries, session.paper)
         online = restored(held, session)
         with held.spoilt_by_errors():
             online.open_data(request.source, SystemNoise(), progress)

@@ -17,6 +17,7 @@ from dpqr.errors import UsageFault
 from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.documents.sources import public_documents
 from dpqr.io.outputs.records.plan_document import plan_document
+from dpqr.io.tables.points import documents_apart
 from dpqr.privacy.accountant import FilterAccountant, Portion
 from dpqr.privacy.accountants.gaussian_dp import converted_mu
 from dpqr.privacy.accountants.zcdp import converted
@@ -103,7 +104,8 @@ def planned_session(request: OpenRequest) -> Opening:
     accountant = filter_of(str(asked.accountant), budget)
     share = EXPECTED if _expects(asked) else FIRST
     first, rest = (price.times(SLACK) for price in accountant.cut(budget, _shares(share)))
-    document = _first_workload(asked)
+    with documents_apart(run.source):
+        document = _first_workload(asked)
     public = public_documents(document.sources)
     if public.files:
         raise UsageFault("--expect: files of coefficients are not for sessions of questions; write queries instead")
