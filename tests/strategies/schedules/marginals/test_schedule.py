@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -68,6 +68,20 @@ def table(sizes, rows, seed=1):
 
 
 TABLE = table(WIDE, 100_000)
+
+
+@dataclass(frozen=True)
+class SingleMarginals:
+    """Counts of many columns by single ones: ten records in every cell."""
+
+    sizes: tuple[int, ...]
+
+    def prefetch(self, groups):
+        pass
+
+    def marginal(self, axes):
+        (axis,) = axes
+        return np.full(self.sizes[axis], 10, dtype=np.int64)
 
 
 def played(plan, data, seed=7):
@@ -220,9 +234,26 @@ def test_predicates_that_tie_columns_together_are_searched_as_well():
     assert {tied.name} < {block.name for step, _ in steps if step.select for block in step.candidates.listed.blocks}
 
 
-def test_one_way_marginals_alone_are_not_searched():
-    plan = Marginals().plan(problem((40,) * 12, 1), BUDGETS["zcdp"], roles("zcdp"))
-    assert all(len(blocks[0].axes) == 1 for blocks in plan.opening)
+@pytest.mark.parametrize("accountant", BUDGETS)
+def test_one_way_marginals_alone_are_not_searched(accountant):
+    """They are measured, each once, with the noise and at the prices that the plan states."""
+    asked = problem(tuple(range(3, 15)), 1)
+    plan = Marginals().plan(asked, BUDGETS[accountant], roles(accountant))
+    steps, _, _ = played(plan, SingleMarginals(asked.domain.shape))
+    assert [blocks for _, blocks in steps] == [(block,) for block in asked.workload.blocks] == list(plan.opening)
+    assert all(step.select is None for step, _ in steps)
+    assert [step.refit for step, _ in steps] == [False] * 11 + [True]
+    assert {phase.noun for phase in plan.phases} == {"opening"}
+    drawn = [plan.roles.check.law(blocks, asked.unit, step.measure).deviation for step, blocks in steps]
+    assert [block.deviation for block in plan.forecast] == pytest.approx(drawn, rel=0.01)
+    assert float(plan.epsilon) == pytest.approx(1, abs=1e-3)
+    assert "nothing is searched" in plan.notes[-1]
+
+
+def test_what_has_two_columns_is_searched_still():
+    plan = Marginals(table=0).plan(problem(), BUDGETS["zcdp"], roles("zcdp"))
+    assert plan.rounds
+    assert not any("nothing is searched" in note for note in plan.notes)
 
 
 @pytest.mark.parametrize("accountant", BUDGETS)
