@@ -8,20 +8,20 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from support.schedule_states import next_step
 
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
+from dpqr.strategies.schedules.marginals.remeasurement import opening_counts
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
@@ -84,8 +84,11 @@ class SingleMarginals:
         return np.full(self.sizes[axis], 10, dtype=np.int64)
 
 
-def played(plan, data, seed=7):
-    """A run in which the worst answered block is always chosen and a filter admits every draw; steps, fit."""
+def played(plan, data, seed=7, lost=None):
+    """A run in which the worst answered block is always chosen and a filter admits every draw; steps, fit.
+
+    lost: the step whose draw a crash has lost; None: none was.
+    """
     random = np.random.default_rng(seed)
     admits, transcript, steps = guarded(plan), Transcript(), []
     hypothesis, state = plan.roles.update.start(plan.problem), plan.schedule.start(plan)
@@ -104,7 +107,7 @@ def played(plan, data, seed=7):
             for block in blocks
         )
         told = tuple(hypothesis.answer(block) for block in blocks) if step.compare else ()
-        measurement = Measurement(blocks=blocks, values=values, law=law)
+        measurement = None if lost == len(steps) else Measurement(blocks=blocks, values=values, law=law)
         transcript.add(Round(choice=choice, measurement=measurement, charges=(0,), expected=told))
         steps.append((step, blocks))
         state = plan.schedule.after(state, transcript.rounds[-1])
@@ -280,10 +283,29 @@ def test_the_next_step_follows_from_the_transcript_alone():
     ]
 
 
+def test_a_lost_marginal_counts_as_even():
+    """As many records as the others hold, the same in every cell."""
+    singles = tuple(blocks[0] for blocks in Marginals().plan(problem(), BUDGETS["zcdp"], roles("zcdp")).opening[:2])
+    law = Gaussian().law(singles[:1], PrivacyUnit(), Price(rho=Fraction(1)))
+    measured = Measurement(blocks=singles[:1], values=(np.arange(24),), law=law)
+    counts = opening_counts(singles, [measured, None])
+    assert np.array_equal(counts[0], np.arange(24))
+    assert counts[1] == pytest.approx(np.full(20, 276 / 20))
+
+
 def test_a_lost_draw_is_left_out():
+    """It stays paid and is not drawn anew before the search, which goes on from the others: with even counts in its
+    place, and without the dependence that all of them together would have shown."""
     plan = Marginals().plan(problem(), BUDGETS["zcdp"], roles("zcdp"))
-    transcript = Transcript()
-    for _ in plan.opening:
-        transcript.add(Round(choice=None, measurement=None, charges=()))
-    step = next_step(plan, transcript)
-    assert step is not None
+    opening = len(plan.opening)
+    kept, _, _ = played(plan, TABLE)
+    steps, state, admits = played(plan, TABLE, lost=opening - 1)
+    assert any(step.errors for step, _ in kept)
+    assert not any(step.errors for step, _ in steps)
+    first = [blocks for step, blocks in steps if step.select is None][:opening]
+    assert first == list(plan.opening)
+    assert [step.select for step, _ in steps[:opening]] == [None] * opening
+    chosen = {blocks[0].axes for step, blocks in steps if step.select is not None}
+    assert {(0, 1), (0, 2), (0, 3)} & chosen
+    assert admits._spent <= admits.limit
+    assert np.abs(state.marginal((0, 1)) - TABLE.marginal((0, 1))).sum() < 0.05 * 100_000
