@@ -31,7 +31,7 @@ from dpqr.privacy.budget import PURE, Pricing
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import DEFAULT, Account, Entry, Terms
 from dpqr.privacy.policy import Policy, PolicyChange
-from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.privacy.reason import UNSTATED, Reason, person
 from dpqr.privacy.reservation import Reservation, Run
 
 WAIT = 90.0
@@ -87,6 +87,8 @@ class ChainedLedger:
 
     def approve(self, dataset: str, plan: str, reason: Reason) -> None:
         """See `Ledger.approve`."""
+        if not person(reason.by):
+            raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
         with self.transaction() as transaction:
             transaction.add("approve", dataset=dataset, plan=plan, reason=reason)
 
@@ -168,13 +170,13 @@ class ChainedLedger:
         with self._reading() as session:
             return session.stored_key(reservation.number)
 
-    def settle(self, reservation: Reservation, events: Composition, *, note: str) -> Account:
+    def settle(self, reservation: Reservation, events: Composition, *, note: str, drawn: str = "") -> Account:
         """See `Ledger.settle`."""
         require_text(note, what="a note")
         dataset, number = reservation.dataset, reservation.number
         with self._run_transaction(reservation) as transaction:
             cost = transaction.state.unsettled(number).settled(events)
-            transaction.add("settle", dataset=dataset, cost=cost, events=events, settles=number, note=note)
+            transaction.add("settle", dataset=dataset, cost=cost, events=events, settles=number, note=note, drawn=drawn)
         return transaction.state.account(dataset)
 
     def account(self, dataset: str) -> Account:
