@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
 import shutil
+import sys
 from dataclasses import replace
 
 import pytest
 from hostile.oracles.attempt import seen
 from hostile.oracles.blind import blind
 from hostile.oracles.verdict import Trial
-from hostile.sources.attacks import ATTACKS
+from hostile.sources.attacks import ATTACKS, IN_A_SESSION
 from hostile.sources.mutants import any_source
 from hostile.sources.places import Engines, roles, server_address
-from support.postgres_server import running
+from support.postgres_server import missing, running
 from support.slow_cases import thinned
 
 LEAST, LEAST_CAUGHT = 40, 10
-SERVER = re.compile(r"^(SERVER|OTHER|LOGIN)(?=\?)")
+PLACED = re.compile(r"^(SERVER|OTHER|LOGIN)(?=\?)|DESK")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +37,7 @@ def trial(tmp_path, monkeypatch):
     blind(monkeypatch)
 
     def make(attempt):
-        attempt = placed(attempt)
+        attempt = placed(attempt, tmp_path / "desk")
         none = [replace(attempt.tables[0], rows=None)] if attempt.unopened else []
         found = []
         for table in [*attempt.tables, *none]:
@@ -47,23 +50,21 @@ def trial(tmp_path, monkeypatch):
     return make
 
 
-def placed(attempt):
-    """The attempt with the server's address in it."""
-    if not any(map(SERVER.match, (attempt.tables[0].name, *attempt.policy))):
+def placed(attempt, desk):
+    """The attempt with the addresses of the server and of the desk in it."""
+    if not any(map(PLACED.search, (attempt.tables[0].name, *attempt.policy))):
         return attempt
-    known = {
-        "SERVER": server_address(),
-        "OTHER": server_address(database="other"),
-        "LOGIN": server_address(user="analyst"),
-    }
 
-    def named(word):
-        return SERVER.sub(lambda found: known[found[0]], word)
+    def known(found):
+        if found[0] == "DESK":
+            return str(desk)
+        others = {"OTHER": {"database": "other"}, "LOGIN": {"user": "analyst"}}
+        return server_address(**others.get(found[0], {}))
 
     return replace(
         attempt,
-        tables=tuple(replace(table, name=named(table.name)) for table in attempt.tables),
-        policy=tuple(map(named, attempt.policy)),
+        tables=tuple(replace(table, name=PLACED.sub(known, table.name)) for table in attempt.tables),
+        policy=tuple(PLACED.sub(known, word) for word in attempt.policy),
     )
 
 
@@ -71,14 +72,48 @@ def case(attempt):
     return pytest.param(attempt, id=attempt.name)
 
 
-@pytest.mark.parametrize("attempt", thinned(list(map(case, ATTACKS)), 5))
-def test_nothing_is_learnt_and_nothing_is_run(server, trial, attempt):
-    made = trial(attempt)
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    """The caller's session of Spark."""
+    if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
+        missing("there is no Spark here: pip install 'dpqr[spark]', apt-get install default-jre-headless")
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.log.level": "OFF",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+    }
+    Engines.session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    yield Engines.session
+    Engines.session.stop()
+    Engines.session = None
+
+
+def require_nothing(made):
+    """That the attempt learnt nothing, ended as it must, and left nothing of a row anywhere."""
     assert made.leak is None
     assert made.idle is None
     assert not any(refund for each in made.found for refund in each.refunds)
     assert not any("Bob" in "".join(map(str, each.ended)) for each in made.found)
     assert not any("stolen" in name for each in made.found for name in each.files)
+
+
+@pytest.mark.parametrize("attempt", thinned(list(map(case, ATTACKS)), 5))
+def test_nothing_is_learnt_and_nothing_is_run(server, trial, attempt):
+    require_nothing(trial(attempt))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("local")
+@pytest.mark.parametrize("attempt", list(map(case, IN_A_SESSION)))
+def test_nothing_is_learnt_of_a_session_of_spark(session, trial, attempt, capfd):
+    require_nothing(trial(attempt))
+    assert "Bob" not in "".join(capfd.readouterr())
 
 
 def test_there_are_enough_of_them():

@@ -65,33 +65,39 @@ OWN = "duckdb:own.duckdb?table=people"
 FROM = "FROM '{desk}/people.parquet'"
 
 
+def made(selected: str) -> str:
+    return f"CREATE VIEW people AS SELECT {selected}"
+
+
 def view(selected: str, rest: str = "") -> str:
     return f"CREATE VIEW people AS SELECT {selected} {FROM} {rest}"
 
 
 DUCKDB = [
     *duck("view-multiplies", OWN, view("people.*", f", range(CASE WHEN {IS_BOB} THEN 5000 ELSE 1 END)")),
-    *duck(
-        "view-error", OWN, view(f"CASE WHEN {IS_BOB} THEN error('Bob') ELSE sex END AS sex, * EXCLUDE (sex)")
-    ),
+    *duck("view-error", OWN, view(f"CASE WHEN {IS_BOB} THEN error('Bob') ELSE sex END AS sex, * EXCLUDE (sex)")),
     *duck("view-cast", OWN, view("* REPLACE (CAST(who[2:] AS BIGINT) AS count)")),
     *duck("view-division", OWN, view("* REPLACE (age // (who <> 'Bob')::INT AS age)", f"WHERE {IS_BOB} OR true")),
-    *duck("view-row-as-header", OWN, "CREATE VIEW people AS FROM read_csv('{desk}/people.csv', header = true, skip = 40)"),
-    *duck("view-guessed-types", OWN, "CREATE VIEW people AS FROM '{desk}/people.csv'"),
-    *duck("view-of-a-line", OWN, "CREATE VIEW people AS SELECT content AS sex, 1 AS age, 1 AS income "
-          "FROM read_text('{desk}/people.csv')"),
-    *duck("view-of-folders", OWN, "CREATE VIEW people AS SELECT sex, age, income FROM read_parquet('{desk}/lake/*/*.parquet', "
-          "hive_partitioning = true)"),
-    *duck("view-of-statistics", OWN, "CREATE VIEW people AS SELECT stats_max AS sex, 1 AS age, 1 AS income "
-          "FROM parquet_metadata('{desk}/people.parquet')"),
-    *duck("view-of-file-names", OWN, "CREATE VIEW people AS SELECT file AS sex, 1 AS age, 1 AS income FROM glob('{desk}/*')"),
+    *duck("view-row-as-header", OWN, made("* FROM read_csv('{desk}/people.csv', header = true, skip = 40)")),
+    *duck("view-guessed-types", OWN, made("* FROM '{desk}/people.csv'")),
+    *duck("view-of-a-line", OWN, made("content AS sex, 1 AS age, 1 AS income FROM read_text('{desk}/people.csv')")),
+    *duck("view-of-folders", OWN, made("* FROM read_parquet('{desk}/lake/*/*.parquet', hive_partitioning = true)")),
+    *duck(
+        "view-of-statistics",
+        OWN,
+        made("stats_max AS sex, 1 AS age, 1 AS income FROM parquet_metadata('{desk}/people.parquet')"),
+    ),
+    *duck("view-of-file-names", OWN, made("file AS sex, 1 AS age, 1 AS income FROM glob('{desk}/*')")),
     *duck("macro", "duckdb:own.duckdb?table=people", f"CREATE MACRO people() AS TABLE SELECT * {FROM}"),
     *duck("macro-called", "duckdb:own.duckdb?table=people()", f"CREATE MACRO people() AS TABLE SELECT * {FROM}"),
-    *duck("generated-column", OWN, "CREATE TABLE people (sex VARCHAR, age INT, income INT AS (1 // (age - 1)))",
-          "INSERT INTO people (sex, age) VALUES ('F', 2)"),
-    *duck("attached", OWN, "ATTACH '{desk}/private.duckdb' AS private (READ_ONLY)",
-          "CREATE VIEW people AS SELECT * FROM private.main.people"),
-    *duck("view-over-a-view", "duckdb:own.duckdb?table=outer", view("people.*"), "CREATE VIEW \"outer\" AS FROM people"),
+    *duck(
+        "generated-column",
+        OWN,
+        "CREATE TABLE people (sex VARCHAR, age INT, income INT AS (1 // (age - 1)))",
+        "INSERT INTO people (sex, age) VALUES ('F', 2)",
+    ),
+    *duck("attached", OWN, "ATTACH '{desk}/private.duckdb' AS private (READ_ONLY)", made("* FROM private.main.people")),
+    *duck("view-over-a-view", "duckdb:own.duckdb?table=top", view("people.*"), "CREATE VIEW top AS FROM people"),
     *duck("table-function", "duckdb:own.duckdb?table=range(3)", "CREATE TABLE people (a INT)"),
     *duck("path-as-table", "duckdb:own.duckdb?table=people.csv", "CREATE TABLE people (a INT)"),
     *duck("system-table", "duckdb:private.duckdb?table=duckdb_tables"),
@@ -102,28 +108,39 @@ DUCKDB = [
     *duck("another-name-of-the-file", "duckdb:linked.duckdb?table=people", code=DONE),
     *duck("parquet-of-the-rows", "duckdb:people.parquet", code=DONE),
     *duck("folders-as-columns", "duckdb:lake/*/*.parquet", unopened=False),
-    *duck("query", f"duckdb:?query=SELECT CASE WHEN {IS_BOB} THEN error('x') ELSE sex END AS sex, age, income FROM "
-          "'people.parquet'", code=NO_ADDRESS),
+    *duck(
+        "query",
+        f"duckdb:?query=SELECT CASE WHEN {IS_BOB} THEN error('x') ELSE sex END AS sex, age, income FROM "
+        "'people.parquet'",
+        code=NO_ADDRESS,
+    ),
     *duck("query-of-a-file", "duckdb:private.duckdb?query=COPY people TO 'stolen.csv'", code=NO_ADDRESS),
-    *duck("query-of-two-statements", "duckdb:private.duckdb?query=SELECT * FROM people; COPY people TO 'stolen.csv'",
-          code=NO_ADDRESS),
+    *duck(
+        "query-of-two-statements",
+        "duckdb:private.duckdb?query=SELECT * FROM people; COPY people TO 'stolen.csv'",
+        code=NO_ADDRESS,
+    ),
     *duck("query-in-disguise", "duckdb:private.duckdb?%71uery=SELECT 1", code=NO_ADDRESS),
     *duck("query-behind-a-table", "duckdb:private.duckdb?table=people&query=SELECT 1", code=NO_ADDRESS),
     *duck("remote", "duckdb:s3://bucket/people.parquet", code=NO_ADDRESS),
-]  # fmt: skip
+]
 
 
 def server(name: str, address: str, *planted: str, **more: Any) -> Iterator[Attempt]:
     return ruled(f"postgresql-{name}", ServerPlace, address, *planted, **more)
 
 
+DIVIDED = "1 / CASE who WHEN 'Bob' THEN 0 ELSE 1 END"
+MANY = f"CASE WHEN {IS_BOB} THEN 5000 ELSE 1 END"
+NOTHING = "SELECT 'F'::text AS sex, 1 AS age, 1 AS income"
+PLAIN = "(sex text, age int, income int)"
 SHADOW = (
     "CREATE FUNCTION public.format(text, text) RETURNS text LANGUAGE plpgsql AS "
     "$$BEGIN IF $2 = 'Bob' THEN RAISE EXCEPTION 'Bob'; END IF; RETURN $2; END$$",
     "CREATE FUNCTION public.format(text, anyelement) RETURNS text LANGUAGE plpgsql AS "
     "$$BEGIN IF $2::text = 'Bob' THEN RAISE EXCEPTION 'Bob'; END IF; RETURN $2; END$$",
     "CREATE FUNCTION public.row_security_active(oid) RETURNS boolean LANGUAGE plpgsql AS "
-    f"$$BEGIN IF EXISTS (SELECT FROM survey.people WHERE {IS_BOB}) THEN RAISE EXCEPTION 'x'; END IF; RETURN false; END$$",
+    f"$$BEGIN PERFORM {DIVIDED} FROM survey.people; RETURN false; END$$",
 )
 CHECKED = (
     "CREATE FUNCTION public.fits(int) RETURNS boolean LANGUAGE plpgsql AS "
@@ -140,33 +157,41 @@ def evil(selected: str, options: str = "", rest: str = "") -> str:
 GRANTED = "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader"
 INVOKED = "WITH (security_invoker = true)"
 POSTGRESQL = [
-    *server("invoker-error", EVIL, evil("sex, age, 1 / CASE who WHEN 'Bob' THEN 0 ELSE 1 END AS income", INVOKED), GRANTED),
-    *server("invoker-multiplies", EVIL, evil("people.*", INVOKED, f", generate_series(1, CASE WHEN {IS_BOB} THEN 5000 ELSE 1 "
-            "END)"), GRANTED),
+    *server("invoker-error", EVIL, evil(f"sex, age, {DIVIDED} AS income", INVOKED), GRANTED),
+    *server("invoker-multiplies", EVIL, evil("people.*", INVOKED, f", generate_series(1, {MANY})"), GRANTED),
     *server("invoker-function", EVIL, *CHECKED, evil("sex, age, income", INVOKED, "WHERE public.fits(1)"), GRANTED),
     *server("view", EVIL, evil("sex, age, income"), GRANTED),
-    *server("view-of-nothing", EVIL, "CREATE VIEW public.evil AS SELECT 'F' AS sex, 1 AS age, 1 AS income", GRANTED),
-    *server("materialised", EVIL, "CREATE MATERIALIZED VIEW public.evil AS SELECT 'F' AS sex, 1 AS age, 1 AS income", GRANTED),
-    *server("rule", EVIL, "CREATE TABLE public.evil (sex text, age int, income int)", "CREATE RULE \"_RETURN\" AS ON SELECT "
-            "TO public.evil DO INSTEAD SELECT 'F' AS sex, 1 AS age, 1 AS income", GRANTED),
+    *server("view-of-nothing", EVIL, f"CREATE VIEW public.evil AS {NOTHING}", GRANTED),
+    *server("materialised", EVIL, f"CREATE MATERIALIZED VIEW public.evil AS {NOTHING}", GRANTED),
+    *server(
+        "rule",
+        EVIL,
+        f"CREATE TABLE public.evil {PLAIN}",
+        f'CREATE RULE "_RETURN" AS ON SELECT TO public.evil DO INSTEAD {NOTHING}',
+        GRANTED,
+    ),
     *server("system-table", "SERVER?table=pg_class"),
     *server("samples-of-cells", "SERVER?table=pg_catalog.pg_stats"),
     *server("information-schema", "SERVER?table=information_schema.tables"),
     *server("statement-in-a-name", "SERVER?table=people'; SELECT pg_sleep(9); --"),
     *server("function-as-a-table", "SERVER?table=public.fits(1)", *CHECKED),
-    *server("name-in-two-schemas", "SERVER?table=people", "CREATE TABLE public.people (sex text, age int, income int)", GRANTED),
+    *server("name-in-two-schemas", "SERVER?table=people", f"CREATE TABLE public.people {PLAIN}", GRANTED),
     *server("temporary", "SERVER?table=pg_temp.people"),
-    *server("other-database", "SERVER".replace("SERVER", "OTHER") + "?table=survey.people"),
+    *server("other-database", "OTHER?table=survey.people"),
     *server("other-login", "LOGIN?table=survey.people"),
     *server("owners-view", "SERVER?table=survey.adults"),
-    *server("domain-in-a-literal", "SERVER?query=SELECT sex, age, income FROM survey.people WHERE '{1}'::public.checked[] IS NULL",
-            *CHECKED, code=NO_ADDRESS),
+    *server(
+        "domain-in-a-literal",
+        "SERVER?query=SELECT * FROM survey.people WHERE '{1}'::public.checked[] IS NULL",
+        *CHECKED,
+        code=NO_ADDRESS,
+    ),
     *server("query", f"SERVER?query=SELECT 1 / count(*) FILTER (WHERE {IS_BOB}) FROM survey.people", code=NO_ADDRESS),
     *server("query-in-capitals", "SERVER?QUERY=SELECT 1", code=NO_ADDRESS),
     *server("search-path-in-the-address", "SERVER?options=-csearch_path=public&table=people", code=NO_ADDRESS),
     *server("service-in-the-address", "SERVER?service=evil&table=people", code=NO_ADDRESS),
     *server("shadowing-functions", "SERVER?table=survey.nobody", *SHADOW),
-]  # fmt: skip
+]
 
 
 def spark(name: str, address: str, **more: Any) -> Iterator[Attempt]:
@@ -307,7 +332,7 @@ def _registered() -> Iterator[Attempt]:
             "SERVER?table=survey.people",
             settled=(
                 "ALTER TABLE survey.people ENABLE ROW LEVEL SECURITY",
-                "CREATE POLICY p ON survey.people USING (1 / CASE who WHEN 'Bob' THEN 0 ELSE 1 END = 1)",
+                f"CREATE POLICY p ON survey.people USING ({DIVIDED} = 1)",
             ),
         ),
         release(),
@@ -368,6 +393,9 @@ def _after_payment() -> Iterator[Attempt]:
     )
 
 
+GONE = f"CREATE TABLE survey.gone {PLAIN}"
+
+
 def _before_payment() -> Iterator[Attempt]:
     """Whatever is wrong with the owner's own source is said in one sentence, which nobody can tell from another."""
     yield attempt(
@@ -391,16 +419,67 @@ def _before_payment() -> Iterator[Attempt]:
         (
             ServerPlace(name=table),
             ServerPlace(name=table, rows=None),
-            ServerPlace(name=table, settled=("CREATE TABLE survey.gone (sex text, age int, income int)",)),
-            ServerPlace(name=table, settled=("CREATE TABLE survey.gone (sex text)", "REVOKE USAGE ON SCHEMA survey FROM reader")),
+            ServerPlace(name=table, settled=(GONE,)),
+            ServerPlace(name=table, settled=(GONE, "REVOKE USAGE ON SCHEMA survey FROM reader")),
         ),
         release(),
         budget=EPS,
         policy=("--source", table),
         codes=(NO_TABLE,),
-    )  # fmt: skip
+    )
 
 
+def _in_a_session() -> Iterator[Attempt]:
+    """Where Spark runs: what the catalogue holds besides tables, what folders are called, and how a view ends."""
+    quoted = f"CASE WHEN {IS_BOB} THEN raise_error('Bob') ELSE sex END AS sex, age, income"
+    planted = {
+        "view": ("spark:evil", f"CREATE VIEW evil AS SELECT {quoted} FROM people"),
+        "temporary-view": ("spark:evil", f"CREATE TEMPORARY VIEW evil AS SELECT {quoted} FROM people"),
+        "csv-table": (
+            "spark:evil",
+            "CREATE TABLE evil (sex STRING, age BIGINT, income DOUBLE) USING csv OPTIONS (header true)"
+            " LOCATION '{desk}/rows'",
+        ),
+        "json-by-a-path": ("spark:json.rows",),
+        "csv-folder-as-parquet": ("spark:file:DESK/rows/",),
+    }
+    for name, (address, *statements) in planted.items():
+        tables = neighbours(SparkPlace, address, planted=tuple(statements))
+        yield attempt(f"session-{name}", "Bob", tables, unpaid(), budget=None, codes=(NO_TABLE,), unopened=True)
+    yield attempt(
+        "session-folders",
+        "whether somebody is of an age that is no number",
+        neighbours(SparkPlace, "spark:file:DESK/lake/"),
+        unpaid(),
+        budget=None,
+    )
+    yield attempt(
+        "session-persons",
+        "whether Bob is in the table",
+        neighbours(SparkPlace, "spark:people"),
+        release("--unit", "who", "--max-rows", "1"),
+        budget=("--eps", "100", "--unit", "who"),
+        policy=("--source", "spark:people"),
+    )
+    yield attempt(
+        "session-paid",
+        ENDS,
+        tuple(
+            SparkPlace(
+                name="spark:evil",
+                rows=WITH_BOB,
+                planted=(f"CREATE VIEW evil AS SELECT sex, CAST({each} AS BIGINT) AS age, income FROM people",),
+            )
+            for each in ("raise_error('Bob')", "who", "1 / (count - count)")
+        ),
+        release(),
+        budget=EPS,
+        policy=("--source", "spark:evil"),
+        codes=(NO_TABLE,),
+    )
+
+
+IN_A_SESSION = [*_in_a_session()]
 ATTACKS: list[Attempt] = [
     *DUCKDB,
     *POSTGRESQL,

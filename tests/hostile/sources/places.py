@@ -6,8 +6,7 @@ Each place is made anew for each of two neighbouring tables, at the same path an
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -146,33 +145,36 @@ def roles() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class SparkPlace(Place):
-    """The table people in Spark's catalogue, and the same rows in files. planted: what the requester does there, in
-    Spark's SQL; where there is no session nothing is laid, for nothing may be opened."""
-
-    lay_more: Callable[[Any, Path], None] | None = field(default=None, compare=False)
+    """The table people in Spark's catalogue, and the same rows in files. planted: what was made there besides, in
+    Spark's SQL. Where there is no session nothing is laid, for nothing may be opened."""
 
     def lay(self, desk: Desk) -> None:
         session = Engines.session
-        if session is None or self.rows is None:
+        if session is None:
+            return
+        for table in ("evil", "people"):
+            self._drop(session, table)
+        if self.rows is None:
             return
         import pyarrow as pa
-        from pyarrow import parquet
+        from pyarrow import csv, parquet
 
-        for table in ("evil", "people"):
-            for kind in ("VIEW", "TABLE"):
-                session.sql(f"DROP {kind} IF EXISTS {table}") if self._is(session, table, kind) else None
-        names = list(COLUMNS)
-        made = pa.table({name: [row[name] for row in self.rows] for name in names})
+        made = pa.table({name: [row[name] for row in self.rows] for name in COLUMNS})
         made = made.set_column(2, "income", made["income"].cast(pa.float64()))
         parquet.write_table(made, desk.path / "people.parquet")
+        for age in ("64", "old" if BOB in self.rows else "65"):
+            (desk.path / "lake" / f"age={age}").mkdir(parents=True)
+            parquet.write_table(made.select(["sex", "income"]), desk.path / "lake" / f"age={age}" / "part.parquet")
+        csv.write_csv(made.select(["sex", "age", "income"]), desk.path / "people.csv")
+        (desk.path / "rows").mkdir()
+        (desk.path / "rows" / "part.csv").write_bytes((desk.path / "people.csv").read_bytes())
         session.read.parquet(f"file:{desk.path}/people.parquet").write.saveAsTable("people")
         for statement in self.planted:
             session.sql(statement.replace("{desk}", f"file:{desk.path}"))
-        if self.lay_more is not None:
-            self.lay_more(session, desk.path)
 
     @staticmethod
-    def _is(session: Any, table: str, kind: str) -> bool:
-        if not session.catalog.tableExists(table):
-            return False
-        return (session.catalog.getTable(table).tableType == "VIEW") == (kind == "VIEW")
+    def _drop(session: Any, table: str) -> None:
+        session.catalog.dropTempView(table)
+        if session.catalog.tableExists(table):
+            kind = "VIEW" if session.catalog.getTable(table).tableType == "VIEW" else "TABLE"
+            session.sql(f"DROP {kind} {table}")
