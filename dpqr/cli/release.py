@@ -139,9 +139,9 @@ def command(
     from dpqr.api.requests import release_request
     from dpqr.app.releasing.finished import already_released
 
-    _require_stated(review)
     if not (data or payer.dataset or course.rehearse):
         raise click.MissingParameter(ctx=click.get_current_context(), param_type="argument", param_hint="'DATA...'")
+    _require_stated(review)
     request = release_request(
         data or None,
         eps=eps,

@@ -153,4 +153,8 @@ def _row(entry: Entry, cost: str) -> tuple[str, ...]:
         note = f"settles {entry.settles}: {note}"
     if entry.policy is not None:
         note = policy_words(entry.policy)
+    if entry.kind == "void":
+        note = "breaks the rules, and counts for nothing"
+    if entry.kind == "reject":
+        note = f"rejects {', '.join(map(str, entry.rejected))}"
     return str(entry.number), plain(entry.time), entry.kind, plain(entry.dataset), cost, note

@@ -30,7 +30,7 @@ UNREGISTERED = (
     "its owner registers one: dpqr budget policy NAME --source ADDRESS"
 )
 UNNAMED = (
-    "name the table: a CSV or Parquet file, a directory of them, or - for CSV on stdin\n"
+    "DATA names the private table: a CSV or Parquet file, a directory of them, or - for CSV on stdin\n"
     "it may be left out where the budget's owner has registered one: dpqr budget policy NAME --source ADDRESS"
 )
 PASSED = (

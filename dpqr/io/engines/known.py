@@ -154,8 +154,9 @@ def _registered_query(address: Address, query: str) -> str:
     if address.table is not None:
         raise UsageFault("--source-query: stands in the place of a table; leave ?table= out of --source")
     found = query.strip().rstrip(";").rstrip()
-    if not found or "\0" in found or len(found) > LONGEST:
-        raise UsageFault(f"--source-query: holds one SELECT, of at most {LONGEST:,} characters")
+    plain = all(each.isprintable() for each in found.split())
+    if not found or not plain or len(found) > LONGEST:
+        raise UsageFault(f"--source-query: holds one SELECT, of at most {LONGEST:,} printable characters")
     if spells_credentials(found):
         raise UsageFault("--source-query: the query holds a password; it is shown and recorded, so leave that out")
     return found

@@ -111,6 +111,10 @@ def _content(entry: Entry) -> dict[str, Any]:
         return {"state": entry.state}
     if entry.kind in ("move", "arrive"):
         return {"place": entry.note}
+    if entry.kind == "reject":
+        return {"rejects": list(entry.rejected)}
+    if entry.kind == "void":
+        return {"text": entry.text}
     if entry.kind == "init":
         return {"dataset": entry.dataset, **terms_document(entry.terms)}
     if entry.kind == "policy":
@@ -127,7 +131,7 @@ def _content(entry: Entry) -> dict[str, Any]:
         "note": entry.note,
     }
     if entry.kind == "settle":
-        return {**content, "settles": entry.settles}
+        return {**content, "settles": entry.settles, **({"drawn": entry.drawn} if entry.drawn else {})}
     priced = {} if entry.pricing is None else _pricing_document(entry.pricing)
     planned = {"plan": entry.plan} if entry.plan else {}
     period = {"period": entry.period} if entry.period else {}
@@ -214,6 +218,8 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
         return Entry(**same, state=_text(document["state"]))
     if kind in ("move", "arrive"):
         return Entry(**same, note=_text(document["place"]))
+    if kind == "reject":
+        return Entry(**same, rejected=tuple(_number(each, number) for each in document["rejects"]))
     dataset = _text(document["dataset"])
     if kind == "init":
         return Entry(**same, dataset=dataset, terms=read_terms(dataset, document))
@@ -237,6 +243,7 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
         plan=_text(document.get("plan", "")),
         period=_text(document.get("period", WHOLE)),
         layer=read_layer(document.get("layer")),
+        drawn=_text(document.get("drawn", "")),
     )
 
 
@@ -283,6 +290,13 @@ def read_terms(dataset: str, document: dict[str, Any]) -> Terms:
         periods=_read_periods(document.get("periods")),
         reason=_read_reason(document),
     )
+
+
+def _number(value: object, before: int) -> int:
+    """The number of an earlier entry."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < before:
+        raise ValueError("not the number of an earlier entry")
+    return value
 
 
 def _text(value: object) -> str:

@@ -11,6 +11,8 @@ import pytest
 import dpqr
 from dpqr.app.releasing.reading import OTHER, PASSED, UNREGISTERED
 from dpqr.errors import BudgetRefused, DataError, DocumentError, UsageFault
+from dpqr.io.engines.address import Address
+from dpqr.io.engines.known import engine_of
 from dpqr.io.engines.refusals import BEFORE
 from dpqr.io.outputs.records.plan_document import sealed
 
@@ -257,7 +259,7 @@ def test_every_door_takes_the_registered_table(registered):
 def test_a_run_without_any_table_says_what_to_name(engine):
     for command in (("release", *ASKED), ("predict", *LEARNED, "--points", "points.csv")):
         ended = engine.run(*command, *PAID)
-        assert (ended.code, "name the table" in ended.err) == (2, True), ended.err
+        assert (ended.code, "DATA names the private table" in ended.err) == (2, True), ended.err
     ended = engine.run("release", *ASKED)
     assert (ended.code, "DATA" in ended.err) == (2, True)
     with pytest.raises(UsageFault, match="None is no table"):
@@ -280,6 +282,21 @@ def test_a_registered_query_is_a_document_of_the_policy(registered):
     assert registered.run("verify", "o", *LEDGER).code == 0
     ended = registered.run("release", PEOPLE, *ASKED, *PAID)
     assert (ended.code, ended.err) == (4, said(OTHER)), "the table behind it is another source"
+
+
+def test_a_finished_release_is_skipped_where_its_source_is_the_same(registered, connections):
+    skip = ("release", *ASKED, *PAID, "--out", "o", "--if-exists", "skip")
+    assert registered.run(*skip).code == 0
+    connections.clear()
+    ended = registered.run(*skip)
+    assert (ended.code, "holds this release already" in ended.err) == (0, True), ended.err
+    ended = registered.run(skip[0], "table.csv", *skip[1:])
+    assert (ended.code, ended.err) == (4, said(OTHER))
+    other = ("--source", PEOPLE.replace("t.duckdb", "other.duckdb"))
+    assert registered.run("budget", "policy", "survey", *other, *LEDGER).code == 0
+    ended = registered.run(*skip)
+    assert (ended.code, "source" in ended.err) == (8, True), ended.err
+    assert not connections
 
 
 def test_a_registered_view_is_read(registered):
@@ -399,6 +416,37 @@ def test_without_a_ledger_an_address_is_read_as_before(engine):
     for data in ("duckdb:t.duckdb?query=SELECT * FROM people", "duckdb:?query=SELECT 1"):
         ended = engine.release(data=data)
         assert (ended.code, "--source-query FILE" in ended.err) == (2, True), ended.err
+
+
+def test_records_of_queries_that_no_owner_registered_still_verify(engine):
+    """As dpqr 0.10 and before released them, where an address could hold a query."""
+    query = "SELECT * FROM people WHERE age < 50"
+    old = engine_of(Address(scheme="duckdb", place="t.duckdb", query=query, registered=True))
+    found = dpqr.release(old, queries="q.json", eps=1, out="o")
+    assert any("the result of a query" in each for each in found.trust)
+    record = json.loads((engine.path / "o" / "release.json").read_text())
+    assert record["plan"]["request"]["reading"]["table"] == f"duckdb:?query={query}"
+    assert "source" not in record["plan"]["request"]["reading"]
+    assert engine.run("verify", "o").code == 0
+    assert "the result of a query" in " ".join(engine.run("show", "o").out.split())
+
+
+@pytest.mark.parametrize("query", ["", " ; ", "SELECT \x1b[2J", "SELECT 1 \0", "x" * 2**16 + "y", b"\xff"])
+def test_what_is_no_registered_query(engine, query):
+    engine.write(s__sql=query)
+    asked = ("--source", "duckdb:t.duckdb", "--source-query", "s.sql")
+    ended = engine.run("budget", "policy", "survey", *asked, *LEDGER)
+    assert (ended.code, "--source-query" in ended.err) == (2, True), ended.err
+
+
+def test_a_query_is_registered_in_the_place_of_a_table_of_an_engine(engine):
+    engine.write(s__sql="SELECT 1")
+    query = ("--source-query", "s.sql")
+    for source in ((), ("--source", "files"), ("--source", PEOPLE), ("--source", "table.csv")):
+        ended = engine.run("budget", "policy", "survey", *source, *query, *LEDGER)
+        assert ended.code == 2, ended.err
+    ended = engine.run("budget", "policy", "survey", "--source", "duckdb:t.duckdb", "--source-query", "no.sql", *LEDGER)
+    assert ended.code == 2
 
 
 def test_what_plans_of_older_versions_say_of_their_query_is_said_again(engine, connections):
