@@ -131,6 +131,8 @@ class Entry:
     draw: the run of reservation `run` begins a draw; `transcript` is the running hash of all before it.
     record: the draw is in the transcript, whose hash is now `transcript`.
     settle: `events` were charged in the run of reservation `settles`; `note` is how it ended.
+    reject: the owner has seen that the entries `rejected`, which jobs have appended past dpqr, break the rules.
+    void: one of those, where the rules refuse it; never written. `text` is what is stored.
 
     >>> Entry(number=3, kind="settle", time="2026-11-22T10:00:00Z", settles=2, note="done").settles
     2
@@ -139,7 +141,7 @@ class Entry:
     number: int
     kind: (
         Literal["open", "anchor", "checkpoint", "move", "arrive", "init", "policy", "approve"]
-        | Literal["reserve", "draw", "record", "settle"]
+        | Literal["reserve", "draw", "record", "settle", "reject", "void"]
     )
     time: str
     hash: str = ""
@@ -159,6 +161,8 @@ class Entry:
     plan: str = ""
     period: str = WHOLE
     layer: Layer | None = None
+    rejected: tuple[int, ...] = ()
+    text: str = ""
 
 
 class Ledger(Protocol):

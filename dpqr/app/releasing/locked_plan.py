@@ -30,7 +30,6 @@ from dpqr.io.outputs.records.prediction_document import PLAN_FORMAT as PREDICTIO
 from dpqr.io.outputs.records.prediction_document import prediction_plan_document
 from dpqr.io.outputs.records.record import document_text, read_record
 from dpqr.io.outputs.releases.release_files import file_hash
-from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.prediction.plan import PredictionPlan
@@ -142,13 +141,13 @@ def following_prediction(request: PredictionRequest, path: str, *, opened: bool 
     limits = _limits(request.limits, base.limits, paid=request.payer is not None)
     plan, points = replace(base.plan, **given), request.points
     if points is not None and points.paths:
-        written = _stated(base.table, TableSource(paths=(STDIN,)), READ[:2])
-        points = replace(points, **written | _stated(points, TableSource(paths=(STDIN,)), READ[:2]))
+        written = _stated(base.table, TableSource.unnamed(), READ[:2])
+        points = replace(points, **written | _stated(points, TableSource.unnamed(), READ[:2]))
     return replace(request, plan=plan, table=table, points=points, limits=limits, notes=base.notes, locked=locked)
 
 
 def _source(given: TableSource, base: TableSource, *, paid: bool, opened: bool) -> TableSource:
-    usual = TableSource(paths=(STDIN,))
+    usual = TableSource.unnamed()
     read = {} if paid else _stated(base, usual, READ)
     read |= {} if opened else {"public": base.public}
     return replace(given, **read | _stated(given, usual, READ))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dpqr.app.paying.bill import Bill, require_affordable
+from dpqr.app.releasing.reading import bound, require_named
 from dpqr.app.releasing.release import Progress
 from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.app.sessions.planning import Opening, OpenRequest, planned_session
@@ -89,11 +90,13 @@ def open_session(request: OpenRequest, progress: Progress) -> Status:
     Privacy:
         The session's budget for everything it ever answers; it is paid in full before the table is opened.
     """
-    run = request.run
+    run = replace(request.run, source=bound(request.run.source, request.run.payer))
+    require_named(run.source)
     require_repeatable(run.source)
-    made = planned_session(request)
+    made = planned_session(replace(request, run=run))
     if run.payer is None:
         raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
+    require_affordable(run.payer, _bill(run, made), locked=True)
     check_table(made.held.source, made.plan.problem.domain, made.held.limits, made.plan.problem.unit)
     with begun(request.name, run.payer, _bill(run, made)) as held:
         online = first_online(held, made.plan, made.terms, made.held, SystemNoise(), progress)

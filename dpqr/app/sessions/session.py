@@ -110,6 +110,8 @@ class Stated:
             raise UsageFault(
                 f"session {self.held.folder.name!r}: was opened with a table in memory; give it again as table="
             )
+        if source is not None:
+            require_repeatable(source)
         kept = source or TableSource(**{**stated, "paths": tuple(stated["paths"])})
         return Reading(source=kept, limits=self.limits)
 

@@ -22,9 +22,11 @@ from dpqr.app.verifying.verify import verify
 from dpqr.construction.answers.intervals import BASES
 from dpqr.errors import AlreadyThere, BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
 from dpqr.io.documents.entries.figures import FIGURE_COMPILERS
+from dpqr.io.engines.known import source_at
 from dpqr.io.sessions.session_folder import SessionFolder
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
+from dpqr.privacy.policy import PolicyChange
 from dpqr.report.receipt import receipt
 
 DOMAIN = {"sex": 2, "age": 16, "job": 10, "town": 12}
@@ -355,9 +357,25 @@ def test_systems_without_file_locks_have_no_sessions(place, monkeypatch):
 @pytest.mark.parametrize("address", ["-", "duckdb:t.duckdb?table=people"])
 def test_a_table_that_cannot_be_read_again_is_refused_before_it_is_paid(place, address):
     pytest.importorskip("duckdb")
+    if address != "-":
+        ledger_in(place).restrict("survey", PolicyChange(source=source_at(address)))
     with pytest.raises(UsageFault, match="reads the table again"):
         opened(place, source=TableSource(paths=(address,)))
     assert spent(place) == 0
+
+
+@pytest.mark.parametrize("address", ["-", "duckdb:t.duckdb?table=people"])
+def test_a_question_takes_no_table_that_cannot_be_read_again(place, address):
+    pytest.importorskip("duckdb")
+    opened(place)
+    request = AskRequest(
+        name="desk",
+        payer=payer(place),
+        queries={"queries": [{"marginal": []}]},
+        source=TableSource(paths=(address,)),
+    )
+    with pytest.raises(UsageFault, match="reads the table again"):
+        ask(request, Unwatched())
 
 
 def test_an_edited_transcript_is_refused(place):
