@@ -139,7 +139,7 @@ class Ledger:
         return Budget.of(withheld(lambda: open_budget(self._opened(), asked)))
 
     def policy(self, dataset: str, *, fail: bool | None = None, **reading: Unpack[PolicyOptions]) -> Budget:
-        """Change how every run reads the table, towards stricter only.
+        """Change which table every run reads (`source`), and how, the latter towards stricter only.
 
         Raises:
             BudgetRefused: any other change.

@@ -30,6 +30,7 @@ def command() -> None:
     dpqr budget init survey --eps 5 --delta 1e-6 --accounting basic
     dpqr budget init stays --eps 1 --period month --period-column admitted --per-period 0.1
     dpqr budget policy survey --max-records 1000000
+    dpqr budget policy survey --source "postgresql://db.example.org/surveys?table=people"
     dpqr budget approve survey plan.json --by "M. Lee"
     dpqr budget show survey
     """
@@ -65,7 +66,8 @@ def init(
 ) -> None:
     """Give DATASET its budget, once: there is no reset.
 
-    Every run that the budget pays for reads the table as stated here; a request that states otherwise is refused.
+    Every run that the budget pays for reads the table as stated here, and from the source that is stated here; a
+    request that states otherwise is refused. Without --source a run names its files.
     """
     require_output()
     opened = files.opened().init(
@@ -87,11 +89,14 @@ def init(
 @files
 @as_json
 def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, as_json: bool) -> None:
-    """Change how every run on DATASET reads the table, towards stricter only: there is no way back.
+    """Change which table every run on DATASET reads, and how: the latter towards stricter only, with no way back.
 
     Stricter: smaller limits, a delimiter or an encoding where none was stated, no rule `fail`, and approvals: every
     release then follows a plan that somebody else than who asks has approved. A budget that was opened before policies
     existed may be given any, once. A count column is fixed by `budget init`: it says whom a budget protects.
+
+    The source is an engine's table, view or query; requests then leave DATA out, and the owner vouches that it gives
+    each person at most the stated rows. Any other source may take its place, and the history keeps them all.
     """
     changed = files.opened().policy(dataset, fail=fail, **groups.keywords(reading))
     _show((changed,), changed.record if as_json else None)

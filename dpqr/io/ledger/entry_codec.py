@@ -13,7 +13,7 @@ from dpqr.privacy.budget import Pricing, PrivacyBudget
 from dpqr.privacy.layers import Layer
 from dpqr.privacy.ledger import DataKind, Entry, Terms
 from dpqr.privacy.periods import WHOLE, PeriodBudgets
-from dpqr.privacy.policy import Policy
+from dpqr.privacy.policy import Policy, Source
 from dpqr.privacy.reason import Reason
 
 
@@ -33,7 +33,20 @@ def policy_document(policy: Policy | None) -> dict[str, Any]:
         "fail": policy.fail,
         **({} if policy.encoding is None else {"encoding": policy.encoding}),
         **({"approval": True} if policy.approval else {}),
+        **({} if policy.source is None else {"source": _source_document(policy.source)}),
     }
+
+
+def _source_document(source: Source) -> dict[str, str]:
+    return {"address": source.address, **({"query": source.query} if source.query else {})}
+
+
+def _read_source(document: dict[str, Any] | None) -> Source | None:
+    if document is None:
+        return None
+    if not document["address"]:
+        raise ValueError("no source")
+    return Source(address=_text(document["address"]), query=_text(document.get("query", "")))
 
 
 def decode_policy(document: dict[str, Any]) -> Policy:
@@ -50,6 +63,7 @@ def decode_policy(document: dict[str, Any]) -> Policy:
         counts=document["counts"],
         fail=document["fail"],
         approval=document.get("approval", False),
+        source=_read_source(document.get("source")),
     )
     if policy_document(policy) != document:
         raise ValueError("not the text of a policy")

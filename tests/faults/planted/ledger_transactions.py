@@ -106,7 +106,7 @@ FAULTS = (
     ),
     *planted_in(
         "io/ledger/addresses.py",
-        ('if ":" in user or "@" in user', 'if "@" in user', "an address may hold a password"),
+        ('holds_credentials(f"//{netloc}")\n', "False\n", "an address may hold a password"),
         ("or any(map(_SECRET.search, options))", "", "a password may stand among an address' options"),
         ('or "@" in path', "", "a password with a slash stands in a database's name"),
     ),
