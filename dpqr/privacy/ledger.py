@@ -132,6 +132,8 @@ class Entry:
     record: the draw is in the transcript, whose hash is now `transcript`.
     settle: `events` were charged in the run of reservation `settles`; `note` is how it ended; `drawn` is the SHA-256 of
     what its record says was drawn, empty where nothing was released, and in entries of versions up to 0.10.
+    reject: the owner has seen that the entries `rejected`, which jobs have appended past dpqr, break the rules.
+    void: one of those, where the rules refuse it; never written. `text` is what is stored.
 
     >>> Entry(number=3, kind="settle", time="2026-11-22T10:00:00Z", settles=2, note="done").settles
     2
@@ -140,7 +142,7 @@ class Entry:
     number: int
     kind: (
         Literal["open", "anchor", "checkpoint", "move", "arrive", "init", "policy", "approve"]
-        | Literal["reserve", "draw", "record", "settle"]
+        | Literal["reserve", "draw", "record", "settle", "reject", "void"]
     )
     time: str
     hash: str = ""
@@ -160,6 +162,8 @@ class Entry:
     plan: str = ""
     period: str = WHOLE
     layer: Layer | None = None
+    rejected: tuple[int, ...] = ()
+    text: str = ""
     drawn: str = ""
 
 

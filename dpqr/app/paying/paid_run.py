@@ -6,7 +6,7 @@ from __future__ import annotations
 import hmac
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -184,19 +184,32 @@ def ledger_request(
 
 
 @contextmanager
-def paid_run(asked: LedgerRequest | None, bill: Bill, directory: Path | None) -> Iterator[PaidRun]:
+def paid_run(
+    asked: LedgerRequest | None, bill: Bill, directory: Path | None, *, ready: Callable[[], None] = lambda: None
+) -> Iterator[PaidRun]:
     """Pay for `bill` in full, or find the run that has paid for it, and end it as it ended.
 
-    directory: where the release goes. Raises: BudgetRefused, LedgerError, UsageFault; nothing was opened then.
+    Args:
+        directory: where the release goes.
+        ready: looks at the table's structure, and so may connect an engine. It is called once it is known that the
+            budget would pay (policy, approval, balance) or has paid, and before anything is reserved.
+
+    Raises:
+        BudgetRefused, LedgerError, UsageFault: nothing was opened then. DpqrError: from `ready`; nothing was reserved.
     """
     if asked is None:
+        ready()
         yield PaidRun(guard=EveryFilter(filters=(bill.guard(),)))
         return
     if asked.resume and directory is None:
         raise UsageFault("--resume: name the directory of the release that was killed: add --out DIR")
     ledger = configured_ledger(asked.ledger, asked.anchor)
     with held(transcript_path(directory)) if directory else nullcontext() as file:
-        run = _continued(asked, ledger, bill, file) or _begun(asked, ledger, bill)
+        continued = _continued(asked, ledger, bill, file)
+        if continued is None:
+            bill.require_fit(ledger, asked.dataset, locked=True)
+        ready()
+        run = continued or _begun(asked, ledger, bill)
         try:
             if file and not run.kept and run.paid:
                 run.kept = begun_journal(file, ledger, run.paid)

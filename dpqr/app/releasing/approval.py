@@ -20,7 +20,6 @@ from dpqr.app.requests import LedgerRequest, PlanRequest, PredictionPlanRequest,
 from dpqr.app.sessions.planning import OpenRequest, planned_session
 from dpqr.io.outputs.records.plan_document import SEAL, plan_document
 from dpqr.io.outputs.records.prediction_document import prediction_plan_document
-from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.source import TableSource
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.privacy.reason import Reason
@@ -61,7 +60,7 @@ def approve(payer: LedgerRequest, path: str, reason: Reason) -> Approved:
 
 def _planned(payer: LedgerRequest, path: str) -> tuple[Plan | PredictionPlan, dict[str, Any]]:
     """The plan, made again, and its document."""
-    nothing = TableSource(paths=(STDIN,))
+    nothing = TableSource.unnamed()
     if plans_predictions(path):
         empty = PredictionPlanRequest(target="", epsilon="", domain=None)
         asked = PredictionRequest(table=nothing, plan=empty, payer=payer)

@@ -8,6 +8,7 @@ would differ refuses the run before a table is opened.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -23,12 +24,12 @@ from dpqr.io.documents.sources import states_domain
 from dpqr.io.documents.text.decoding import spoken
 from dpqr.io.documents.text.positions import member
 from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE
-from dpqr.io.outputs.atomic import SingleFile, reserve_file
+from dpqr.io.outputs.atomic import SingleFile, reserve_file, write_text
 from dpqr.io.outputs.records.plan_document import PLAN_FORMAT, SEAL, plan_document, sealed
 from dpqr.io.outputs.records.prediction_document import PLAN_FORMAT as PREDICTION_PLAN
 from dpqr.io.outputs.records.prediction_document import prediction_plan_document
 from dpqr.io.outputs.records.record import document_text, read_record
-from dpqr.io.tables.file import STDIN
+from dpqr.io.outputs.releases.release_files import file_hash
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.prediction.plan import PredictionPlan
@@ -72,15 +73,20 @@ def save_prediction_plan(plan: PredictionPlan, target: SingleFile) -> str:
 
 def _saved(document: dict[str, Any], inputs: PublicInputs | None, target: SingleFile) -> str:
     for name, content in (inputs.files if inputs else {}).items():
-        place = target.path.with_name(name)
-        if not place.exists():
-            place.write_bytes(content)
-    target.write(lambda place: _write(place, document_text(document)))
+        _write_beside(target, name, content)
+    target.write(lambda place: write_text(place, document_text(document)))
     return str(document[SEAL])
 
 
-def _write(place: Path, text: str) -> None:
-    place.write_text(text, encoding="utf-8", newline="\n")
+def _write_beside(target: SingleFile, name: str, content: bytes) -> None:
+    """Write a file of coefficients, unless it is there. Its name is the hash of its content."""
+    given = str(target.path.with_name(name))
+    if not os.path.isfile(given) or os.path.islink(given) or file_hash(Path(given)) != Path(name).stem:
+
+        def fill(place: Path) -> None:
+            place.write_bytes(content)
+
+        reserve_file(given, option=target.option).write(fill)
 
 
 def read_plan(path: str, form: str = PLAN_FORMAT) -> LockedPlan:
@@ -138,13 +144,13 @@ def following_prediction(request: PredictionRequest, path: str, *, opened: bool 
     limits = _limits(request.limits, base.limits, paid=request.payer is not None)
     plan, points = replace(base.plan, **given), request.points
     if points is not None and points.paths:
-        written = _stated(base.table, TableSource(paths=(STDIN,)), READ[:2])
-        points = replace(points, **written | _stated(points, TableSource(paths=(STDIN,)), READ[:2]))
+        written = _stated(base.table, TableSource.unnamed(), READ[:2])
+        points = replace(points, **written | _stated(points, TableSource.unnamed(), READ[:2]))
     return replace(request, plan=plan, table=table, points=points, limits=limits, notes=base.notes, locked=locked)
 
 
 def _source(given: TableSource, base: TableSource, *, paid: bool, opened: bool) -> TableSource:
-    usual = TableSource(paths=(STDIN,))
+    usual = TableSource.unnamed()
     read = {} if paid else _stated(base, usual, READ)
     read |= {} if opened else {"public": base.public}
     return replace(given, **read | _stated(given, usual, READ))

@@ -2,10 +2,11 @@
 
     documents   queries and domain, as they were parsed (`dpqr.io.documents.sources`)
     options     every field of `PlanRequest` but the documents
-    reading     how the table is read: delimiter, encoding and limits, after the budget's policy
+    reading     how the table is read: delimiter, encoding and limits, after the budget's policy; of an engine's table
+                what is public of its address, and the digest of the source that the budget's owner registered
     notes       what the plan says of the request itself
 
-The table, the payer and the output are no part of it: they decide no draw and no price. Of predictions the points are
+A file, the payer and the output are no part of it: they decide no draw and no price. Of predictions the points are
 none either; how many they are is an option.
 """
 
@@ -71,7 +72,8 @@ def prediction_inputs(request: PredictionRequest, held: Reading) -> PublicInputs
 
 def _options(plan: PlanRequest | PredictionPlanRequest, held: Reading, notes: tuple[str, ...]) -> dict[str, Any]:
     limits = {name: getattr(held.limits, name) for name in LIMITS}
-    public = {} if held.source.public is None else {"table": held.source.public}
+    stated = {"table": held.source.public, "source": held.source.digest}
+    public = {name: value for name, value in stated.items() if value is not None}
     options = {name: _option(name, getattr(plan, name)) for name in _names(type(plan))}
     return {
         "options": {name: value for name, value in options.items() if name not in LATER or value is not None},
@@ -101,6 +103,7 @@ class _Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     encoding: str | None
     limits: Limits
     table: str | None = None
+    source: str | None = None
 
 
 class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -176,7 +179,8 @@ def _start(options: Mapping[str, Any], folder: Path) -> bytes | None:
 
 def _source(found: _Stated, table: TableSource, counts: str | None) -> TableSource:
     read = found.reading
-    return replace(table, delimiter=read.delimiter, encoding=read.encoding, count_column=counts, public=read.table)
+    table = replace(table, public=read.table, digest=read.source)
+    return replace(table, delimiter=read.delimiter, encoding=read.encoding, count_column=counts)
 
 
 def _placed(queries: Mapping[str, Any], folder: Path) -> dict[str, Any]:

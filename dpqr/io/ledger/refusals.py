@@ -18,6 +18,23 @@ def of_place(error: LedgerError, place: object) -> LedgerError:
     return error if str(error).startswith("--ledger ") else LedgerError(f"--ledger {place}: {error}")
 
 
+def breaks_the_rules(number: int, job: str, error: Exception) -> LedgerError:
+    """An entry that no ledger admits, or that this version cannot read.
+
+    Args:
+        job: the role that has appended it; empty: nobody could have, but the ledger's owner.
+    """
+    if job:
+        return LedgerError(
+            f"entry {number} breaks the rules of a ledger, and role {job!r} has appended it past dpqr; nothing is paid "
+            "until its owner has looked at it\n"
+            f"the owner runs `dpqr budget reject` and, if {job} is not to pay any more, `dpqr budget revoke {job}`"
+        )
+    if isinstance(error, LedgerError) and "cannot read" in str(error):
+        return error
+    return LedgerError(f"the ledger was forged or is damaged: entry {number} breaks the rules of a ledger")
+
+
 def has_moved(place: str) -> LedgerError:
     """The ledger goes on elsewhere, and only there is anything paid."""
     return LedgerError(f"the ledger was moved to {place} and goes on there; name that with --ledger")
