@@ -43,6 +43,7 @@ from dpqr.app.verifying.evidence import VerifyRequest
 from dpqr.app.verifying.verify import verify
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
+from dpqr.io.engines.known import source_at
 from dpqr.io.journal import fingerprints
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.chained_ledger import ChainedLedger
@@ -51,7 +52,7 @@ from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.budget import Cost, Pricing, upward_text
 from dpqr.privacy.ledger import DataKind
-from dpqr.privacy.policy import Policy
+from dpqr.privacy.policy import Policy, PolicyChange
 from dpqr.privacy.sealed import SealKey
 from dpqr.report.receipt import receipt
 
@@ -609,21 +610,29 @@ def duck(place):
     return place
 
 
+def registered(place, what):
+    """The address of a table in an engine, which the owner of the budget has registered."""
+    table = f"duckdb:{place}/{what}"
+    ledger_in(place).restrict("survey", PolicyChange(source=source_at(table)))
+    return table
+
+
 LOCAL = ("t.duckdb?table=people", "t.duckdb?table=Main.People", "t.parquet", "*.parquet")
 
 
 @pytest.mark.parametrize("what", LOCAL)
 def test_a_release_of_duckdbs_local_files_is_continued(duck, what):
-    assert killed_at(duck, (ChainedLedger, "begin", 2, False), table=f"duckdb:{duck}/{what}") == 9
+    table = registered(duck, what)
+    assert killed_at(duck, (ChainedLedger, "begin", 2, False), table=table) == 9
     before = [each["value"] for each in drawn(duck)]
-    run(duck, table=f"duckdb:{duck}/{what}", resume=True)
+    run(duck, table=table, resume=True)
     assert published(duck)[: len(before)] == before
     assert (account(duck).spent, account(duck).unsettled) == (1, 0)
 
 
 @pytest.mark.parametrize("what", LOCAL)
 def test_it_is_closed_where_a_byte_of_them_has_changed(duck, what):
-    table = f"duckdb:{duck}/{what}"
+    table = registered(duck, what)
     assert killed_at(duck, (ChainedLedger, "begin", 2, False), table=table) == 9
     with duckdb.connect(str(duck / "t.duckdb")) as made:
         made.execute("UPDATE people SET age = age + 1 WHERE age = 45")
@@ -635,7 +644,7 @@ def test_it_is_closed_where_a_byte_of_them_has_changed(duck, what):
 
 def test_a_view_is_not_known_to_be_the_same(duck):
     """It may read other files, or the clock."""
-    table = f"duckdb:{duck}/t.duckdb?table=viewed"
+    table = registered(duck, "t.duckdb?table=viewed")
     assert killed_at(duck, (ChainedLedger, "begin", 2, False), table=table) == 9
     with pytest.raises(UsageFault, match="may read more than local files"):
         run(duck, table=table, resume=True)

@@ -24,7 +24,7 @@ def evidence(paid_release, tmp_path):
 def stating(evidence, **changed):
     """The same evidence with a record that states otherwise."""
     record = msgspec.structs.replace(evidence.record, **changed)
-    kept = {name: getattr(evidence, name) for name in ("request", "document", "events", "questions")}
+    kept = {name: getattr(evidence, name) for name in ("request", "document", "events", "questions", "walked")}
     return SimpleNamespace(record=record, **kept)
 
 

@@ -62,7 +62,7 @@ def release_document(
     others were measured. warning: what may have gone wrong with the table or the domain file; null: nothing seen.
     The guarantee is that of all planned events, wherever the loop stopped. sha256: of the canonical JSON of the rest.
     """
-    plan, unit = release.plan, release.plan.problem.unit
+    plan, unit, drawn = release.plan, release.plan.problem.unit, drawn_parts(release)
     return sealed(
         {
             "dpqr": RELEASE_FORMAT,
@@ -78,17 +78,29 @@ def release_document(
             "receipt": [list(line) for line in receipt],
             "certificate": _certificate(release.certificate),
             "intervals": {"level": float(LEVEL), "words": interval_words(release)},
-            **_measured_errors(release),
-            "dropped": _dropped(release),
+            "error_bars": _bars(release.bars),
+            "errors": drawn["errors"],
+            "bounds": None if release.bounds is None else _bounds(release.bounds),
+            "dropped": drawn["dropped"],
             "trust": list(release.trust),
             "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
             **_files(files or {}, synthetic, views),
             **_cumulative(release),
             "plan": plan_document(plan),
-            "transcript": [_round(finished) for finished in release.transcript.rounds],
-            **({} if release.questions is None else {"questions": asdict(release.questions)}),
+            "transcript": drawn["transcript"],
+            **({"questions": drawn["questions"]} if "questions" in drawn else {}),
         }
     )
+
+
+def drawn_parts(release: Release) -> dict[str, Any]:
+    """What was drawn, and of a session what was asked; null for what was not bought. `drawn_digest` names it."""
+    return {
+        "dropped": _dropped(release),
+        "errors": None if release.errors is None else _errors(release.errors),
+        "transcript": [_round(finished) for finished in release.transcript.rounds],
+        **({} if release.questions is None else {"questions": asdict(release.questions)}),
+    }
 
 
 def _files(hashes: Mapping[str, str], synthetic: dict[str, Any] | None, views: dict[str, Any] | None) -> dict[str, Any]:
