@@ -7,7 +7,6 @@ same document. Rationals are exact text ("1/10"), with a float beside them that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -87,7 +86,7 @@ def release_document(
             **_cumulative(release),
             "plan": plan_document(plan),
             "transcript": [_round(finished) for finished in release.transcript.rounds],
-            **({} if release.questions is None else {"questions": asdict(release.questions)}),
+            **({} if release.questions is None else {"questions": release.questions.document()}),
         }
     )
 
