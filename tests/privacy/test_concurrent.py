@@ -74,9 +74,7 @@ def largest_delta(mechanisms: tuple[Interactive, ...], ratio: Fraction) -> Fract
 
 
 def both_ways(mechanisms: tuple[Interactive, ...], ratio: Fraction) -> Fraction:
-    turned = tuple(
-        Interactive({at: (two, one) for at, (one, two) in each.laws.items()}) for each in mechanisms
-    )
+    turned = tuple(Interactive({at: (two, one) for at, (one, two) in each.laws.items()}) for each in mechanisms)
     return max(largest_delta(mechanisms, ratio), largest_delta(turned, ratio))
 
 

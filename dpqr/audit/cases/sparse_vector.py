@@ -112,7 +112,8 @@ def surprise_case(relation: str, unit: PrivacyUnit) -> Case:
     terms = Terms.within(Price(epsilon=Fraction(4)), unit, surprises=1, questions=1)
     parts = (Dense(np.array([[1, 0]])), Dense(np.array([[1, 0]])))
     query = QueryBlock(
-        name="hard query", factors=tuple(Factor(axes=(axis,), sizes=(2,), matrix=part) for axis, part in enumerate(parts))
+        name="hard query",
+        factors=tuple(Factor(axes=(axis,), sizes=(2,), matrix=part) for axis, part in enumerate(parts)),
     )
     replaced = unit.neighbours is Neighbours.REPLACE
     pair = records((2, 2), {(1, 1): 1} if replaced else {}), records((2, 2), {(0, 0): 1})
