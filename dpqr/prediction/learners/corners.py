@@ -12,9 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
+from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.prediction.learners.examples import BLOCK, Rows, summed
 from dpqr.prediction.learners.losses import Cornered
+from dpqr.prediction.learners.pivots import Corner
 from dpqr.prediction.learners.solver import ULP, Objective, evaluation_error
 from dpqr.privacy.budget import root_below
 
@@ -23,6 +24,10 @@ CENTRED = 0.25
 STEPS_EACH = 40
 """Newton steps that a width is given; 34 are proved to do for the smallest factor between two widths."""
 LARGEST_FACTOR = 64.0
+WORSE = 2
+"""Pairs in a row that show no smaller gap: rounding has overtaken the path."""
+RUNS = 400
+"""Widths that are tried; a path that is as slow as it is proved to be takes more where weights differ widely."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,9 +139,10 @@ class CornerSolver:
         point, width, last = np.zeros(rows.width), 8 * weight**2 / (penalty * least), needed / (2.52 * weight)
         smallest = 1 + math.sqrt(least / (2 * weight))
         factor = largest = max(LARGEST_FACTOR, smallest)
-        while width > last:
+        best, lowest, worse, runs = point, math.inf, 0, 0
+        while width > last and worse < WORSE and runs < RUNS:
             tried = Centring(rows=rows, loss=Barrier(loss=self.loss, width=width / factor), penalty=penalty, unit=least)
-            moved, centred = tried.run(point)
+            (moved, centred), runs = tried.run(point), runs + 1
             if not centred and factor > smallest:
                 factor = max(smallest, math.sqrt(factor))
                 continue
@@ -146,7 +152,74 @@ class CornerSolver:
             found, gap = tried.paired(point)
             if gap <= needed and np.linalg.norm(found) <= furthest:
                 return found
-        return point
+            worse = 0 if gap < lowest else worse + 1
+            if gap < lowest:
+                best, lowest = found, gap
+        return self._pivoted(rows, best, math.sqrt(min(lowest, weight) / penalty), needed)
+
+    def _pivoted(self, rows: Rows, point: FloatArray, radius: float, needed: float) -> FloatArray:
+        """From a point at about this distance from the minimiser.
+
+        Rows further than that from the corner keep their side. Those that turn out to lie on the other side join the
+        pivots, so that in the end all of them would.
+        """
+        short = self._short(rows, point)
+        side, near = short > 0, np.abs(short) <= 2 * radius
+        for exact in (False, True):
+            while True:
+                corner, others = self._corner(rows, side, near)
+                solved = (corner.exactly() if exact else corner).solved(side[near].astype(np.float64))
+                found, shares, settled = solved
+                every = side.astype(np.float64)
+                every[near] = shares
+                short = self._short(rows, found)
+                wrong = ~near & ((short > 0) != side) & (short != 0) & (rows.weights > 0)
+                if settled and not wrong.any() and (exact or self._gap(rows, found, every) <= needed):
+                    return found
+                if not wrong.any():
+                    break
+                near = near | wrong
+        return found
+
+    def _short(self, rows: Rows, point: FloatArray) -> FloatArray:
+        """u, of every row."""
+        return np.concatenate([self.loss.shortfall(block.vectors @ point, block.targets) for block in rows.blocks()])
+
+    def _corner(self, rows: Rows, side: AnyArray, near: AnyArray) -> tuple[Corner, FloatArray]:
+        """The rows `near` the corner, and what all others pull."""
+        base, at = float(self.loss.base), 0
+        pulls, parts = list[FloatArray](), list[tuple[FloatArray, ...]]()
+        for block in rows.blocks():
+            here = slice(at, at + len(block.weights))
+            chosen, share = near[here], np.where(near[here], 0.0, side[here])
+            pulls.append((block.weights * (base + share) * self.loss.direction(block.targets)) @ block.vectors)
+            targets = block.targets[chosen]
+            offsets = self.loss.shortfall(np.zeros(len(targets)), targets)
+            parts.append((block.vectors[chosen], offsets, self.loss.direction(targets), block.weights[chosen]))
+            at = here.stop
+        vectors, offsets, directions, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
+        others = -summed(iter(pulls)) / (2 * float(self.penalty))
+        corner = Corner(
+            vectors=vectors,
+            offsets=offsets,
+            directions=directions,
+            weights=weights,
+            others=others,
+            penalty=float(self.penalty),
+        )
+        return corner, others
+
+    def _gap(self, rows: Rows, found: FloatArray, shares: FloatArray) -> float:
+        """F(found) - D(shares)."""
+        base, at, gap, pulls = float(self.loss.base), 0, 0.0, list[FloatArray]()
+        for block in rows.blocks():
+            share = shares[at : at + len(block.weights)]
+            short = self.loss.shortfall(block.vectors @ found, block.targets)
+            pulls.append((block.weights * (base + share) * self.loss.direction(block.targets)) @ block.vectors)
+            gap += float(block.weights @ (np.maximum(short, 0.0) - share * short))
+            at += len(block.weights)
+        apart = found + summed(iter(pulls)) / (2 * float(self.penalty))
+        return gap + float(self.penalty) * float(apart @ apart)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
