@@ -17,6 +17,7 @@ from dpqr.data.arrays import AnyArray, FloatArray
 TRIES = 8
 """Pivots in doubles, for each row and each feature, until exact ones take over."""
 REFINEMENTS = 3
+EPSILON = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,15 +64,16 @@ class Corner:
         """f, the shares, and whether no row breaks the condition (in exact arithmetic: True).
 
         Args:
-            ends: shares to start from, each 0 or 1.
+            ends: whether a share starts from 1, and not from 0.
         """
-        found = _Pivots(corner=self, shares=self.weights * 0 + ends)
+        found = Pivots(corner=self, shares=self.weights * 0)
+        found.shares[ends] += 1
         settled = found.run(TRIES * (len(self.weights) + self.vectors.shape[1]))
         return _floats(found.function()), _floats(found.shares), settled
 
 
 @dataclass(slots=True, kw_only=True)
-class _Pivots:
+class Pivots:
     """The state. inside: P, in the order of `inverse`, that of the products <x_i, x_j> over P. In doubles `refine` takes
     out what rounding has left in u over P."""
 
@@ -96,22 +98,20 @@ class _Pivots:
 
     def run(self, tries: int) -> bool:
         """Pivot until no row breaks the condition; in doubles `tries` times at most."""
-        least = 0 if self.exact else None
         done = 0
-        while self.exact or done < tries:
+        while len(self.shares) and (self.exact or done < tries):
             done += 1
             if not self.exact:
                 self.refine()
             short = self.short()
-            if least is None:
-                least = 8 * np.finfo(float).eps * (1 + float(np.linalg.norm(self.function())))
+            least = 0.0 if self.exact else 8 * EPSILON * (1 + float(np.linalg.norm(self.function())))
             breach = np.where(self.shares == 0, short, np.where(self.shares == 1, -short, 0 * short))
             breach[self.inside] = 0
             row = int(np.argmax(breach))
-            if breach[row] <= (least or 0):
+            if breach[row] <= least:
                 return True
             self.enter(row, short[row])
-        return False
+        return not len(self.shares)
 
     def short(self) -> AnyArray:
         """u."""
@@ -124,7 +124,11 @@ class _Pivots:
         sign = 1 if up else -1
         rate = corner.weights / (2 * corner.penalty)
         for _ in range(len(self.inside) + 1):
-            along = corner.vectors[self.inside] @ corner.vectors[row] * (corner.directions[self.inside] * corner.directions[row])
+            along = (
+                corner.vectors[self.inside]
+                @ corner.vectors[row]
+                * (corner.directions[self.inside] * corner.directions[row])
+            )
             coupled = self.inverse @ along
             curved = corner.vectors[row] @ corner.vectors[row] - along @ coupled
             # steps in units of rate * share of the row: what its pull moves by
@@ -145,7 +149,7 @@ class _Pivots:
             hit = [place for place, end in zip(moving, ends, strict=True) if end is not None and end <= first]
             for place, speed in zip(moving, speeds, strict=True):
                 if place in hit:
-                    self.shares[place] = 1 if speed > 0 else 0
+                    self.shares[place] = self.shares[place] * 0 + (1 if speed > 0 else 0)
             for place in [place for place in hit if place != row]:
                 self._leave(place)
             if row in hit:
