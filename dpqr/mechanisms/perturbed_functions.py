@@ -103,8 +103,8 @@ class _Closed:
         w(b), and both draws compose (Dwork and Roth 2014, Theorem 3.16). This is how approximate minima perturbation
         ends (Iyengar and others 2019).
 
-        The steps of the grid, g = 2 r / 2^20: the weights of both neighbours, as doubles, are within 2 r <= (2^20 + 1) g
-        of each other (g is a double: one step), and `nearest` rounds them to it by half a step a coordinate at either
+        The steps of the grid, g = 2 r / 2^20: the weights of both neighbours, as doubles, are within 2 r <= (2^20 + 1)
+        g of each other (g is a double: one step), and `nearest` rounds them to it by half a step a coordinate at either
         end, sqrt(width) steps together: `weights_sensitivity`. Nothing else is lost: the quotient by g is exact. A
         double's would be off by 2^-53 of itself at either end, 2^-52 ||w(b)|| / g in L2. The pull is unbounded, and
         ||w(b)|| / g is near 2^62 for 2^12 coordinates at epsilon 2e-5: up to some thousand steps, which no scale of the

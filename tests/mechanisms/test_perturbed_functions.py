@@ -370,14 +370,18 @@ def closed(width, epsilon, records_strength=1):
 
 
 def far_apart(weights, seed, far, rounds):
-    """Weights of two neighbours as large as the pull makes them, 2 r apart, of 30 draws of each coordinate the one whose
-    grid steps this rounding moves furthest apart."""
+    """Weights of two neighbours as large as the pull makes them and 2 r apart: of 60 draws of each coordinate the one
+    that this rounding moves furthest, in grid steps, beyond how far it is. The first coordinate takes what is left."""
     drawn, width, grid = np.random.default_rng(seed), weights.learner.width, weights.grid
-    tried = drawn.normal(size=(30, width)) * far / np.sqrt(width)
-    other = tried + 2 * float(weights.wrong) / np.sqrt(width) * (1 - 2.0**-16)
+    signs, sizes = drawn.choice([-1, 1], size=(60, width)), drawn.uniform(0.75, 1.2, size=(60, width))
+    tried = signs * sizes * far / np.sqrt(width)
+    other = tried + 2 * float(weights.wrong) / np.sqrt(width) * (1 - 2.0**-13)
     moved = (rounds(other.ravel(), grid) - rounds(tried.ravel(), grid)).reshape(tried.shape)
     best = (moved - (other - tried) / grid).argmax(axis=0), np.arange(width)
-    return tried[best], other[best]
+    one, two = tried[best], other[best]
+    left = float((2 * weights.wrong) ** 2) - float(((two - one)[1:] ** 2).sum())
+    two[0] = one[0] + np.sqrt(left) * (1 - 2.0**-10)
+    return one, two
 
 
 def distance_squared(one, two):

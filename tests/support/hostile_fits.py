@@ -4,11 +4,11 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
-from support.prediction_tables import LOSSES, UNITS, VALUES, counts, examples, learner
 
 from dpqr.data.unit import Neighbours
 from dpqr.prediction.learners.losses import ExactHinge, Hinge, Logistic, Pinball
 from dpqr.prediction.learners.perturbed import PerturbedLearner
+from support.prediction_tables import LOSSES, UNITS, VALUES, counts, examples, learner
 
 
 def hostile_vectors(drawn):

@@ -31,8 +31,8 @@ SurpriseRule = Literal["", "table", "no dearer"]
 """What a surprise of a session measures, as its folder and its record state it (`Terms.measured`).
 
 "no dearer": the table of the query's parts where it is no more sensitive than the query, and else the query. "table":
-the table always, as sessions do that 0.10.0 or before opened. "": the same, in records that 0.10.0 or before wrote; they
-state the noise that the query alone would have had, which is less than was drawn where records are replaced.
+the table always, as sessions do that 0.10.0 or before opened. "": the same, in records that 0.10.0 or before wrote;
+they state the noise that the query alone would have had, which is less than was drawn where records are replaced.
 """
 CURRENT_RULE: SurpriseRule = "no dearer"
 

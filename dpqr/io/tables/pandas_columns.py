@@ -31,7 +31,6 @@ _LARGEST = 10**40
 def column_reader(series: Any) -> Reader:
     """How a column of pandas is read. What does not depend on the slice is made once."""
     import pandas
-    import pyarrow as pa
 
     kind = series.dtype
     if isinstance(kind, pandas.CategoricalDtype):

@@ -167,8 +167,8 @@ class CornerSolver:
         """From a point at about this distance from the minimiser.
 
         Rows further than that from the corner keep their side. One that turns out to lie on the other side joins the
-        pivots, which in the end all of them would. In doubles the gap certifies what was found, as on the path; in exact
-        arithmetic pivots need no certificate: they end at the minimiser, for what the other rows pull together.
+        pivots, which in the end all of them would. In doubles the gap certifies what was found, as on the path; in
+        exact arithmetic pivots need no certificate: they end at the minimiser, for what the other rows pull together.
         """
         short, present = self._short(rows, point), rows.weights > 0
         side, near = short > 0, (np.abs(short) <= 2 * radius) & present
@@ -187,7 +187,7 @@ class CornerSolver:
         raise AssertionError("unreachable")
 
     def _certified(self, rows: Rows, found: FloatArray, shares: FloatArray, needed: float) -> bool:
-        return self._gap(rows, found, shares) <= needed and np.linalg.norm(found) <= float(self.norm)
+        return self._gap(rows, found, shares) <= needed and float(np.linalg.norm(found)) <= float(self.norm)
 
     def _short(self, rows: Rows, point: FloatArray) -> FloatArray:
         """u, of every row."""

@@ -6,7 +6,7 @@ the corner. The few others decide a small quadratic problem, which finitely many
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -30,10 +30,11 @@ class Corner:
     *Pivots.* Let P be a set of rows with u_i = 0 whose x_i are linearly independent; all other shares are 0 or 1. A row
     i outside P that breaks the condition moves its share towards the other end, and the shares of P move along so that
     their u stay 0. It stops where u_i is 0 (i joins P; x_i is independent of the others, for else u_i would not move),
-    where a_i reaches its end, or where a share of P does, which leaves P at its end while i goes on. Each of these raises
-    the dual, and by more than 0 together: i leaves an end, and u_i is not 0. After each row the shares maximise the dual
-    over the shares of P, all others fixed, so they follow from P and the ends of the others: in exact arithmetic no such
-    state comes twice, and there are finitely many. Where no row breaks the condition, f is the minimiser.
+    where a_i reaches its end, or where a share of P does, which leaves P at its end while i goes on. None of these
+    lowers the dual, and together they raise it: i leaves an end, and u_i is not 0. After each row the shares maximise
+    the dual over the shares of P, all others fixed, so they follow from P and the ends of the others: in exact
+    arithmetic no such state comes twice, and there are finitely many. Where no row breaks the condition, f is the
+    minimiser.
 
     Attributes:
         vectors: x_i, shape (rows, width).
@@ -74,13 +75,13 @@ class Corner:
 
 @dataclass(slots=True, kw_only=True)
 class Pivots:
-    """The state. inside: P, in the order of `inverse`, that of the products <x_i, x_j> over P. In doubles `refine` takes
-    out what rounding has left in u over P."""
+    """The state. inside: P, in the order of `inverse`, that of the products <x_i, x_j> over P. In doubles `refine`
+    takes out what rounding has left in u over P."""
 
     corner: Corner
     shares: AnyArray
-    inside: list[int] = None  # type: ignore[assignment]
-    inverse: AnyArray = None
+    inside: list[int] = field(init=False)
+    inverse: AnyArray = field(init=False)
 
     def __post_init__(self) -> None:
         self.inside = []
@@ -94,7 +95,8 @@ class Pivots:
         """f."""
         corner = self.corner
         pulls = corner.weights * self.shares * corner.directions
-        return corner.others - (pulls @ corner.vectors) / (2 * corner.penalty)
+        found: AnyArray = corner.others - (pulls @ corner.vectors) / (2 * corner.penalty)
+        return found
 
     def run(self, tries: int) -> bool:
         """Pivot until no row breaks the condition; in doubles `tries` times at most."""
@@ -116,7 +118,8 @@ class Pivots:
     def short(self) -> AnyArray:
         """u."""
         corner = self.corner
-        return corner.offsets + corner.directions * (corner.vectors @ self.function())
+        found: AnyArray = corner.offsets + corner.directions * (corner.vectors @ self.function())
+        return found
 
     def enter(self, row: int, short: Any) -> None:
         """Move the share of a row towards its other end, and those of P along."""

@@ -134,9 +134,9 @@ class Solver:
     Where it does not, because values are too coarse to show which point is better, its steps are as long as the slope
     along them falls (`_searched`): slopes are finer than values. Where that does not end either, Nesterov's method with
     constant momentum is run from 0 for `steps` steps: F(f_k) - F* <= (1 - sqrt(mu / L))^k (F(0) - F* + mu ||f*||^2 / 2)
-    <= 2 (1 - sqrt(mu / L))^k F(0) (F >= 0 and strong convexity at f* bound the bracket), and ||f_k - f*||^2 <= 2 (F(f_k)
-    - F*) / mu. That is exact arithmetic's proof, not a certificate: a learner goes on from such a point in extended
-    precision (`reached` says so; `Near`), with the same methods.
+    <= 2 (1 - sqrt(mu / L))^k F(0) (F >= 0 and strong convexity at f* bound the bracket), and ||f_k - f*||^2 <=
+    2 (F(f_k) - F*) / mu. That is exact arithmetic's proof, not a certificate: a learner goes on from such a point in
+    extended precision (`reached` says so; `Near`), with the same methods.
 
     Attributes:
         modulus: mu, of strong convexity (2 lambda).
