@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from dpqr.api.checks import Check, Path, stated, text, texts, truth, whole
 from dpqr.api.options import document
+from dpqr.api.payer import payer
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
     from dpqr.app.planning.domain_file import DomainRequest
     from dpqr.app.planning.starting import Started
@@ -138,12 +140,16 @@ def domain_file(
     *,
     to: WrittenForm | None = None,
     out: Path | None = None,
+    dataset: str | None = None,
+    ledger: Path | Ledger | None = None,
+    anchor: Path | None = None,
     **sources: Unpack[DomainSources],
 ) -> Written:
     """A domain file from public descriptions of a table's columns, or a skeleton to fill in.
 
     Args:
         table: a table, of which only column names and types are read; or a codebook, by its ending.
+        dataset: whose budget, in `ledger`, names the table: the source that its owner has registered.
         to: a codebook of this form in place of a domain file.
         out: a new file.
         sources: `DomainSources`.
@@ -159,7 +165,8 @@ def domain_file(
     from dpqr.app.planning.documents import write_new
     from dpqr.app.planning.domain_file import domain_file as made_from
 
-    request = _domain_request(table, sources, to)
+    who = payer(dataset, ledger, anchor) if dataset is not None else None
+    request = replace(_domain_request(table, sources, to), payer=who)
     made = withheld(lambda: made_from(request))
     if out is not None:
         write_new(os.fspath(out), made.text)

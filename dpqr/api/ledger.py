@@ -139,7 +139,7 @@ class Ledger:
         return Budget.of(withheld(lambda: open_budget(self._opened(), asked)))
 
     def policy(self, dataset: str, *, fail: bool | None = None, **reading: Unpack[PolicyOptions]) -> Budget:
-        """Change how every run reads the table, towards stricter only.
+        """Change which table every run reads (`source`), and how, the latter towards stricter only.
 
         Raises:
             BudgetRefused: any other change.
@@ -261,6 +261,23 @@ class Ledger:
         from dpqr.app.paying.budget import grant
 
         withheld(lambda: grant(self._opened(), text("role", role)))
+
+    def revoke(self, role: str) -> None:
+        """Let a role of the PostgreSQL database pay for nothing any more."""
+        from dpqr.app.paying.budget import revoke
+
+        withheld(lambda: revoke(self._opened(), text("role", role)))
+
+    def checkpoint(self) -> Mark:
+        """Keep the state of all budgets, so that new jobs replay nothing that came before; where the ledger stands.
+
+        A ledger in a file keeps it by itself, and so does every use of one on a server by its owner.
+        """
+        return withheld(lambda: self._opened().checkpoint())
+
+    def reject(self) -> tuple[int, ...]:
+        """Go on in spite of entries that jobs have appended past dpqr and that break the rules; their numbers."""
+        return withheld(lambda: self._opened().reject())
 
     def _opened(self) -> ChainedLedger:
         from dpqr.app.paying.budget import configured_ledger

@@ -32,7 +32,6 @@ from dpqr.app.requests import (
     output_request,
 )
 from dpqr.errors import UsageFault
-from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.reason import Reason
@@ -191,8 +190,8 @@ def _start(place: str) -> bytes:
 
 
 def table_source(table: object, given: Mapping[str, object]) -> TableSource:
-    """The private table: paths, an engine's address, or what is in memory; nothing is opened. None: a run that opens
-    none."""
+    """The private table: paths, an engine's address, or what is in memory; nothing is opened. None: the one that the
+    budget's owner has registered, or a run that opens none."""
     texts = {name: given.get(name) for name in ("delimiter", "encoding")}
     found = _table(table, {**texts, "count_column": given.get("counts"), "workers": given.get("workers") or 1})
     idle = [name for name, value in texts.items() if value is not None]
@@ -205,7 +204,7 @@ def table_source(table: object, given: Mapping[str, object]) -> TableSource:
 
 def _table(table: object, told: Mapping[str, Any]) -> TableSource:
     if table is None:
-        return TableSource(paths=(STDIN,), **told)
+        return TableSource.unnamed(**told)
     if isinstance(table, str | os.PathLike):
         return TableSource(paths=(os.fspath(table),), **told)
     if isinstance(table, list | tuple) and all(isinstance(each, str | os.PathLike) for each in table):

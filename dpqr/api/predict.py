@@ -129,7 +129,8 @@ def predict(
     """Predict a column from the others by a private learner, or apply a released function.
 
     Args:
-        table: the private table to learn from, as for `dpqr.release`; None: a plan, or a model that is applied.
+        table: the private table to learn from, as for `dpqr.release`; None: the source that the owner of the budget
+            of `dataset` has registered; or a plan, or a model that is applied.
         dry_run: only plan; no private table is opened.
         rehearse: learn from rows of the public domain, free of charge; no private table is opened.
         options: those of `dpqr predict`, by their names with _ for -; but `--release` is `form`, and `--lambda` is

@@ -109,7 +109,8 @@ def prediction_request(
     """The run that `dpqr.predict` and `dpqr predict` ask of the use cases.
 
     Args:
-        table: None, or no path: a plan or a rehearsal, which opens none.
+        table: None, or no path: the one that the budget's owner has registered; or a plan or a rehearsal, which opens
+            none.
         given: options as `PredictionRun` names them.
         notes: what the plan shall say of the request itself.
 
@@ -128,7 +129,7 @@ def prediction_request(
     if dry_run and plan is None and points is None and held.get("form") != "function":
         held = {"predictions": USUAL_PREDICTIONS, **held}
     request = PredictionRequest(
-        table=_private(table, held, needed=not (dry_run or rehearse)),
+        table=_private(table, held, needed=not (dry_run or rehearse or dataset)),
         plan=_plan_request(given, held),
         points=None if points is None else points_source(points, held),
         out=None if out is None else os.fspath(out),

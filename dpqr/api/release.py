@@ -181,7 +181,7 @@ class Release:
 
 
 def release(
-    table: object,
+    table: object = None,
     *,
     queries: Document | None = None,
     eps: Figure | None = None,
@@ -199,6 +199,7 @@ def release(
 
     Args:
         table: a pandas DataFrame, anything with Arrow's C stream interface, a path, or a list of paths; only read.
+            None: the source that the owner of the budget of `dataset` has registered.
         queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
         plan: the file of a reviewed plan (`Plan.save`). It states what is not given, and nothing public may differ.
         dataset: whose budget pays, in `ledger`. out: a new directory; a killed run to it continues with `resume`.
@@ -211,7 +212,7 @@ def release(
         (eps, delta) for the unit that the release names. No row is looked at before the budget pays; noise has no seed.
     """
     request = release_request(
-        _some(table, rehearse),
+        _some(table, dataset, rehearse),
         queries=queries,
         eps=eps,
         domain=domain,
@@ -227,10 +228,13 @@ def release(
     return _released(request)
 
 
-def _some(table: object, rehearse: bool) -> object:
+def _some(table: object, dataset: str | None, rehearse: bool) -> object:
     """The table. UsageFault where there is none, and one is needed."""
-    if table is None and not rehearse:
-        raise UsageFault("release: None is no table; give one, or rehearse=True, which opens none")
+    if table is None and dataset is None and not rehearse:
+        raise UsageFault(
+            "release: None is no table; give one, the dataset whose owner has registered one, or rehearse=True, which "
+            "opens none"
+        )
     return table
 
 

@@ -36,7 +36,7 @@ def release_request(
     """What `dpqr.release` and `dpqr.plan` ask of the use cases.
 
     Args:
-        table: None: a plan or a rehearsal, which opens none.
+        table: None: the one that the budget's owner has registered; or a plan or a rehearsal, which opens none.
         plan: the file of a locked plan, which states what is not given; None: queries and eps are.
         notes: what the plan shall say of the request itself.
 

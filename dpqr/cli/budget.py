@@ -15,6 +15,8 @@ from dpqr.cli.terminal.streams import product, product_json, rendered, require_o
 if TYPE_CHECKING:
     from dpqr.api.ledger import Budget
 
+LONG_REPLAY = 10_000
+"""Entries since the last checkpoint that are worth a note: replaying so many takes most of a second."""
 as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 
 
@@ -28,6 +30,7 @@ def command() -> None:
     dpqr budget init survey --eps 5 --delta 1e-6 --accounting basic
     dpqr budget init stays --eps 1 --period month --period-column admitted --per-period 0.1
     dpqr budget policy survey --max-records 1000000
+    dpqr budget policy survey --source "postgresql://db.example.org/surveys?table=people"
     dpqr budget approve survey plan.json --by "M. Lee"
     dpqr budget show survey
     """
@@ -63,7 +66,8 @@ def init(
 ) -> None:
     """Give DATASET its budget, once: there is no reset.
 
-    Every run that the budget pays for reads the table as stated here; a request that states otherwise is refused.
+    Every run that the budget pays for reads the table as stated here, and from the source that is stated here; a
+    request that states otherwise is refused. Without --source a run names its files.
     """
     require_output()
     opened = files.opened().init(
@@ -85,11 +89,14 @@ def init(
 @files
 @as_json
 def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, as_json: bool) -> None:
-    """Change how every run on DATASET reads the table, towards stricter only: there is no way back.
+    """Change which table every run on DATASET reads, and how: the latter towards stricter only, with no way back.
 
     Stricter: smaller limits, a delimiter or an encoding where none was stated, no rule `fail`, and approvals: every
     release then follows a plan that somebody else than who asks has approved. A budget that was opened before policies
     existed may be given any, once. A count column is fixed by `budget init`: it says whom a budget protects.
+
+    The source is an engine's table, view or query; requests then leave DATA out, and the owner vouches that it gives
+    each person at most the stated rows. Any other source may take its place, and the history keeps them all.
     """
     changed = files.opened().policy(dataset, fail=fail, **groups.keywords(reading))
     _show((changed,), changed.record if as_json else None)
@@ -123,6 +130,8 @@ def show(dataset: str | None, *, delta: str | None, files: Files, as_json: bool)
     """
     shown = files.opened().budgets(dataset, delta=delta)
     _show(shown, [one.record for one in shown] if as_json else None)
+    if shown and (replayed := shown[0].priced.replayed) > LONG_REPLAY:
+        say(f"every new job replays {replayed:,} entries; its owner makes that short by `dpqr budget checkpoint`")
 
 
 @command.command("history")
@@ -153,6 +162,8 @@ def verify(*, files: Files, as_json: bool) -> None:
         return
     product(f"sound: {found['entries']} entries, seal {found['seal']}")
     say(_anchor_words(found["anchor"], found["entries"]))
+    if found["rejected"]:
+        say(f"entries that the owner has rejected: {', '.join(map(str, found['rejected']))}")
     if found["unproved"]:
         say(_unproved_words(found["unproved"]))
 
@@ -182,13 +193,45 @@ def move(to: str, *, files: Files) -> None:
 @click.argument("role", metavar="ROLE")
 @files
 def grant(role: str, *, files: Files) -> None:
-    """Let ROLE of the PostgreSQL database pay for runs: it appends entries, and changes or removes none.
+    """Let ROLE of the PostgreSQL database pay for runs: it can append an entry, and nothing else.
 
-    Budgets, policies, approvals and moves stay with the role that owns the tables. Tables of an older version of dpqr
-    are brought up to date.
+    Budgets, policies, approvals, checkpoints and moves stay with the role that owns the tables. Tables of an older
+    version of dpqr are brought up to date; then each role has to be granted again.
     """
     files.opened().grant(role)
     say(f"{role} may pay for runs from this ledger")
+
+
+@command.command("revoke")
+@click.argument("role", metavar="ROLE")
+@files
+def revoke(role: str, *, files: Files) -> None:
+    """Let ROLE of the PostgreSQL database pay for nothing any more. What it has reserved stays paid."""
+    files.opened().revoke(role)
+    say(f"{role} pays for nothing from this ledger any more")
+
+
+@command.command("checkpoint")
+@files
+def checkpoint(*, files: Files) -> None:
+    """Keep the state of all budgets, so that a new job replays only what comes after.
+
+    For a ledger in PostgreSQL that jobs use for a long time: they may not keep it. Every use by the owner does so too.
+    """
+    mark = files.opened().checkpoint()
+    say(f"new jobs begin at entry {mark.entries - 1}")
+
+
+@command.command("reject")
+@files
+def reject(*, files: Files) -> None:
+    """Go on in spite of entries that break the rules, where a role has appended them to a ledger in PostgreSQL.
+
+    Only the owner can. What the rules refuse counts for nothing, and what they admit counts at the price that it
+    states; nothing else is taken back. One more entry says so.
+    """
+    numbers = files.opened().reject()
+    say(f"rejected entries: {', '.join(map(str, numbers))}" if numbers else "no entry of a job breaks the rules")
 
 
 @command.command("anchor")

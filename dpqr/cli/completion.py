@@ -1,6 +1,7 @@
 """Shell completion: the script that a shell loads, and values: files, datasets, topics, strategies.
 
-A completer reads public things, changes nothing, and is silent where it fails: a shell shows no errors.
+A completer reads public things in local files, opens no connection, changes nothing, and is silent where it fails: a
+shell shows no errors.
 """
 
 from __future__ import annotations
@@ -58,16 +59,21 @@ def files(*endings: str) -> Completer:
 DOCUMENTS = files(".json", ".yaml", ".yml", ".toml")
 TABLES = files(".csv", ".csv.gz", ".tsv", ".parquet")
 LEDGERS = files(".sqlite")
+SQL = files(".sql")
 
 
 def datasets(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of the ledger that the command would use."""
+    """Names of the ledger that the command would use, where that is a file: no server is asked."""
     with suppress(Exception):
         from dpqr.io.ledger.chained_ledger import ChainedLedger
+        from dpqr.io.ledger.sqlite_store import SqliteStore
         from dpqr.io.ledger.stores import ledger_store
 
         named = context.params.get("ledger") or (context.default_map or {}).get("ledger")
-        ledger = ChainedLedger(store=ledger_store(named), unanchored=True, wait=PATIENCE)
+        store = ledger_store(named)
+        if not isinstance(store, SqliteStore):
+            return []
+        ledger = ChainedLedger(store=store, unanchored=True, wait=PATIENCE)
         return _starting(incomplete, (account.terms.dataset for account in ledger.accounts()))
     return []
 

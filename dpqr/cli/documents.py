@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -111,6 +112,7 @@ def sources(command: Callable[..., Any]) -> Callable[..., Any]:
     callback=options.named,
     help="Queries, whose thresholds and labels fill in what no codebook states.",
 )
+@partial(groups.payer, dataset="Read the columns of the source that this dataset's owner has registered.")
 @_RESULT(
     "--to",
     type=click.Choice(WRITTEN),
@@ -118,7 +120,7 @@ def sources(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @_RESULT("--out", metavar="FILE", callback=options.named, help="Write to this new file instead of stdout.")
 def domain_command(
-    data: str | None, table: str | None, out: str | None, to: WrittenForm | None, **sources: Any
+    data: str | None, table: str | None, out: str | None, to: WrittenForm | None, payer: groups.Payer, **sources: Any
 ) -> None:
     """Write a domain file for the table DATA from public descriptions of its columns, or a skeleton to fill in.
 
@@ -129,7 +131,7 @@ def domain_command(
     from dpqr.api.documents import domain_file
     from dpqr.report.wording import plain
 
-    made = domain_file(data, name=table, to=to, out=out, **sources)
+    made = domain_file(data, name=table, to=to, out=out, **groups.keywords(payer), **sources)
     if out is None and isinstance(made.content, str):
         product(made.content.removesuffix("\n"))
     elif out is None:

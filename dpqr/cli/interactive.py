@@ -100,7 +100,7 @@ def open_command(
     from dpqr.cli.terminal.screen import Screen
 
     paper = on_paper(dry_run, lock, asked.plan)
-    if not (data or paper):
+    if not (data or paper or payer.dataset):
         raise click.UsageError("open: DATA names the private table; only --dry-run and --lock go without it")
     given = groups.keywords(asked, guarantee, table, payer, asker)
     stated = {key: given.pop(key) for key in STATED}

@@ -69,7 +69,7 @@ def open_command(
 
     screen = Screen.of(display)
     paper = session_options.on_paper(dry_run, lock, asked.plan)
-    if not (data or paper):
+    if not (data or paper or payer.dataset):
         raise click.UsageError("open: DATA names the private table; only --dry-run and --lock go without it")
     given = groups.keywords(asked, guarantee, learner, table, payer, asker) | {"eps": eps}
     request = open_predictions_request(data, name, given, settings_notes())

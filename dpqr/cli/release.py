@@ -86,7 +86,7 @@ class Course:
 
 
 @click.command("release", cls=options.Sectioned)
-@click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named, shell_complete=TABLES)
+@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.named, shell_complete=TABLES)
 @partial(groups.asked, required=False)
 @groups.guarantee
 @review_options
@@ -128,18 +128,22 @@ def command(
     """Release private answers to the queries over the table DATA.
 
     DATA: CSV (.csv, .csv.gz) or Parquet files, a directory or glob of them, - for CSV on stdin, duckdb:FILE?table=NAME.
+    It is left out where the owner of the budget has registered a source (`dpqr budget policy`).
 
     \b
     dpqr release data.parquet --queries q.json --eps 1
     dpqr release data.csv --queries q.json --domain domain.json --eps 0.5 --delta 1e-9 --out release/
     dpqr release data.csv --plan plan.json --dataset survey --out release/
+    dpqr release --queries q.json --eps 1 --dataset survey
     """
     from dpqr.api.requests import release_request
     from dpqr.app.releasing.finished import already_released
 
+    if not (data or payer.dataset or course.rehearse):
+        raise click.MissingParameter(ctx=click.get_current_context(), param_type="argument", param_hint="'DATA...'")
     _require_stated(review)
     request = release_request(
-        data,
+        data or None,
         eps=eps,
         notes=settings_notes(),
         **groups.keywords(

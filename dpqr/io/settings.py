@@ -66,26 +66,54 @@ def find_settings(start: Path, environment: Mapping[str, str] = os.environ) -> P
     return next((folder / FILE for folder in folders[: top + 1] if os.path.lexists(folder / FILE)), None)
 
 
-def read_settings(path: Path) -> Settings:
-    """Raises: UsageFault where it cannot be read; DocumentError for what is no settings file."""
+def read_settings(path: Path, environment: Mapping[str, str] = os.environ) -> Settings:
+    """Read a settings file.
+
+    Raises:
+        UsageFault: it cannot be read, or belongs to another user and was found rather than named. Whoever wrote it
+            would choose this user's documents, ledger and privacy unit.
+        DocumentError: it is no settings file.
+    """
     shown = os.path.relpath(path)
-    document = _parsed(path, shown)
+    document = _parsed(path, shown, None if environment.get(VARIABLE) else _trusted(environment))
     for key, value in document.items():
         _require(key, value, shown)
     return Settings(file=shown, values={key: _placed(path, key, value) for key, value in document.items()})
 
 
-def _parsed(path: Path, shown: str) -> dict[str, Any]:
+def _trusted(environment: Mapping[str, str]) -> frozenset[int] | None:
+    """The users whose files are taken: this one, the one that called sudo, and root. None: the system knows none."""
+    if not hasattr(os, "geteuid"):
+        return None
+    caller = environment.get("SUDO_UID", "") if os.geteuid() == 0 else ""
+    return frozenset({0, os.geteuid(), *([int(caller)] if caller.isdecimal() else [])})
+
+
+def _parsed(path: Path, shown: str, trusted: frozenset[int] | None) -> dict[str, Any]:
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
-            raise UsageFault(f"{shown}: is no regular file of at most {LARGEST} bytes; {VARIABLE}=none does without it")
-        return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=str)  # delta is exact text, never a float
+        return tomllib.loads(_content(path, shown, trusted).decode("utf-8"), parse_float=str)  # delta is exact text
     except OSError as error:
         raise UsageFault(f"{shown}: cannot be read ({error.strerror}); {VARIABLE}=none does without it") from None
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "no UTF-8, or nested too deep"
         raise DocumentError(f"{shown}: $: is no TOML: {reason}; correct it there") from None
+
+
+def _content(path: Path, shown: str, trusted: frozenset[int] | None) -> bytes:
+    """The bytes of a regular file. Of a link, both it and the file must belong to trusted users."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+            raise UsageFault(f"{shown}: is no regular file of at most {LARGEST} bytes; {VARIABLE}=none does without it")
+        if trusted is not None and not {status.st_uid, path.lstat().st_uid} <= trusted:
+            raise UsageFault(
+                f"{shown}: belongs to another user, whose settings are not taken unasked\n"
+                f"{VARIABLE}={shown} takes them, {VARIABLE}=none does without"
+            )
+        return os.read(descriptor, LARGEST)
+    finally:
+        os.close(descriptor)
 
 
 def _require(key: str, value: Any, shown: str) -> None:

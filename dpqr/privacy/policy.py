@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 from dpqr.errors import BudgetRefused, UsageFault
 
@@ -38,6 +40,49 @@ def require_encoding(name: str | None) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The table of an engine that the owner of a budget has bound it to: a public text.
+
+    address: scheme, place and table, as `dpqr.io.engines.known.source_at` writes them; empty in a change of policy:
+    files by path again. query: one SELECT in the place of the table; empty: there is none.
+
+    Raises:
+        UsageFault: a text that cannot be shown in one piece.
+
+    Privacy:
+        Who chooses the place, the table or the text of a query chooses what a row is and when a foreign program runs.
+        A view can multiply one person's rows, or end with an error where a row is there; no epsilon covers that. So
+        the owner chooses, and vouches that the source gives each person at most the stated rows.
+
+    >>> len(Source(address="duckdb:/data/survey.duckdb?table=people").digest)
+    64
+    """
+
+    address: str
+    query: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.address.isprintable() or "\0" in self.query or (self.query and not self.address):
+            raise UsageFault("--source: give the address of an engine's table, of printable characters")
+
+    @property
+    def words(self) -> str:
+        """Address and query, for people."""
+        return f"{self.address}, query: {' '.join(self.query.split())}" if self.query else self.address
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all of it, by which a plan is bound to the place too, which it does not show."""
+        return sha256(json.dumps([self.address, self.query]).encode()).hexdigest()
+
+
+VOUCHED = "the owner vouches that it gives each person at most the stated rows"
+"""What stands wherever a registered source is shown."""
+FILES = Source(address="")
+"""In a change of policy: no source any more, but files by path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """How the private table is read, as the owner of a budget fixes it, or as a request states it.
 
@@ -46,6 +91,7 @@ class Policy:
     counts: the count column; None: every row is one record.
     fail: whether a rule `fail` may occur (policy), or occurs in the domain (request).
     approval: whether releases need an approval by somebody else (policy).
+    source: the engine's table that every run reads (policy); None: files by path.
 
     Raises:
         UsageFault: a limit below 1, no delimiter of a CSV row, no encoding, no name of a column.
@@ -68,6 +114,7 @@ class Policy:
     counts: str | None = None
     fail: bool = False
     approval: bool = False
+    source: Source | None = None
 
     def __post_init__(self) -> None:
         for option, limit in self._limits():
@@ -99,6 +146,8 @@ BUILT_IN = Policy(records=2**36, bytes=2**40, memory=2**32)
 class PolicyChange:
     """A change of policy; None: unchanged. The count column is part of the unit, and so fixed for life.
 
+    source: FILES ends the binding to an engine's table.
+
     >>> PolicyChange(records=10**5).applied(Policy(records=10**6)) == Policy(records=10**5)
     True
     """
@@ -110,6 +159,7 @@ class PolicyChange:
     encoding: str | None = None
     fail: bool | None = None
     approval: bool = False
+    source: Source | None = None
 
     def applied(self, policy: Policy) -> Policy:
         """Return the policy after the change."""
@@ -122,6 +172,7 @@ class PolicyChange:
             encoding=policy.encoding if self.encoding is None else self.encoding,
             fail=policy.fail if self.fail is None else self.fail,
             approval=policy.approval or self.approval,
+            source=policy.source if self.source is None else None if self.source == FILES else self.source,
         )
 
 
@@ -157,7 +208,10 @@ def resolved(policy: Policy, stated: Policy) -> Policy:
 
 
 def require_stricter(policy: Policy, later: Policy) -> None:
-    """Raise BudgetRefused if `later` admits a run that `policy` refuses; a first delimiter or encoding may come."""
+    """Raise BudgetRefused if `later` admits a run that `policy` refuses; a first delimiter or encoding may come.
+
+    The source is the owner's to change: no request chooses it, before the change or after, and the history shows it.
+    """
     for (option, before, fixed), (_, asked, after) in zip(policy.stated, later.stated, strict=True):
         if isinstance(fixed, int) and isinstance(after, int):
             if after > fixed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from rich.console import Group, RenderableType
@@ -13,7 +14,7 @@ from dpqr.privacy.budget import Cost, downward_text, upward_text
 from dpqr.privacy.currency import RHO, Currency
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.periods import PeriodBudgets
-from dpqr.privacy.policy import Policy
+from dpqr.privacy.policy import VOUCHED, Policy
 from dpqr.report.wording import Fact, counted, facts, plain
 
 DIGITS = 6
@@ -59,7 +60,8 @@ def policy_words(policy: Policy) -> str:
     parts += [] if policy.encoding is None else [f"encoding {policy.encoding}"]
     parts.append("no count column" if policy.counts is None else f"counts in column {policy.counts!r}")
     parts.append("a rule `fail` may occur" if policy.fail else "no rule `fail`")
-    return ", ".join([*parts, *(["approved plans only"] if policy.approval else [])])
+    parts += ["approved plans only"] if policy.approval else []
+    return plain(", ".join([*parts, *([f"source {policy.source.words}"] if policy.source else [])]))
 
 
 def _terms(account: Account) -> Iterator[Fact]:
@@ -75,7 +77,10 @@ def _terms(account: Account) -> Iterator[Fact]:
         yield "Opened", plain(f"for {terms.reason.words}" if terms.reason.purpose else terms.reason.words)
     if terms.cap is not None:
         yield "Cap", f"{terms.currency.words(terms.cap, downward_text)} for one release"
-    yield "Policy", policy_words(terms.policy)
+    yield "Policy", policy_words(replace(terms.policy, source=None))
+    if terms.policy.source is not None:
+        yield "Source", plain(terms.policy.source.words)
+        yield "", VOUCHED
     if terms.periods is not None:
         yield "Periods", plain(_periods_words(terms.periods, terms.currency))
 
@@ -148,4 +153,8 @@ def _row(entry: Entry, cost: str) -> tuple[str, ...]:
         note = f"settles {entry.settles}: {note}"
     if entry.policy is not None:
         note = policy_words(entry.policy)
+    if entry.kind == "void":
+        note = "breaks the rules, and counts for nothing"
+    if entry.kind == "reject":
+        note = f"rejects {', '.join(map(str, entry.rejected))}"
     return str(entry.number), plain(entry.time), entry.kind, plain(entry.dataset), cost, note

@@ -10,6 +10,7 @@ from support.door_checks import without
 
 import dpqr
 from dpqr.app.predicting import predict as app_predict
+from dpqr.app.releasing.reading import PASSED
 from dpqr.noise.source import SeededNoise
 
 DOMAIN = {
@@ -57,7 +58,13 @@ def test_both_doors_predict_the_same_and_leave_the_same_entries(shop, tables):
     )
     document = ended.json
     assert made.table["prediction"].tolist() == document.pop("predictions")
-    assert without(json.loads(json.dumps(made.record))) == without(document)
+    assert PASSED in made.record["plan"]["notes"]
+    assert made.record["events"] == document["events"]
+    again = dpqr.Ledger("again.sqlite")
+    again.init("shop", eps=5)
+    paid = {"dataset": "shop", "ledger": again, "purpose": "a test"}
+    same = dpqr.predict("train.csv", points="new.csv", **RUN | {"domain": domain}, **paid)
+    assert without(json.loads(json.dumps(same.record))) == without(document)
     assert pd.read_csv("p.csv")["prediction"].tolist() == made.table["prediction"].tolist()
     assert "Guarantee" in made.receipt
     assert "<table" in made._repr_html_()

@@ -14,6 +14,7 @@ from support.door_checks import without
 import dpqr
 from dpqr.api.options import ALL, PLANNING, ReleaseOptions
 from dpqr.app.releasing import release as app_release
+from dpqr.app.releasing.reading import PASSED
 from dpqr.app.requests import PlanRequest
 from dpqr.cli.release import command
 from dpqr.noise.source import SeededNoise
@@ -73,7 +74,7 @@ def test_both_doors_leave_the_same_files_and_entries(desk, frame, seeded):
     ledger = dpqr.Ledger("python.sqlite")
     ledger.init("survey", eps=5)
     paid = {"dataset": "survey", "ledger": ledger, "out": "python", "format": "json", "synthetic": "rows"}
-    dpqr.release(frame, queries="q.json", eps=1, purpose="a test", **paid)
+    dpqr.release("table.csv", queries="q.json", eps=1, purpose="a test", **paid)
     read = [
         {path.name: path.read_text() for path in sorted((desk.path / name).glob("*.json"))}
         for name in ("shell", "python")
@@ -88,6 +89,17 @@ def test_both_doors_leave_the_same_files_and_entries(desk, frame, seeded):
     assert [without(each | {"receipt": "", "transcript": ""}) for each in entries[0]] == [
         without(each | {"receipt": "", "transcript": ""}) for each in entries[1]
     ]
+
+
+def test_a_frame_is_released_as_its_file_is_and_noted(desk, frame, seeded):
+    made = []
+    for name, table in (("file", "table.csv"), ("frame", frame)):
+        ledger = dpqr.Ledger(f"{name}.sqlite")
+        ledger.init("survey", eps=5)
+        made.append(dpqr.release(table, queries="q.json", eps=1, dataset="survey", ledger=ledger))
+    pd.testing.assert_frame_equal(made[0].answers, made[1].answers)
+    assert [each for each in made[1].trust if each != PASSED] == list(made[0].trust)
+    assert PASSED in made[1].trust
 
 
 REFUSALS = [

@@ -109,13 +109,16 @@ def asked(what: str) -> dict[str, Any]:
 
 def by_dpqr(folder: Path, what: str) -> None:
     import dpqr
+    from dpqr.io.engines.address import Address
+    from dpqr.io.engines.known import engine_of
 
     table = folder / "t.parquet"
-    source, more = f"duckdb:{table}" if what == "duckdb" else table, {"workers": 2} if what == "threads" else {}
+    source: Any = f"duckdb:{table}" if what == "duckdb" else table
+    more: dict[str, Any] = {"workers": 2} if what == "threads" else {}
     if what == "persons":
         rows, more = int(folder.name.partition("-")[2]), {"unit": "who", "max_rows": 2}
-        who = f"file_row_number * 48271 % {rows // 5} AS who"
-        source = f"duckdb:?query=SELECT *, {who} FROM read_parquet('{table}', file_row_number = true)"
+        query = f"SELECT *, row_number() OVER () * 48271 % {rows // 5} AS who FROM source"
+        source = engine_of(Address(scheme="duckdb", place=str(table), query=query, registered=True))
     dpqr.release(source, queries=asked(what), eps="1", delta="1e-9", out=folder / "out", if_exists="replace", **more)
 
 

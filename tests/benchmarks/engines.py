@@ -23,7 +23,7 @@ from benchmarks.counting import SIZES, make
 from benchmarks.counting import asked as question
 
 from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.engines import spark_table
+from dpqr.io.engines import spark_session, spark_table
 from dpqr.io.engines.spark_table import SparkTable
 from dpqr.io.tables.counting import Counting
 
@@ -42,7 +42,7 @@ def main() -> None:
     settings |= {"spark.sql.files.maxPartitionBytes": given.split}
     settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     session = SparkSession.builder.master(given.master).config(map=settings).getOrCreate()
-    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(spark_table.BATCH))
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(spark_session.BATCH))
     with tempfile.TemporaryDirectory() as made:
         for rows in given.rows:
             count(session, (given.folder or Path(made)) / str(rows), rows)

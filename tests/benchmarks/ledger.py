@@ -28,6 +28,7 @@ from support.ledger_jobs import command, draws, ledger_in, passed, reserve, term
 from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.ledger.record import walked
 from dpqr.io.ledger.transaction import Transaction
+from dpqr.privacy.budget import Cost
 
 USES = 20
 
@@ -118,12 +119,10 @@ def age(ledger: ChainedLedger, count: int) -> None:
     with ledger.writing() as session:
         transaction = Transaction(session=session, state=walked(session, ledger.anchor).state, clock=ledger.clock)
         while transaction.state.length < count:
-            content = {"dataset": "survey", "cost": Fraction("0.001"), "events": draws("0.001")}
-            paid = transaction.add("reserve", **content, note="a release")
-            session.store_key(paid.number, bytes(32))
+            content = {"dataset": "survey", "cost": Cost(Fraction("0.001")), "events": draws("0.001")}
+            paid = transaction.add("reserve", key=bytes(32), **content, note="a release")
             transaction.checkpoint()
             transaction.add("settle", **content, settles=paid.number, note="released")
-            session.erase_key(paid.number)
             transaction.checkpoint()
         transaction.finish(ledger.anchor)
 

@@ -123,8 +123,8 @@ PATHS = [
     Bad("queries-are-a-device", 2, "is not a regular file", queries="/dev/zero"),
     Bad("domain-missing", 2, "cannot read 'none.json'", options=("--domain", "none.json")),
     Bad("domain-empty-name", 2, "'--domain': a file name is empty", options=("--domain", "")),
-    Bad("domain-is-a-table", 3, "table.csv: $: not JSON at line 1 column 1", options=("--domain", "table.csv")),
-    Bad("queries-are-a-table", 3, "table.csv: $: not JSON at line 1 column 1", queries="table.csv"),
+    Bad("domain-is-a-table", 2, "'table.csv' is a file of the private table", options=("--domain", "table.csv")),
+    Bad("queries-are-a-table", 2, "'table.csv' is a file of the private table", queries="table.csv"),
     Bad(
         "replace-without-rules",
         3,

@@ -309,7 +309,23 @@ def test_a_ledger_is_moved_and_names_its_new_place(lived, place):
 
 
 def test_roles_are_for_servers(lived):
-    assert "a file has no roles" in run("grant", "jobs", code=2).output
+    for command in ("grant", "revoke"):
+        assert "a file has no roles" in run(command, "jobs", code=2).output
+    assert "no entry of a job breaks the rules" in run("reject").stderr
+
+
+def test_a_checkpoint_is_kept_on_demand(lived):
+    before = json.loads(run("verify", "--json").stdout)["entries"]
+    assert f"new jobs begin at entry {before}" in run("checkpoint").stderr
+    assert f"new jobs begin at entry {before}" in run("checkpoint").stderr  # not one after the other
+    assert json.loads(run("verify", "--json").stdout)["entries"] == before + 1
+
+
+def test_a_long_replay_is_noted(lived, monkeypatch):
+    assert "budget checkpoint" not in run("show").stderr
+    monkeypatch.setattr("dpqr.cli.budget.LONG_REPLAY", 2)
+    assert "every new job replays 4 entries; its owner makes that short" in run("show").stderr
+    assert "every new job replays" not in run("show", "--json").stdout
 
 
 @pytest.mark.parametrize("where", ["--ledger", "DPQR_LEDGER"])

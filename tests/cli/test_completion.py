@@ -77,3 +77,21 @@ def test_a_damaged_ledger_or_settings_complete_nothing_quietly(desk, capfd, text
     desk.put("dpqr.toml", "datset = 1")
     assert values("release", "--ledger", "l.sqlite", "--dataset", "") == []
     assert capfd.readouterr() == ("", "")
+
+
+def test_no_completion_opens_a_connection(desk, monkeypatch):
+    def connect(*_, **__):
+        raise AssertionError("a completion connects")
+
+    monkeypatch.setattr("socket.socket.connect", connect)
+    psycopg = pytest.importorskip("psycopg")
+    monkeypatch.setattr(psycopg, "connect", connect)
+    monkeypatch.setattr("dpqr.io.ledger.postgres_store.PostgresStore.opened", connect, raising=False)
+    server = "postgresql://owner@127.0.0.1:1/budgets"
+    assert values("release", "--ledger", server, "--dataset", "") == []
+    assert values("budget", "show", "--ledger", server, "") == []
+    monkeypatch.setenv("DPQR_LEDGER", server)
+    assert values("predict", "--dataset", "s") == []
+    for text in ("postgresql://127.0.0.1:1/b?table=", "duckdb:", "spark:"):
+        assert completed("release", text) == [("file", text)]
+        assert completed("budget", "policy", "survey", "--source", text) == []

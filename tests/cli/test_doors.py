@@ -52,6 +52,9 @@ LEDGER = {
     "anchor": "renew_anchor",
     "move": "move",
     "grant": "grant",
+    "revoke": "revoke",
+    "checkpoint": "checkpoint",
+    "reject": "reject",
 }
 """Methods of the ledger, by the command that calls them."""
 THROUGH = {"show": "dpqr.app.show", "budget": "dpqr.cli.parameters.budget_options"}

@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 
 from click.testing import CliRunner
+from golden.lives import lives
 from support.repeatable_noise import repeatable_noise
 
 from dpqr.cli import main as commands
@@ -24,7 +25,8 @@ ENTRIES = {
     "singles": [{"conjunctions": {"random": 300, "seed": 1, "ways": [2, 3], "columns": ["region", "sex", "age"]}}],
     "mixed": [{"marginal": ["sex"]}, {"where": "age >= 48", "by": ["region"]}, {"sum": "income"}],
 }
-SEAL = re.compile(r"[0-9a-f]{64}")
+SEAL = re.compile(r"[0-9a-f]{64}|(?<=seal )[0-9a-f]{16}")
+DRAFT = re.compile(r"\.\d+-\d+\.draft")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+0-9:]*")
 
 Case = tuple[str, str]
@@ -48,6 +50,7 @@ def recorded(desk: Path) -> Iterator[Case]:
         yield from _release(
             desk, "rehearsal", SURVEY, "--queries", str(desk / "mixed.json"), "--eps", "1", "--rehearse"
         )
+        yield from lives(desk, _run, _content)
 
 
 def _helps() -> Iterator[Case]:
@@ -124,7 +127,7 @@ def _run(*arguments: str, **environment: str) -> str:
     """Exit code, stdout and stderr; times and seals, which are new every time, are left out."""
     done = CliRunner().invoke(commands.main, list(arguments), env={"COLUMNS": "120", **environment})
     text = f"exit {done.exit_code}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}"
-    return TIME.sub("TIME", SEAL.sub("SEAL", text))
+    return DRAFT.sub(".DRAFT", TIME.sub("TIME", SEAL.sub("SEAL", text)))
 
 
 def _content(path: Path) -> str:

@@ -71,7 +71,10 @@ PATHS = [
         2,
         "which is not part of the release",
         options=("--out", "o", "--if-exists", "replace"),
-        files={"o/release.json": {"dpqr": "release/1", "files": ["../../table.csv"]}, "o/table.csv": "x"},
+        files={
+            "o/release.json": {"dpqr": "release/1", "files": ["../../table.csv"], "hashes": {"../../table.csv": "0"}},
+            "o/table.csv": "x",
+        },
     ),
     Bad(
         "out-record-fifo",

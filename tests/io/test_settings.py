@@ -113,3 +113,20 @@ def test_an_address_of_a_ledger_is_no_path_and_holds_no_password(tmp_path):
     with pytest.raises(UsageFault, match="the address holds a password") as met:
         read_settings(path)
     assert "xyzzy" not in str(met.value)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+@pytest.mark.parametrize("what", ["file", "link", "target"])
+def test_a_file_of_another_user_is_not_taken_unasked(place, what):
+    path = place / FILE
+    if what == "file":
+        os.chown(write(path, "delta = 0"), 12345, -1)
+    else:
+        path.symlink_to(write(place / "other.toml", "delta = 0"))
+        os.chown(path if what == "link" else place / "other.toml", 12345, -1, follow_symlinks=False)
+    with pytest.raises(
+        UsageFault, match=r"^dpqr\.toml: belongs to another user.*\nDPQR_SETTINGS=dpqr\.toml takes them"
+    ):
+        read_settings(path, {})
+    assert read_settings(path, {"SUDO_UID": "12345"}).values == {"delta": "0"}
+    assert read_settings(path, {"DPQR_SETTINGS": str(path)}).values == {"delta": "0"}

@@ -8,6 +8,7 @@ from dpqr.privacy.policy import (
     BUILT_IN,
     Policy,
     PolicyChange,
+    Source,
     known_encoding,
     require_stricter,
     resolved,
@@ -162,9 +163,28 @@ def test_what_is_no_policy_is_refused(wrong):
         Policy(**wrong)
 
 
+def test_a_source_is_told_by_place_table_and_query():
+    one = Source(address="duckdb:/a?table=t")
+    others = [
+        Source(address="duckdb:/b?table=t"),
+        Source(address="duckdb:/a?table=u"),
+        Source(address="duckdb:/a?table=t", query="SELECT 1"),
+        Source(address="duckdb:/a", query="?table=t"),
+    ]
+    assert len({each.digest for each in (one, *others)}) == 5
+    assert one.digest == Source(address="duckdb:/a?table=t").digest
+    assert Source(address="spark:", query="SELECT *\n FROM t").words == "spark:, query: SELECT * FROM t"
+
+
+@pytest.mark.parametrize("parts", [("a\nb",), ("a\x1b[2J",), ("a", "SELECT \0"), ("", "SELECT 1")])
+def test_a_source_can_be_shown(parts):
+    with pytest.raises(UsageFault):
+        Source(**dict(zip(("address", "query"), parts, strict=False)))
+
+
 def test_every_stated_limit_and_fail_are_named_as_bits():
     sentences = uncovered_bits(FIXED)
-    assert len(sentences) == len(fields(Policy)) - len({"delimiter", "encoding", "counts", "approval"})
+    assert len(sentences) == len(fields(Policy)) - len({"delimiter", "encoding", "counts", "approval", "source"})
     assert all("one bit that the guarantee does not cover" in sentence for sentence in sentences)
     assert "more than 1000 records (--max-records)" in sentences[0]
     assert uncovered_bits(Policy()) == ()

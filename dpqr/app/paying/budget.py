@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +32,16 @@ if TYPE_CHECKING:  # brings numpy, which looking at a ledger does not need
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PricedAccount:
-    """An account, and what its whole history costs at `delta` under every accountant: shown, never charged."""
+    """An account, and what its whole history costs at `delta` under every accountant: shown, never charged.
+
+    replayed: entries that every new job replays, since the ledger's last checkpoint.
+    """
 
     account: Account
     events: Composition
     delta: Fraction
     prices: dict[str, Fraction | None]
+    replayed: int = 0
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -95,7 +99,7 @@ def budgets(ledger: ChainedLedger, dataset: str | None, delta: str | None) -> tu
 
 def _priced(account: Account, record: Record, at: Fraction | None) -> PricedAccount:
     name = account.terms.dataset
-    return priced(account, record.events(name), at, record.histories(name))
+    return replace(priced(account, record.events(name), at, record.histories(name)), replayed=record.replayed)
 
 
 def shown_delta(delta: str | None) -> Fraction | None:
@@ -162,7 +166,12 @@ def move(ledger: ChainedLedger, to: str) -> Mark:
 
 def grant(ledger: ChainedLedger, role: str) -> None:
     """Let a role of the database append what jobs append."""
-    ledger.store.grant(role)
+    ledger.grant(role)
+
+
+def revoke(ledger: ChainedLedger, role: str) -> None:
+    """Take that back."""
+    ledger.store.revoke(role)
 
 
 def _periods(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal
 
 from dpqr.app.planning.notes import failing_notes
@@ -12,11 +11,12 @@ from dpqr.app.planning.planning import read_documents
 from dpqr.app.planning.units import unit_notes
 from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain, possible_faults, unstated_faults
-from dpqr.errors import AlreadyThere, DocumentError, UsageFault
+from dpqr.errors import DocumentError
 from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.documents.schemas import schema
 from dpqr.io.documents.sources import plain
 from dpqr.io.documents.text.fixing import Fixed, write_fixes
+from dpqr.io.outputs.atomic import reserve_file, write_text
 from dpqr.io.outputs.records.record_form import release_schema
 
 Given = str | dict[str, Any]
@@ -73,22 +73,7 @@ def write_queries(path: str, queries: Given, domain: Given | None) -> None:
 def write_new(path: str, text: str, option: str = "--out") -> None:
     """Write a new text file; an existing one is never overwritten, and of a failed write nothing is left. option: that
     named it."""
-    target = Path(path)
-    try:
-        target.touch(exist_ok=False)
-    except FileExistsError:
-        raise AlreadyThere(f"{option} {path}: the file exists; choose another name or remove it") from None
-    except OSError as error:
-        raise _unwritable(path, error, option) from None
-    try:
-        target.write_text(text, encoding="utf-8", newline="\n")
-    except BaseException as error:
-        target.unlink()
-        raise _unwritable(path, error, option) if isinstance(error, OSError) else error from None
-
-
-def _unwritable(path: str, error: OSError, option: str) -> UsageFault:
-    return UsageFault(f"{option} {path}: cannot be written ({error.strerror}); choose a writable place")
+    reserve_file(path, option=option).write(lambda draft: write_text(draft, text))
 
 
 def _levels(attribute: Attribute) -> dict[str, dict[str, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from dpqr.app.planning.units import unit_of
+from dpqr.app.releasing.reading import bound
+from dpqr.app.requests import LedgerRequest
 from dpqr.errors import UsageFault
 from dpqr.io.codebooks.arrow import typed_columns
 from dpqr.io.codebooks.column import Codebook, Column, Outline, document, overlaid, stated
@@ -24,9 +26,10 @@ from dpqr.io.documents.domains.forms import UnitForm
 from dpqr.io.documents.domains.identifiers import identifier_hint
 from dpqr.io.documents.domains.proposals import filled as with_queries
 from dpqr.io.documents.sources import states_sql
-from dpqr.io.documents.text.decoding import decode, spoken
+from dpqr.io.documents.text.decoding import decode
 from dpqr.io.documents.text.document_text import read_document, written_in
 from dpqr.io.sql.reading import translated_sql
+from dpqr.io.tables.points import documents_apart
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import column_types
 
@@ -44,6 +47,7 @@ class DomainRequest:
     the labels and edges that no source states.
     unit, max_rows: the column that says whose row it is, and the rows of each person that a run may use; both or none.
     to: the form to write, None: a domain file.
+    payer: whose budget names the table, or admits the one in `data`; None: no ledger is asked.
     """
 
     data: str | None = None
@@ -57,6 +61,7 @@ class DomainRequest:
     unit: str | None = None
     max_rows: int | None = None
     to: str | None = None
+    payer: LedgerRequest | None = None
 
 
 def domain_file(request: DomainRequest) -> Written:
@@ -68,6 +73,7 @@ def domain_file(request: DomainRequest) -> Written:
         UsageFault: there is no source; one cannot be read; `types` or `unit` names a column that the table lacks.
         DocumentError: a codebook is of no known form, or the sources contradict themselves.
         DataError: the table has no header.
+        BudgetRefused: the table is not the source that the budget's owner has registered.
 
     Privacy:
         Reads names and types of the table's columns, never a row. Codebooks are public by declaration.
@@ -75,25 +81,33 @@ def domain_file(request: DomainRequest) -> Written:
     data, books = request.data, request.codebooks
     if data is not None and data.lower().endswith(ENDINGS):
         books, data = (data, *books), None
-    codebooks = [read_codebook(path, request.form, request.table) for path in books]
+    table = _table(request, data)
+    with documents_apart(table):
+        codebooks = [read_codebook(path, request.form, request.table) for path in books]
     sources = [*codebooks, read_types(request.types)]
-    if data is None and not any(each.outline.fields for each in sources):
+    if table is None and not any(each.outline.fields for each in sources):
         raise UsageFault("name a table, or a codebook by --from, or columns by --types; more: dpqr guide codebooks")
     remarks = [remark for each in codebooks for remark in each.remarks]
-    if data is not None:
-        header = typed_columns(
-            column_types(TableSource(paths=(data,), delimiter=request.delimiter, encoding=request.encoding))
-        )
+    if table is not None:
+        header = typed_columns(column_types(table))
         remarks += _delimiter_hint(header)
         sources = [_renamed(each, header) for each in sources]
         remarks += _differences([header, *sources], request.unit)
         sources = [header, *(_kept(each, header) for each in sources)]
-    sources += _stated_unit(request, [column.name for column in sources[0].outline.fields] if data else None)
+    sources += _stated_unit(request, [column.name for column in sources[0].outline.fields] if table else None)
     named = next((each.name for each in codebooks if each.name), "")
-    outline = _asked_for(_joined(sources), request.queries)
+    with documents_apart(table):
+        outline = _asked_for(_joined(sources), request.queries)
     remarks += _unit_hint(outline)
     written = _written(outline, request.to, named or Path(next(iter(books), data or "data")).name.partition(".")[0])
     return Written(content=written.content, remarks=(*remarks, *written.remarks))
+
+
+def _table(request: DomainRequest, data: str | None) -> TableSource | None:
+    """The table whose columns are looked at: the named one, or the one that the budget's owner has registered."""
+    named = TableSource.unnamed() if data is None else TableSource(paths=(data,))
+    table = bound(replace(named, delimiter=request.delimiter, encoding=request.encoding), request.payer)
+    return table if table.named else None
 
 
 def _asked_for(outline: Outline, queries: str | None) -> Outline:
@@ -103,7 +117,7 @@ def _asked_for(outline: Outline, queries: str | None) -> Outline:
     asked: Any = translated_sql(queries).document if states_sql(queries) else read_document(Path(queries))
     location = written_in(Path(queries))
     if not isinstance(asked, dict):
-        raise location.fault(f"a queries file is an object with 'queries', not {spoken(asked)}")
+        raise location.fault("a queries file is an object with 'queries'; correct it there")
     return decode(with_queries(document(outline), asked), Outline, location)
 
 

@@ -13,7 +13,7 @@ from dpqr.app.predicting.draws import drawn
 from dpqr.app.predicting.planning import settled_prediction, wanted_prediction
 from dpqr.app.releasing.locked_plan import require_unchanged
 from dpqr.app.releasing.public_request import prediction_inputs
-from dpqr.app.releasing.reading import Reading, charging, count_column, reading
+from dpqr.app.releasing.reading import Reading, bound, charging, count_column, reading, require_named
 from dpqr.app.releasing.rehearse import rehearsed_examples, rehearsed_rows
 from dpqr.app.requests import ModelRequest, PredictionRequest
 from dpqr.data.arrays import AnyArray, FloatArray
@@ -22,6 +22,7 @@ from dpqr.errors import UsageFault
 from dpqr.io.documents.domains.domain import domain_text, read_domain
 from dpqr.io.outputs.answer_tables.tidy import Tidy
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
+from dpqr.io.outputs.records.drawn import drawn_digest
 from dpqr.io.outputs.records.plan_document import SEAL, sealed
 from dpqr.io.outputs.records.prediction_document import model_document, prediction_document, prediction_plan_document
 from dpqr.io.outputs.releases.prediction_files import (
@@ -34,7 +35,7 @@ from dpqr.io.outputs.releases.prediction_files import (
 )
 from dpqr.io.outputs.releases.read_release import prediction_record
 from dpqr.io.tables.load import LoadedTable, load_table
-from dpqr.io.tables.points import read_points, require_public
+from dpqr.io.tables.points import documents_apart, read_points, require_public
 from dpqr.io.tables.structure import check_table, require_places, require_single_rows
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.prediction.bounds.outlook import Outlook, outlook
@@ -80,8 +81,9 @@ def checked_prediction(request: PredictionRequest) -> tuple[PredictionPlan, Read
 def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSource | None = None) -> PredictionRelease:
     """One prediction run, from documents to files on disk.
 
-    Order: documents, points, plan, the budget's policy, output paths and the table's structure are checked; the budget
-    is set aside, durably where a ledger pays; then rows are looked at.
+    Order: source, documents, points, plan, output paths, and the budget's policy, approval and balance are checked;
+    then an engine is connected and the table's structure is looked at; then the budget is reserved, durably where a
+    ledger pays; then rows are looked at.
 
     Args:
         request: table, points, plan, output and payer.
@@ -104,8 +106,7 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
     if isinstance(plan.recipe, Aggregate):
         plan.recipe.base.rehearse()
     bill, source = prediction_bill(plan, held.policy, request.reason), noise or SystemNoise()
-    check_input(request, plan, held, bill)
-    with paid_run(payer, bill, None) as run:
+    with paid_run(payer, bill, None, ready=lambda: check_input(request, plan, held, bill)) as run:
         if request.rehearse:
             table = rehearsed_examples(plan, held.limits)
         else:
@@ -114,8 +115,8 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
         rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
         reason = run.paid.reason if run.paid else request.reason
         released = replace(finished, paid=run.paid, reason=reason, rehearsed=rehearsed)
-        _write(released, files, domain)
-        run.released()
+        record = _write(released, files, domain)
+        run.released(drawn_digest(record) if record else "")
     return released
 
 
@@ -165,11 +166,13 @@ def session_files(out: str | None) -> tuple[SingleFile, ...]:
     return _reserved(out, function=False)
 
 
-def write_session(released: PredictionRelease, points: Tidy, files: tuple[SingleFile, ...]) -> None:
-    """The points of a session with their predictions, and the record beside them, where they have places."""
+def write_session(released: PredictionRelease, points: Tidy, files: tuple[SingleFile, ...]) -> dict[str, Any] | None:
+    """The points of a session with their predictions, and the record beside them, which is returned, where they have
+    places."""
     table = released_table(released)
-    if files:
-        _write_with_record(released, files, Tidy(table.rows, {**points.columns, **table.columns}))
+    if not files:
+        return None
+    return _write_with_record(released, files, Tidy(table.rows, {**points.columns, **table.columns}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,19 +186,22 @@ class Wanted:
 
 def wanted_run(request: PredictionRequest) -> Wanted:
     """What the plan is made for, and the points."""
-    codes = _points(request)
-    asked = replace(request.plan, counts=count_column(request.table, request.payer))
-    if request.locked is None:
-        asked = replace(asked, accountant=charging(asked, request.payer))
-    if codes is not None:
-        asked = replace(asked, predictions=len(codes))
-    return Wanted(request=replace(request, plan=asked), planner=wanted_prediction(asked), codes=codes)
+    request = replace(request, table=bound(request.table, request.payer))
+    with documents_apart(request.table):
+        codes = _points(request)
+        asked = replace(request.plan, counts=count_column(request.table, request.payer))
+        if request.locked is None:
+            asked = replace(asked, accountant=charging(asked, request.payer))
+        if codes is not None:
+            asked = replace(asked, predictions=len(codes))
+        return Wanted(request=replace(request, plan=asked), planner=wanted_prediction(asked), codes=codes)
 
 
 def as_read(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, Reading]:
     """The plan with what it was made from, and with the bits that the exit code reveals beside it; and how the table is
     read. DocumentError: it is not the locked one."""
-    held = reading(request.table, request.limits, plan.problem.domain, request.payer)
+    locked = request.locked is not None
+    held = reading(request.table, request.limits, plan.problem.domain, request.payer, locked=locked)
     inputs = prediction_inputs(request, held)
     plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
     if request.locked:
@@ -222,6 +228,7 @@ def check_input(request: PredictionRequest, plan: PredictionPlan, held: Reading,
     if request.rehearse:
         require_affordable(request.payer, bill)
         return
+    require_named(held.source)
     check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
     if plan.parts is not None or plan.ordered:
         require_single_rows(held.source)
@@ -274,20 +281,23 @@ def opened_table(
     )
 
 
-def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: str) -> None:
-    """The model, or the predictions and then the record that says what they are worth. domain: its file's text, read
-    before anything was paid for."""
+def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: str) -> dict[str, Any] | None:
+    """The model, or the predictions and then the record that says what they are worth; that record. domain: its file's
+    text, read before anything was paid for."""
     if not files:
-        return
+        return None
     if isinstance(released.plan.form, FunctionForm):
-        write_document(files[0], sealed(model_document(released, domain, prediction_receipt(released))))
-        return
-    _write_with_record(released, files, released_table(released))
+        model = sealed(model_document(released, domain, prediction_receipt(released)))
+        write_document(files[0], model)
+        return model
+    return _write_with_record(released, files, released_table(released))
 
 
-def _write_with_record(released: PredictionRelease, files: tuple[SingleFile, ...], table: Tidy) -> None:
-    """The predictions, and then the record, which holds their hash."""
+def _write_with_record(released: PredictionRelease, files: tuple[SingleFile, ...], table: Tidy) -> dict[str, Any]:
+    """The predictions, and then the record, which holds their hash and is returned."""
     write_predictions(files[0], table)
     document = prediction_document(released, prediction_receipt(released))
     hashes = {files[0].path.name: hashlib.sha256(files[0].path.read_bytes()).hexdigest()}
-    write_document(files[1], sealed(document | {"hashes": hashes}))
+    record = sealed(document | {"hashes": hashes})
+    write_document(files[1], record)
+    return record

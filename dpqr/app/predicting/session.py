@@ -16,12 +16,13 @@ from dpqr.app.predicting.predict import (
     write_session,
 )
 from dpqr.app.predicting.turn import KIND, distinct, stated_predictions
-from dpqr.app.releasing.reading import Reading
+from dpqr.app.releasing.reading import Reading, bound, require_named
 from dpqr.app.releasing.release import Progress
 from dpqr.app.requests import LedgerRequest, PredictionRequest
 from dpqr.app.sessions.session import begun, closing, require_repeatable, stated, turn
 from dpqr.errors import UsageFault
 from dpqr.io.documents.domains.domain import domain_text
+from dpqr.io.outputs.records.drawn import drawn_digest
 from dpqr.io.outputs.records.prediction_document import prediction_guarantee
 from dpqr.io.tables.points import read_points, require_public
 from dpqr.io.tables.source import TableSource
@@ -108,13 +109,15 @@ def open_predictions(request: OpenPredictions, progress: Progress) -> Prediction
         The session's budget for all points together; it is paid in full before the table is opened. A session keeps no
         secret: parts, and the rows of persons, are drawn anew for each question, which `one_by_one` allows.
     """
-    run = request.run
+    run = replace(request.run, table=bound(request.run.table, request.run.payer))
+    require_named(run.table)
     require_repeatable(run.table)
-    made = planned_predictions(request)
+    made = planned_predictions(replace(request, run=run))
     if run.payer is None:
         raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
     if isinstance(made.plan.recipe, Aggregate):
         made.plan.recipe.base.rehearse()
+    require_affordable(run.payer, made.bill, locked=True)
     check_input(run, made.plan, made.read, made.bill)
     domain, noise = domain_text(run.plan.domain or ""), SystemNoise()
     with begun(request.name, run.payer, made.bill) as held:
@@ -190,7 +193,8 @@ def close_predictions(name: str, payer: LedgerRequest, out: str | None) -> Predi
         if not session.answers:
             return None
         finished = session.release([each.number for each in session.answers])
-        write_session(finished, session.points, files)
+        record = write_session(finished, session.points, files)
+        held.drawn = drawn_digest(record) if record else ""
         return finished
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,6 +20,7 @@ from dpqr.data.domain import Domain
 from dpqr.errors import BudgetRefused
 from dpqr.io.documents.text.json_text import parse_json
 from dpqr.io.outputs.answer_tables.tidy import NOTHING, Column, Texts, Tidy
+from dpqr.io.sessions.asking import Room, unanswered
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.one_by_one import one_by_one
@@ -33,6 +35,8 @@ from dpqr.strategies.inputs import PublicInputs
 KIND = "prediction"
 OWN = ("ask", "prediction", "score")
 """Columns of the file beside those of the points."""
+DRAW_ROOM = 1024
+"""Bytes that the line of one draw takes at most."""
 Codes = tuple[int, ...]
 
 
@@ -131,16 +135,19 @@ class StatedPredictions(Stated):
             )
         held, read = self.held, self.reading(table)
         codes = np.array(new, dtype=np.int64).reshape(len(new), -1)
-        with held.spoilt_by_errors():
+        line = {"points": new, "first": held.journal.number}
+        room = Room(log=len(json.dumps(line)), transcript=DRAW_ROOM * len(new), draws=len(new))
+        numbers = []
+        with held.question(room) as asking:
             counts = opened_table(self.plan, read, held.run, progress, noise).counts
-            held.folder.say({"points": new, "first": held.journal.number}, durable=True)
-            numbers = []
-            for batch in one_by_one(self.plan, self.records, codes):
-                ((event, _),) = batch.events
-                held.journal.begin(event, ())
-                drawn = measure_together(counts, batch, accountant=held.run.guard, noise=noise).value
-                numbers.append(int(drawn[0]))
-                held.journal.record(numbers[-1])
+            with unanswered(held.folder.name):
+                asking.begin_draws(line)
+                for batch in one_by_one(self.plan, self.records, codes):
+                    ((event, _),) = batch.events
+                    held.journal.begin(event, ())
+                    drawn = measure_together(counts, batch, accountant=held.run.guard, noise=noise).value
+                    numbers.append(int(drawn[0]))
+                    held.journal.record(numbers[-1])
         return numbers
 
     def release(self, numbers: list[int]) -> PredictionRelease:

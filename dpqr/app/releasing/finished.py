@@ -11,7 +11,7 @@ from typing import Any
 from dpqr.app.paying.paid_run import transcript_path
 from dpqr.app.planning.counters import with_first
 from dpqr.app.planning.planning import plan_with_documents
-from dpqr.app.releasing.reading import count_column
+from dpqr.app.releasing.reading import bound, count_column
 from dpqr.app.requests import ReleaseRequest
 from dpqr.errors import AlreadyThere, DocumentError, UsageFault
 from dpqr.io.documents.entries.queries import QueriesDocument
@@ -20,6 +20,7 @@ from dpqr.io.outputs.records.plan_document import plan_document
 from dpqr.io.outputs.releases.read_release import ReleaseFiles, read_release
 from dpqr.io.outputs.releases.release_files import file_names
 from dpqr.io.outputs.releases.start_file import start_name
+from dpqr.io.tables.points import documents_apart
 
 ASKED = ("unit", "n", "most", "persons", "period", "counter", "budget", "domain", "workload", "seed", "accountant")
 ROLES = ("schedule", "distinguisher", "check", "update")
@@ -47,7 +48,8 @@ def already_released(request: ReleaseRequest) -> bool:
     if not _answers(_finished(given), request):
         raise AlreadyThere(
             f"--out {given}: holds a release of another request, or a rehearsal (compared are queries, domain, start, "
-            "guarantee, strategies, files, base of views and dataset); choose another directory, or --if-exists replace"
+            "guarantee, strategies, files, base of views, dataset and source)\n"
+            "choose another directory, or --if-exists replace"
         )
     return True
 
@@ -81,8 +83,9 @@ def _answers(found: ReleaseFiles, request: ReleaseRequest) -> bool:
     if output.views is not None and views and views["base"] != output.views:
         return False
     dataset = payer.dataset if payer and not request.rehearse else None
-    request = with_first(request)
-    plan, document = plan_with_documents(replace(request.plan, counts=count_column(request.source, payer)))
+    request = with_first(replace(request, source=bound(request.source, payer)))
+    with documents_apart(request.source):
+        plan, document = plan_with_documents(replace(request.plan, counts=count_column(request.source, payer)))
     return (
         set(files) <= set(record["files"])
         and found.dataset == dataset
@@ -92,12 +95,14 @@ def _answers(found: ReleaseFiles, request: ReleaseRequest) -> bool:
 
 
 def _same_documents(stated: Any, request: ReleaseRequest, document: QueriesDocument) -> bool:
-    """Whether queries and domain say the same, entry by entry, and the release starts from the same earlier one; those
-    of records before dpqr 0.4, which hold none, do."""
+    """Whether queries and domain say the same, entry by entry, the registered source is the same, and the release
+    starts from the same earlier one; those of records before dpqr 0.4, which hold none, do."""
     if not isinstance(stated, dict):
         return True
     public, start = public_documents(document.sources), request.plan.start
     asked = {"queries": public.queries, "domain": public.domain}
+    if stated.get("reading", {}).get("source") != request.source.digest:
+        return False
     same = all(stated.get(name) == json.loads(json.dumps(value)) for name, value in asked.items())
     return same and stated.get("options", {}).get("start") == (None if start is None else start_name(start))
 

@@ -2,10 +2,11 @@
 
     documents   queries and domain, as they were parsed (`dpqr.io.documents.sources`)
     options     every field of `PlanRequest` but the documents
-    reading     how the table is read: delimiter, encoding and limits, after the budget's policy
+    reading     how the table is read: delimiter, encoding and limits, after the budget's policy; of an engine's table
+                what is public of its address, and the digest of the source that the budget's owner registered
     notes       what the plan says of the request itself
 
-The table, the payer and the output are no part of it: they decide no draw and no price. Of predictions the points are
+A file, the payer and the output are no part of it: they decide no draw and no price. Of predictions the points are
 none either; how many they are is an option.
 """
 
@@ -58,6 +59,11 @@ def public_inputs(request: ReleaseRequest, held: Reading, document: QueriesDocum
     return PublicInputs(request=documents | _options(request.plan, held, request.notes), files=files)
 
 
+def with_spoken(notes: tuple[str, ...], document: QueriesDocument) -> tuple[str, ...]:
+    """What a plan says of its request: also what its documents alone would not say again, as the request keeps them."""
+    return tuple(dict.fromkeys((*notes, *document.spoken)))
+
+
 def prediction_inputs(request: PredictionRequest, held: Reading) -> PublicInputs:
     """The same of predictions."""
     documents = {"dpqr": "prediction-request/1", "domain": public_domain(request.plan.domain or "")}
@@ -66,7 +72,8 @@ def prediction_inputs(request: PredictionRequest, held: Reading) -> PublicInputs
 
 def _options(plan: PlanRequest | PredictionPlanRequest, held: Reading, notes: tuple[str, ...]) -> dict[str, Any]:
     limits = {name: getattr(held.limits, name) for name in LIMITS}
-    public = {} if held.source.public is None else {"table": held.source.public}
+    stated = {"table": held.source.public, "source": held.source.digest}
+    public = {name: value for name, value in stated.items() if value is not None}
     options = {name: _option(name, getattr(plan, name)) for name in _names(type(plan))}
     return {
         "options": {name: value for name, value in options.items() if name not in LATER or value is not None},
@@ -96,6 +103,7 @@ class _Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     encoding: str | None
     limits: Limits
     table: str | None = None
+    source: str | None = None
 
 
 class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -171,7 +179,8 @@ def _start(options: Mapping[str, Any], folder: Path) -> bytes | None:
 
 def _source(found: _Stated, table: TableSource, counts: str | None) -> TableSource:
     read = found.reading
-    return replace(table, delimiter=read.delimiter, encoding=read.encoding, count_column=counts, public=read.table)
+    table = replace(table, public=read.table, digest=read.source)
+    return replace(table, delimiter=read.delimiter, encoding=read.encoding, count_column=counts)
 
 
 def _placed(queries: Mapping[str, Any], folder: Path) -> dict[str, Any]:

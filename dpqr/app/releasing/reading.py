@@ -1,4 +1,4 @@
-"""Reading: how the private table is read, as the request states it and the budget's policy allows it."""
+"""Reading: which private table is read, and how, as the request states it and the budget's policy allows it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,35 @@ from dpqr.app.paying.budget import configured_ledger
 from dpqr.app.requests import LedgerRequest, PlanRequest, PredictionPlanRequest
 from dpqr.data.attribute import Rule
 from dpqr.data.domain import Domain, failing_attributes
-from dpqr.errors import BudgetRefused
+from dpqr.errors import BudgetRefused, UsageFault
 from dpqr.io.engines.address import is_query
+from dpqr.io.engines.known import engine_of, is_source, registered_address
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.ledger import DEFAULT
-from dpqr.privacy.policy import Policy, resolved, uncovered_bits
+from dpqr.privacy.policy import VOUCHED, Policy, resolved, uncovered_bits
 
 _DEFAULTS = Limits()
 SQUARED = ("zcdp", "gdp")
 """The accountants of budgets in rho and in mu^2."""
+OTHER = (
+    "the table is not the source that the budget's owner registered, and nothing was opened\n"
+    "leave the table out, for the dataset names it; `dpqr budget show` prints the source"
+)
+"""Refusal of every other table, whatever it is."""
+UNREGISTERED = (
+    "the budget is bound to no engine's table, and nothing was opened\n"
+    "its owner registers one: dpqr budget policy NAME --source ADDRESS"
+)
+UNNAMED = (
+    "DATA names the private table: a CSV or Parquet file, a directory of them, or - for CSV on stdin\n"
+    "it may be left out where the budget's owner has registered one: dpqr budget policy NAME --source ADDRESS"
+)
+PASSED = (
+    "the table is one that the caller has passed in Python: what it holds is the caller's word, and no source that the "
+    "budget's owner registered"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +53,51 @@ class Reading:
     bits: tuple[str, ...] = ()
 
 
-def reading(source: TableSource, limits: Limits, domain: Domain, payer: LedgerRequest | None) -> Reading:
+def bound(source: TableSource, payer: LedgerRequest | None) -> TableSource:
+    """The table that the budget's owner has registered, or else the one that the request names.
+
+    Raises:
+        BudgetRefused: an engine's table that is not registered, or any other table where one is.
+
+    Privacy:
+        A function of the request and the ledger; nothing is opened, and no engine is connected. Who chooses an engine's
+        place, table or query chooses when and on what a foreign program runs, so no requester does. A table that a
+        caller passes in Python is no such choice: that program holds the rows already, and whatever it wants to learn
+        of them it can compute. So it is taken where no source is registered, and named (`PASSED`).
+    """
+    if payer is None:
+        return source
+    source_of_owner = _policy(payer).source
+    if source_of_owner is None:
+        if _of_engine(source):
+            raise BudgetRefused(UNREGISTERED)
+        return source
+    if source.named and not (len(source.paths) == 1 and is_source(source.paths[0], source_of_owner)):
+        raise BudgetRefused(OTHER)
+    if source.delimiter is not None or source.encoding is not None:
+        raise UsageFault("--delimiter and --encoding are about CSV files, and the registered source is none")
+    address = registered_address(source_of_owner)
+    return replace(source, paths=(address.text,), engine=engine_of(address), named=True, digest=source_of_owner.digest)
+
+
+def _of_engine(source: TableSource) -> bool:
+    """Whether a request names an engine's table, or follows a plan that was made for one."""
+    return source.public is not None if not source.named else source.engine is not None and bool(source.paths)
+
+
+def require_named(source: TableSource) -> None:
+    """UsageFault for a run whose table neither the request names nor the budget's owner."""
+    if not source.named:
+        raise UsageFault(UNNAMED)
+
+
+def reading(
+    source: TableSource, limits: Limits, domain: Domain, payer: LedgerRequest | None, *, locked: bool = False
+) -> Reading:
     """How the table will be read.
+
+    Args:
+        locked: the run follows a plan that was written before a table was named, and repeats its notes.
 
     Raises:
         BudgetRefused: the request states otherwise than the budget's owner.
@@ -47,10 +108,9 @@ def reading(source: TableSource, limits: Limits, domain: Domain, payer: LedgerRe
     """
     if payer is None:
         free = _stated(replace(source, count_column=None), limits, domain)  # which may have any name
-        return Reading(source=source, limits=limits, bits=(*_bits(free), *_of_query(source)))
+        return Reading(source=source, limits=limits, bits=(*_bits(free), *_of_source(source)))
     stated = _stated(source, limits, domain)
     policy = _policy(payer)
-    _refuse_query(source, policy)
     held = resolved(policy, stated)
     return Reading(
         source=replace(source, delimiter=held.delimiter, encoding=held.encoding, count_column=held.counts),
@@ -61,32 +121,28 @@ def reading(source: TableSource, limits: Limits, domain: Domain, payer: LedgerRe
             memory=held.memory or _DEFAULTS.memory,
         ),
         policy=policy,
-        bits=(*_bits(held), *_of_query(source)),
+        bits=(*_bits(held), *_of_source(source), *(() if locked else _passed(source))),
     )
 
 
-def _refuse_query(source: TableSource, policy: Policy) -> None:
-    """BudgetRefused for a query that nobody but the requester has seen.
+def _of_source(source: TableSource) -> tuple[str, ...]:
+    """What is said of a registered source, and of the queries that plans before dpqr 0.11 could hold.
 
-    Privacy:
-        A query may repeat one person's rows as often as it likes, or end with an error where a row is there. No budget
-        covers that, so the owner must have approved the text, which is part of the plan.
+    A function of what the plan's request holds, so that a check of a record finds the same.
     """
-    if is_query(source.public) and not policy.approval:
-        raise BudgetRefused(
-            "?query=: a query says what a row of the table is, and so whom the budget protects; its owner must decide "
-            "that\nname a table or a view with ?table=, or have the owner approve plans: dpqr budget policy NAME "
-            "--require-approval"
-        )
-
-
-def _of_query(source: TableSource) -> tuple[str, ...]:
+    if source.digest is not None:
+        words = " ".join((source.public or "").split())
+        return (f"the table is the source that the budget's owner registered; {VOUCHED}: {words}",)
     if not is_query(source.public):
         return ()
     return (
         "warning: the table is the result of a query: the guarantee protects rows of that result, and who is in the "
         "tables behind it only if each of their rows makes at most one row of it",
     )
+
+
+def _passed(source: TableSource) -> tuple[str, ...]:
+    return () if source.paths else (PASSED,)
 
 
 def count_column(source: TableSource, payer: LedgerRequest | None) -> str | None:

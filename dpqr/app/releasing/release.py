@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -19,8 +20,8 @@ from dpqr.app.planning.planning import plan_with_documents
 from dpqr.app.releasing.earlier_counts import earlier_counts
 from dpqr.app.releasing.locked_plan import require_noted, require_unchanged
 from dpqr.app.releasing.machine import require_resources, resources
-from dpqr.app.releasing.public_request import public_inputs
-from dpqr.app.releasing.reading import Reading, charging, count_column, reading
+from dpqr.app.releasing.public_request import public_inputs, with_spoken
+from dpqr.app.releasing.reading import Reading, bound, charging, count_column, reading, require_named
 from dpqr.app.releasing.rehearse import rehearsed_rows, rehearsed_table, require_rehearsable
 from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.construction.costs import Costs, priced_phases
@@ -34,10 +35,13 @@ from dpqr.errors import UsageFault
 from dpqr.io.outputs.answer_tables.cumulative_table import cumulative_table
 from dpqr.io.outputs.answer_tables.views_table import require_views
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
+from dpqr.io.outputs.records.drawn import drawn_digest
 from dpqr.io.outputs.records.plan_document import plan_document, plan_hash
+from dpqr.io.outputs.records.release_document import drawn_parts
 from dpqr.io.outputs.releases.release_files import write_release
 from dpqr.io.outputs.releases.synthetic import require_sampleable
 from dpqr.io.tables.load import LoadedTable, load_table
+from dpqr.io.tables.points import documents_apart
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.accountants.filters import EveryFilter
@@ -82,19 +86,21 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     """The plan of a request, and how its table is read. A request that names a locked plan must lead to that plan."""
     if request.plan.questions is not None:
         raise UsageFault("--plan: is of a session; `dpqr interactive open NAME DATA --plan FILE` follows it")
-    request = with_first(request)
+    request = with_first(replace(request, source=bound(request.source, request.payer)))
     asked = replace(request.plan, counts=count_column(request.source, request.payer))
     if request.locked is None:
         asked = replace(asked, accountant=charging(asked, request.payer))
-    plan, document = plan_with_documents(asked)
+    with documents_apart(request.source):
+        plan, document = plan_with_documents(asked)
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)
     require_files(request.source, plan.problem.period)
     source = replace(request.source, period=plan.problem.period)
-    held = reading(source, request.limits, plan.problem.domain, request.payer)
-    inputs = public_inputs(replace(request, plan=asked), held, document)
+    held = reading(source, request.limits, plan.problem.domain, request.payer, locked=request.locked is not None)
+    spoken = with_spoken(request.notes, document)
+    inputs = public_inputs(replace(request, plan=asked, notes=spoken), held, document)
     paying = _paid_notes(request, plan)
-    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits, *paying), inputs=inputs)
+    plan = replace(plan, notes=tuple(dict.fromkeys((*spoken, *plan.notes, *held.bits, *paying))), inputs=inputs)
     if request.locked:
         require_unchanged(request.locked, plan_document(plan))
         require_noted(request.locked, paying)
@@ -119,8 +125,9 @@ def release(
 ) -> Release:
     """One private release, from documents to files on disk.
 
-    Order: everything public is checked first (documents, plan, the budget's policy, memory, output path, the table's
-    structure). Then the budget is reserved, durably where a ledger pays. Then the table's rows are read.
+    Order: everything public is checked first: the source, documents, plan, memory, output path, and the budget's
+    policy, approval and balance. Then an engine is connected, and the table's structure is looked at. Then the budget
+    is reserved, durably where a ledger pays. Then the table's rows are read.
 
     Args:
         request: table, plan, output and payer.
@@ -145,15 +152,16 @@ def release(
     target, prices, earlier = _reserved(output, payer), whole_prices(plan), earlier_counts(request, plan)
     _require_output(plan, output)
     bill = replace(release_bill(plan, held.policy, held.source.encoding), reason=request.reason)
-    _check_input(request, plan, held, bill)
-    with paid_run(payer, bill, target.path if target else None) as run:
+    ready = partial(_check_input, request, plan, held, bill)
+    with paid_run(payer, bill, target.path if target else None, ready=ready) as run:
         source = noise or SystemNoise()
         table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
         drawn = construct(plan, _draws(run, table, source), table.dropped, run.guard, progress, prices, run.paid)
-        finished = replace(_named(drawn, request, run, rehearsed), earlier=earlier)
+        finished = replace(_named(drawn, request, run, rehearsed), earlier=earlier, charged=run.charged)
+        digest = drawn_digest(drawn_parts(finished))
         if target:
             _write(finished, target, output)
-        run.released()
+        run.released(digest)
     return finished
 
 
@@ -213,6 +221,7 @@ def _check_input(request: ReleaseRequest, plan: Plan, held: Reading, bill: Bill)
         require_rehearsable(request)
         require_affordable(request.payer, bill)
     else:
+        require_named(held.source)
         check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
 
 

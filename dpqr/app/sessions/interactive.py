@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dpqr.app.paying.bill import Bill, require_affordable
+from dpqr.app.releasing.reading import bound, require_named
 from dpqr.app.releasing.release import Progress
 from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.app.sessions.planning import Opening, OpenRequest, planned_session
 from dpqr.app.sessions.release import closed_release
 from dpqr.app.sessions.session import Turn, begun, closing, require_repeatable, stated, turn
 from dpqr.app.sessions.state import KIND, questions_of, stated_session
-from dpqr.app.sessions.turn import first_online, log_answers, restored
+from dpqr.app.sessions.turn import answered, first_online, restored, thresholds_of
 from dpqr.construction.forecasts.resources import Resources
 from dpqr.construction.questions.terms import BETA, CURRENT_RULE, Answer, Terms
 from dpqr.construction.release import Release
 from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
+from dpqr.io.outputs.records.drawn import drawn_digest
 from dpqr.io.outputs.records.plan_document import plan_hash
+from dpqr.io.outputs.records.release_document import drawn_parts
 from dpqr.io.outputs.releases.release_files import write_release
+from dpqr.io.sessions.asking import keep_thresholds
+from dpqr.io.tables.points import documents_apart
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import SystemNoise
@@ -87,16 +92,21 @@ def open_session(request: OpenRequest, progress: Progress) -> Status:
     Privacy:
         The session's budget for everything it ever answers; it is paid in full before the table is opened.
     """
-    run = request.run
+    run = replace(request.run, source=bound(request.run.source, request.run.payer))
+    require_named(run.source)
     require_repeatable(run.source)
-    made = planned_session(request)
+    made = planned_session(replace(request, run=run))
     if run.payer is None:
         raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
+    require_affordable(run.payer, _bill(run, made), locked=True)
     check_table(made.held.source, made.plan.problem.domain, made.held.limits, made.plan.problem.unit)
     with begun(request.name, run.payer, _bill(run, made)) as held:
         online = first_online(held, made.plan, made.terms, made.held, SystemNoise(), progress)
         held.folder.write(_document(made, held.journal.number))
         online.open_watches()
+        with held.folder.faults():
+            held.folder.allocate()
+            keep_thresholds(held.folder, 0, thresholds_of(online.watches))
         return _status(request.name, held, made.terms)
 
 
@@ -118,15 +128,17 @@ def ask(request: AskRequest, progress: Progress) -> tuple[Answered, ...]:
 
     Privacy:
         Nothing beyond the session's reservation. Nothing is shown before its draw is on the disk. An error after rows
-        were looked at leaves the session paid in full: what rows decide is an output.
+        were looked at leaves the session paid in full: what rows decide is an output. A fault of the disk ends the
+        epochs whose thresholds answers were compared with, and says nothing about them (`dpqr.io.sessions.asking`).
     """
     with turn(request.name, request.payer) as held:
         session = stated_session(held)
-        asked, document = questions_of(request.queries, session.paper)
-        online = restored(held, session)
-        with held.spoilt_by_errors():
-            online.open_data(request.source, SystemNoise(), progress)
-            found = log_answers(online, asked, document)
+        with documents_apart(session.reading(request.source).source):
+            asked, document = questions_of(request.queries, session.paper)
+        state = restored(held, session)
+        with held.question(state.room(asked, document)) as asking:
+            online = state.opened(asking, request.source, SystemNoise(), progress)
+            found = answered(state, online, asking, asked, document)
         return tuple(Answered(query=each.name, detail=each.detail, answer=each.answer) for each in found)
 
 
@@ -151,6 +163,8 @@ def close(name: str, payer: LedgerRequest, output: OutputRequest) -> Release | N
         finished = closed_release(held, stated_session(held))
         if finished is not None and output.directory is not None:
             write_release(finished, _target(output.directory), answers=output.format, receipt=receipt(finished))
+        if finished is not None:
+            held.drawn = drawn_digest(drawn_parts(finished))
         return finished
 
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from dpqr.app.planning.planning import plan_release, read_documents
 from dpqr.app.releasing.locked_plan import require_unchanged
-from dpqr.app.releasing.public_request import public_inputs
-from dpqr.app.releasing.reading import Reading, charging, reading
+from dpqr.app.releasing.public_request import public_inputs, with_spoken
+from dpqr.app.releasing.reading import Reading, bound, charging, reading
 from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.app.sessions.session import filter_of
 from dpqr.construction.questions.terms import BETA, Terms
@@ -17,6 +17,7 @@ from dpqr.errors import UsageFault
 from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.documents.sources import public_documents
 from dpqr.io.outputs.records.plan_document import plan_document
+from dpqr.io.tables.points import documents_apart
 from dpqr.privacy.accountant import FilterAccountant, Portion
 from dpqr.privacy.accountants.gaussian_dp import converted_mu
 from dpqr.privacy.accountants.zcdp import converted
@@ -97,13 +98,15 @@ def planned_session(request: OpenRequest) -> Opening:
 
     Raises: UsageFault, DocumentError, InfeasiblePlan.
     """
-    run = request.run
+    run = replace(request.run, source=bound(request.run.source, request.run.payer))
     asked = _settled(run)
     budget = PrivacyBudget.parse(asked.epsilon, asked.delta)
     accountant = filter_of(str(asked.accountant), budget)
     share = EXPECTED if _expects(asked) else FIRST
     first, rest = (price.times(SLACK) for price in accountant.cut(budget, _shares(share)))
-    document = _first_workload(asked)
+    with documents_apart(run.source):
+        document = _first_workload(asked)
+    run = replace(run, notes=with_spoken(run.notes, document))
     public = public_documents(document.sources)
     if public.files:
         raise UsageFault("--expect: files of coefficients are not for sessions of questions; write queries instead")
@@ -123,7 +126,7 @@ def planned_session(request: OpenRequest) -> Opening:
         raise UsageFault("--counts: a session of questions reads rows; release from a histogram instead")
     surprises, questions = asked.surprises or 0, asked.questions or 0
     terms = Terms.within(rest, plan.problem.unit, surprises=surprises, questions=questions)
-    held = reading(run.source, run.limits, plan.problem.domain, run.payer)
+    held = reading(run.source, run.limits, plan.problem.domain, run.payer, locked=run.locked is not None)
     whole = _noted(whole_plan(plan, terms, rest, budget, questions), terms, held, run)
     return Opening(
         asked=asked,
@@ -161,7 +164,7 @@ def _noted(whole: Plan, terms: Terms, held: Reading, run: ReleaseRequest) -> Pla
         f"{terms.surprises:,} surprises are paid for; a free answer lies within "
         f"{terms.margin + terms.slack(BETA / 2):,} records of the truth with probability 0.95"
     )
-    return replace(whole, notes=(*run.notes, *whole.notes, *held.bits, reach))
+    return replace(whole, notes=tuple(dict.fromkeys((*run.notes, *whole.notes, *held.bits, reach))))
 
 
 def _followed(whole: Plan, run: ReleaseRequest, held: Reading, document: QueriesDocument) -> Plan:

@@ -23,7 +23,8 @@ from dpqr.io.journal.transcript_file import TranscriptFile, held
 from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.ledger.event_codec import decode_events
 from dpqr.io.ledger.sqlite_store import SqliteStore
-from dpqr.io.sessions.session_folder import SessionFolder
+from dpqr.io.sessions.asking import Asking, Room, asking, is_spoilt, tidy
+from dpqr.io.sessions.session_folder import SessionFolder, require_locks
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.accountant import FilterAccountant
@@ -31,7 +32,6 @@ from dpqr.privacy.accountants.filters import EveryFilter
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import PrivacyEvent
-from dpqr.privacy.ledger import Ledger
 from dpqr.privacy.reservation import Reservation
 
 FORMAT = "session/1"
@@ -51,16 +51,18 @@ class Turn:
     """What one process holds of a session.
 
     run: the reservation's filters and journal. past: draws before this turn. numbers: of their charges, for each was
-    charged again: this process's filters start anew.
+    charged again: this process's filters start anew. drawn: SHA-256 of what the record of the closed session says was
+    drawn; empty: there is none.
     """
 
     folder: SessionFolder
-    ledger: Ledger
+    ledger: ChainedLedger
     paid: Reservation
     journal: LedgerJournal
     run: PaidRun
     past: tuple[PastDraw, ...] = ()
     numbers: tuple[int, ...] = ()
+    drawn: str = ""
 
     def settle(self, note: str, *, whole: bool) -> None:
         """End the session: what was not drawn comes back, unless it is paid as a whole; its files go.
@@ -70,21 +72,19 @@ class Turn:
             have decided: either leaves the reservation paid in full.
         """
         paid = self.paid.events if whole or self.journal.lost else self.run.guard.events
-        self.ledger.settle(self.paid, paid, note=note)
+        self.ledger.settle(self.paid, paid, note=note, drawn=self.drawn)
 
     @property
     def spoilt(self) -> bool:
-        """Whether an error once ended a question after rows were looked at."""
-        return any("spoilt" in line for line in self.folder.log())
+        """Whether a question did not end after rows were looked at, by an error or a kill."""
+        return is_spoilt(self.folder.log())
 
     @contextmanager
-    def spoilt_by_errors(self) -> Iterator[None]:
-        """Whatever ends the block is an output that rows may have decided: nothing comes back any more."""
-        try:
-            yield
-        except BaseException:
-            self.folder.say({"spoilt": True}, durable=True)
-            raise
+    def question(self, room: Room) -> Iterator[Asking]:
+        """Answer a question. Whatever ends the block is an output that rows may have decided: nothing comes back then
+        any more. UsageFault: the disk has no room for what the question writes; nothing was read."""
+        with asking(self.folder, self.journal, self.ledger, room) as made:
+            yield made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +112,8 @@ class Stated:
             raise UsageFault(
                 f"session {self.held.folder.name!r}: was opened with a table in memory; give it again as table="
             )
+        if source is not None:
+            require_repeatable(source)
         kept = source or TableSource(**{**stated, "paths": tuple(stated["paths"])})
         return Reading(source=kept, limits=self.limits)
 
@@ -216,8 +218,8 @@ def turn(name: str, payer: LedgerRequest) -> Iterator[Turn]:
 def closing(name: str, payer: LedgerRequest, note: str) -> Iterator[Turn]:
     """Hold a session, and end it where the block does: settle it, and remove its folder.
 
-    An error in the block leaves it as it was. A session whose opening did not end stays paid, and so does one that an
-    error has ended a question of.
+    An error in the block leaves it as it was. A session whose opening did not end stays paid, and so does one of which
+    a question did not end.
     """
     with turn(name, payer) as held:
         yield held
@@ -225,10 +227,12 @@ def closing(name: str, payer: LedgerRequest, note: str) -> Iterator[Turn]:
         words = "closed" if opened else "its opening did not end"
         held.settle(f"{note}: {words}", whole=held.spoilt or not opened)
         held.folder.remove()
+        tidy(held.folder, held.ledger)
 
 
 def _folder(ledger: ChainedLedger, name: str) -> SessionFolder:
-    """Beside the ledger's file. UsageFault: it lies on a server."""
+    """Beside the ledger's file. UsageFault: it lies on a server, or this system has no file locks."""
+    require_locks()
     if not isinstance(ledger.store, SqliteStore):
         raise UsageFault(
             f"--ledger {ledger.store.place}: a session keeps its secret beside a ledger's file, and a server has none\n"

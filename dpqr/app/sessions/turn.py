@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
 from dpqr.construction.questions.online import Online
 from dpqr.construction.questions.replay import Start, Surprise
-from dpqr.construction.questions.terms import Answer, Terms
+from dpqr.construction.questions.terms import SIDES, Terms
 from dpqr.data.histogram import Counts
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.hypothesis import Sampleable
 from dpqr.hypotheses.weighted_rows import WeightedRows
+from dpqr.io.sessions.asking import Asking, Room, Thresholds, asks_in, kept_thresholds, unanswered
 from dpqr.io.sessions.rows_file import read_rows, write_rows
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
@@ -33,27 +35,23 @@ from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.row_weights import RowWeights
 from dpqr.workload.workload import Measurement
 
+ANSWER_ROOM, SURPRISE_ROOM, DRAW_ROOM, VALUE_ROOM = 320, 160, 2048, 22
+"""Bytes that the lines of an answer, of a surprise, of its two draws and of one value take at most."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Kept:
-    """Writes thresholds into the folder, and which query a surprise belongs to. asked: the one being answered."""
+    """Writes which query a surprise belongs to. asking: the question's writes. ask: its number; asked: the query."""
 
-    held: Turn
-    ask: int = 0
+    asking: Asking
+    ask: int
     asked: AskedRow | None = None
 
-    def keep(self, watches: dict[Side, Watch]) -> None:
-        """The thresholds that still admit comparisons."""
-        self.held.folder.keep(
-            [{"side": side, "threshold": each.threshold, "draw": each.charge_number} for side, each in watches.items()]
-        )
-
-    def passed(self, watches: dict[Side, Watch]) -> None:
-        """One of them was passed by the query that is being answered."""
-        self.keep(watches)
-        if self.asked:
-            line = {"surprise": self.held.journal.number, "ask": self.ask}
-            self.held.folder.say(line | {"block": self.asked.place, "row": self.asked.row}, durable=True)
+    def passed(self) -> None:
+        """A threshold was passed by the query that is being answered."""
+        assert self.asked, "a query is being answered"
+        line = {"surprise": self.asking.journal.number, "ask": self.ask}
+        self.asking.begin_draws(line | {"block": self.asked.place, "row": self.asked.row})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +74,7 @@ class RestoredSession:
     kept_surprises: tuple[KeptSurprise, ...]
     epochs: int
     surprises: int
-    kept: Kept
-    online: Online | None = field(default=None, repr=False)
+    asks: int
 
     @property
     def checked(self) -> bool:
@@ -90,26 +87,14 @@ class RestoredSession:
         """The noisy answers, in their order."""
         return [each.surprise.measured for each in self.kept_surprises]
 
-    @property
-    def start(self) -> Start:
-        """How this process found it."""
-        online = self.online
-        assert online is not None, "the table is open"
-        return Start(
-            sides=tuple(online.watches),
-            epochs=online.epochs,
-            surprises=online.surprises,
-            measured=len(online.history),
-        )
-
-    def open_data(self, source: TableSource | None, noise: NoiseSource, progress: Progress) -> None:
+    def opened(self, asking: Asking, source: TableSource | None, noise: NoiseSource, progress: Progress) -> Online:
         """Load the table, which must be the one that the session was opened with, and open what thresholds lack."""
         paper = self.session.paper
         counts = loaded(self.held, paper.plan, self.session.reading(source), noise, progress)
         rows = read_rows(self.held.folder)
         rule = RowWeights(start_rows=rows)
         problem, history = paper.plan.problem, self.history
-        self.online = Online(
+        online = Online(
             terms=paper.terms,
             problem=problem,
             rule=rule,
@@ -118,18 +103,25 @@ class RestoredSession:
             accountant=self.held.run.guard,
             noise=noise,
             journal=self.held.journal,
-            keeper=self.kept,
+            keeper=Kept(asking=asking, ask=self.asks),
             history=history,
             watches=self.watches,
             epochs=self.epochs,
             surprises=self.surprises,
         )
-        self.online.open_watches()
+        online.open_watches()
+        return online
 
-    def ask(self, asked: AskedRow) -> Answer:
-        assert self.online is not None, "the table is open"
-        self.kept.asked = asked
-        return self.online.ask(asked.block)
+    def room(self, asked: Sequence[AskedRow], document: dict[str, Any]) -> Room:
+        """What an ask may write. Public: it depends on the queries and on how many surprises are left."""
+        draws = min(len(asked), self.session.paper.terms.surprises - self.surprises)
+        cells = max((2 ** len(each.block.factors) for each in asked), default=0)
+        return Room(
+            log=len(json.dumps(document)) + ANSWER_ROOM * len(asked) + SURPRISE_ROOM * draws,
+            transcript=draws * (DRAW_ROOM + VALUE_ROOM * cells),
+            draws=2 * draws + len(SIDES),
+            secret=True,
+        )
 
 
 def loaded(held: Turn, plan: Plan, read: Reading, noise: NoiseSource, progress: Progress) -> Private[Counts]:
@@ -165,16 +157,15 @@ def first_online(held: Turn, plan: Plan, terms: Terms, read: Reading, noise: Noi
         accountant=held.run.guard,
         noise=noise,
         journal=held.journal,
-        keeper=Kept(held=held),
     )
 
 
 def restored(held: Turn, session: StatedSession) -> RestoredSession:
     """From the transcript, the log and the secret file.
 
-    A threshold is used only if its draw is the last one of its side and no answer on that side followed: an older copy
-    of the secret file admits nothing, nor does one of other noise than this version draws. A lost answer does not say
-    on which side it was, so it ends both.
+    A threshold is used only if it was kept after the newest ask (`dpqr.io.sessions.asking`), its draw is the last one
+    of its side and no answer on that side followed: an older copy of the secret file admits nothing, nor does one of
+    other noise than this version draws. A lost answer does not say on which side it was, so it ends both.
     """
     last: dict[Side, int] = {}
     epochs = surprises = 0
@@ -192,11 +183,11 @@ def restored(held: Turn, session: StatedSession) -> RestoredSession:
             answers.append(draw)
             for side in list(last) if draw.value is None else [draw.value[0][0]]:
                 last.pop(side, None)
+    asks = asks_in(held.folder.log())
     watches: dict[Side, Watch] = {}
-    for side, number, threshold in _kept_thresholds(held):
-        if last.get(side) == number:
-            watches[side] = Watch(epoch=terms.epoch(side), threshold=threshold, charge_number=number)
-    asks = sum("queries" in line for line in held.folder.log())
+    for kept in kept_thresholds(held.folder, asks):
+        for side in (each for each in SIDES if each == kept["side"] and last.get(each) == kept["draw"]):
+            watches[side] = Watch(epoch=terms.epoch(side), threshold=kept["threshold"], charge_number=kept["draw"])
     return RestoredSession(
         held=held,
         session=session,
@@ -204,17 +195,13 @@ def restored(held: Turn, session: StatedSession) -> RestoredSession:
         kept_surprises=tuple(_surprises(held, session.paper, answers)),
         epochs=epochs,
         surprises=surprises,
-        kept=Kept(held=held, ask=asks),
+        asks=asks,
     )
 
 
-def _kept_thresholds(held: Turn) -> Iterator[tuple[Side, int, int]]:
-    """Side, draw and threshold of what the secret file holds. What was damaged there is as good as lost."""
-    found = held.folder.secret()
-    for line in found if isinstance(found, list) else []:
-        kept: dict[str, Any] = line if isinstance(line, dict) else {}
-        if all(type(kept.get(name)) is int for name in ("side", "draw", "threshold")):
-            yield kept["side"], kept["draw"], kept["threshold"]
+def thresholds_of(watches: Mapping[Side, Watch]) -> Thresholds:
+    """As the secret holds those that still admit comparisons."""
+    return [{"side": side, "threshold": each.threshold, "draw": each.charge_number} for side, each in watches.items()]
 
 
 def surprise_rows(held: Turn, paper: QuestionPlan) -> dict[int, tuple[AskedRow, int]]:
@@ -243,15 +230,36 @@ def surprise(terms: Terms, side: Side, row: AskedRow, values: Sequence[Any]) -> 
     return Surprise(side=side, query=row.block, measured=measured)
 
 
-def log_answers(online: RestoredSession, asked: Sequence[AskedRow], document: dict[str, Any]) -> list[AnsweredRow]:
-    """Ask one query after the other; each answer is in the log before the next is asked."""
-    folder, number = online.held.folder, online.kept.ask
-    folder.say({"ask": number, **document, "start": asdict(online.start)}, durable=True)
-    found = []
-    for each in asked:
-        answer = online.ask(each)
-        line = {"ask": number, "block": each.place, "row": each.row, "estimate": answer.estimate}
-        folder.say(line | {"low": answer.low, "high": answer.high, "free": answer.free})
-        found.append(AnsweredRow(name=each.name, detail=each.detail, answer=answer))
-    folder.say(durable=True)
+def answered(
+    state: RestoredSession, online: Online, asking: Asking, asked: Sequence[AskedRow], document: dict[str, Any]
+) -> list[AnsweredRow]:
+    """Ask one query after the other, and keep what was not passed.
+
+    Raises:
+        UsageFault: the disk failed; the same for every outcome of the comparisons.
+    """
+    keeper, found = online.keeper, []
+    assert isinstance(keeper, Kept), "the question's writes"
+    with unanswered(asking.folder.name):
+        asking.seal({"ask": state.asks, **document, "start": asdict(start_of(online))})
+        for place, each in enumerate(asked, start=1):
+            keeper.asked = each
+            answer = online.ask(each.block)
+            if place == len(asked):
+                asking.rehearse()
+            line = {"ask": state.asks, "block": each.place, "row": each.row, "estimate": answer.estimate}
+            asking.log.say(line | {"low": answer.low, "high": answer.high, "free": answer.free})
+            found.append(AnsweredRow(name=each.name, detail=each.detail, answer=answer))
+        asking.log.sync()
+        asking.keep(thresholds_of(online.watches))
     return found
+
+
+def start_of(online: Online) -> Start:
+    """How this process found its session, its thresholds opened."""
+    return Start(
+        sides=tuple(online.watches),
+        epochs=online.epochs,
+        surprises=online.surprises,
+        measured=len(online.history),
+    )

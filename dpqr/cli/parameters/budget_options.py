@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dpqr.api.checks import MOST_RECORDS
+from dpqr.cli.completion import SQL
 from dpqr.cli.parameters.options import Whole, added, delimiter, encoding, gathered
 from dpqr.cli.parameters.settings import say_settings
 from dpqr.data.period import EVERY, Every
@@ -60,10 +61,12 @@ class Reading:
     delimiter: str | None
     encoding: str | None
     require_approval: bool
+    source: str | None
+    source_query: str | None
 
 
 def reading(command: Decorated) -> Decorated:
-    """The limits of every run, the delimiter, the encoding, and whether plans need approval, as `reading`."""
+    """The limits of every run, delimiter, encoding, whether plans need approval, and the source, as `reading`."""
     limit = partial(click.option, metavar="N")
     return added(
         gathered(Reading, "reading")(command),
@@ -73,6 +76,8 @@ def reading(command: Decorated) -> Decorated:
         delimiter(),
         encoding(),
         click.option("--require-approval", is_flag=True, help="Pay only for plans that somebody else approved."),
+        click.option("--source", metavar="ADDRESS", help="The engine's table that every run reads; `files`: none."),
+        click.option("--source-query", metavar="FILE", shell_complete=SQL, help="A SELECT in the place of its table."),
     )
 
 

@@ -29,24 +29,18 @@ from dpqr.workload.workload import Measurement
 
 
 class Keeper(Protocol):
-    """Where the thresholds of a session lie between its questions."""
+    """Where it is kept which queries were surprises. Thresholds lie in memory; who keeps them between processes does so
+    before the first comparison and after the last (`dpqr.io.sessions.asking`)."""
 
-    def keep(self, watches: dict[Side, Watch]) -> None:
-        """These are all that still admit comparisons. Durable on return."""
-        ...
-
-    def passed(self, watches: dict[Side, Watch]) -> None:
-        """The question that is being answered is a surprise, and these are left. Durable on return."""
+    def passed(self) -> None:
+        """The question that is being answered is a surprise. Durable on return."""
         ...
 
 
 class Nowhere:
     """A session of one process, which ends with it."""
 
-    def keep(self, watches: dict[Side, Watch]) -> None:
-        """Nothing is written."""
-
-    def passed(self, watches: dict[Side, Watch]) -> None:
+    def passed(self) -> None:
         """Nothing is written."""
 
 
@@ -127,6 +121,7 @@ class Online:
             UsageFault: it is no such query.
         """
         asked = self.terms.question(block, self.hypothesis)
+        self.open_watches()
         for side in SIDES:
             watch = self.watches.get(side)
             if watch and self.surprises < self.terms.surprises and passes(self.data, watch, asked, self.noise):
@@ -134,15 +129,13 @@ class Online:
         return self.terms.free(asked, self.watches if self.checked else (), self.beta)
 
     def _surprised(self, side: Side, block: QueryBlock) -> Answer:
-        """The epoch has ended; a noisy answer and a new threshold are paid."""
+        """The epoch has ended; a noisy answer is paid, and a new threshold before the next question."""
         del self.watches[side]
-        self.keeper.passed(self.watches)
+        self.keeper.passed()
         self.surprises += 1
         found = self._measured(side, self.terms.measured(block))
         self.history.append(found)
         self.hypothesis = self.rule.update(self.problem, self.hypothesis, self.history) or self.hypothesis
-        if self.surprises < self.terms.surprises and self._affords_epoch():
-            self._open(side)
         return self.terms.paid(found, float(block.scale), self.beta)
 
     def _measured(self, side: Side, block: QueryBlock) -> Measurement:
@@ -157,8 +150,7 @@ class Online:
         self.journal.begin(epoch.event, ())
         self.epochs += 1
         self.watches[side] = open_watch(epoch, self.accountant, self.noise)
-        self.keeper.keep(self.watches)
         self.journal.record(side)
 
     def _affords_epoch(self) -> bool:
-        return self.epochs < self.terms.epochs
+        return self.surprises < self.terms.surprises and self.epochs < self.terms.epochs

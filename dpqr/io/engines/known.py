@@ -2,48 +2,105 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
+from urllib.parse import unquote, urlsplit
 
 from dpqr.errors import UsageFault
+from dpqr.io.credentials import holds_credentials, names_password, spells_credentials
 from dpqr.io.engines.address import Address
+from dpqr.io.engines.refusals import AFTER, BEFORE, OTHER_AFTER, OTHER_BEFORE
+from dpqr.io.ledger.addresses import WHERE_PASSWORDS_GO, require_no_password
+from dpqr.io.tables.limits import constantly
+from dpqr.privacy.policy import Source
 
 if TYPE_CHECKING:
     from dpqr.io.engines.engine import Engine
 
 ENGINES = {
     "duckdb": "dpqr.io.engines.duckdb_table:DuckTable",
-    "postgres": "dpqr.io.engines.postgres_table:PostgresTable",
     "postgresql": "dpqr.io.engines.postgres_table:PostgresTable",
     "spark": "dpqr.io.engines.spark_table:SparkTable",
 }
 """By scheme: what makes the engine of an address; nothing is opened then."""
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+]*):([^?]*)(?:\?(table|query)=(.*))?", re.DOTALL)
+ALIASES = {"postgres": "postgresql"}
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+]*):([^?]*)(?:\?table=(.*))?", re.DOTALL)
+_QUERY = re.compile(r"[?&]\s*query\s*=", re.IGNORECASE)
+_OPTION = re.compile(r"&\s*\w+\s*=")
+_PARQUET = (".parquet", ".pq")
+LONGEST = 2**16
+"""Characters of an address, and of a query that is registered."""
 
 
 def address_in(text: str) -> Address | None:
     """None for what names files: no scheme of an engine stands before its first colon. Raises: UsageFault, which
     repeats nothing of the address: people write credentials into such parameters."""
-    scheme = text.partition(":")[0].lower()
-    if scheme not in ENGINES or ":" not in text:
+    scheme = _scheme(text)
+    if scheme is None:
+        _require_path(text)
         return None
+    if _QUERY.search(unquote(text)):
+        raise UsageFault(
+            f"{scheme}: ?query= is no part of an address: a query says what a row is, and so whom the budget protects\n"
+            "name a base table with ?table=NAME; or the owner of a budget registers the query: "
+            "dpqr budget policy NAME --source ADDRESS --source-query FILE"
+        )
+    if holds_credentials(text):
+        raise _password(scheme)
     found = _ADDRESS.fullmatch(text)
-    if found is None:
-        others = "; PGHOST, PGSSLMODE and such hold other options" if scheme.startswith("postgres") else ""
-        raise UsageFault(f"{scheme}: takes ?table=NAME or ?query=SELECT behind the place, and nothing else{others}")
-    place, form, value = found.groups()[1:]
-    if form is not None and not value.strip():
-        raise UsageFault(f"{scheme}: ?{form}= is empty; name a {form}, for example {scheme}:PLACE?table=people")
-    told = {} if form is None else {form: value}
-    return Address(scheme=scheme, place=place, **told)
+    if found is None or (found[3] is not None and _OPTION.search(found[3])) or not text.isprintable():
+        others = "; PGHOST, PGSSLMODE and such hold other options" if scheme == "postgresql" else ""
+        raise UsageFault(f"{scheme}: takes ?table=NAME behind the place, and nothing else{others}")
+    place, table = found[2], found[3]
+    if table is not None and not table.strip():
+        raise UsageFault(f"{scheme}: ?table= is empty; name a table, for example {scheme}:PLACE?table=people")
+    if scheme == "postgresql":
+        _require_server(place)
+    return Address(scheme=scheme, place=place, table=table)
+
+
+def _scheme(text: str) -> str | None:
+    """Of an engine, by its own name; None: the text names no engine."""
+    stated, colon, _ = text.partition(":")
+    scheme = ALIASES.get(stated.lower(), stated.lower())
+    return scheme if colon and scheme in ENGINES else None
+
+
+def _require_path(text: str) -> None:
+    """UsageFault for what names neither an engine nor a file, but a server, and may hold a password."""
+    if "://" in text or names_password(text):
+        raise UsageFault(
+            f"the table is named by an address of no engine that dpqr knows ({', '.join(ENGINES)}); "
+            "it is not repeated, for it may hold a password\n"
+            "name a file, or an engine's table as in `dpqr guide tables`"
+        )
+
+
+def _password(scheme: str) -> UsageFault:
+    place = WHERE_PASSWORDS_GO if scheme == "postgresql" else "the environment or the engine's own files"
+    return UsageFault(
+        f"{scheme}: the address holds a password, or signs that are not escaped; addresses are shown and recorded\n"
+        f"leave the password out and put it into {place}"
+    )
+
+
+def _require_server(place: str) -> None:
+    """UsageFault unless a server is named as libpq names it: //USER@HOST:PORT/DATABASE, or nothing."""
+    if place and not place.startswith("//"):
+        raise UsageFault("postgresql: write the server as postgresql://USER@HOST/DATABASE?table=NAME")
+    try:
+        parts = urlsplit(f"postgresql:{place}")
+    except ValueError:
+        raise _password("postgresql") from None
+    require_no_password(parts.netloc, parts.path, [], "postgresql")
 
 
 def named_files(paths: tuple[str, ...]) -> str | None:
-    """The place of the only path's address, where that names a place without a table or a query: files."""
+    """The place of the only path's address, where that names a place without a table: files."""
     address = address_in(paths[0]) if len(paths) == 1 else None
-    plain = address is not None and address.table is None and address.query is None
-    return address.place if address is not None and plain else None
+    return address.place if address is not None and address.table is None else None
 
 
 def engine_at(paths: tuple[str, ...]) -> Engine | None:
@@ -56,8 +113,96 @@ def engine_at(paths: tuple[str, ...]) -> Engine | None:
         return None
     if len(paths) > 1:
         raise UsageFault(f"{found[0].scheme}: cannot be joined with other tables; give it alone, or join them there")
-    module, _, name = ENGINES[found[0].scheme].partition(":")
-    return cast("Engine", getattr(import_module(module), name)(found[0]))
+    return engine_of(found[0])
+
+
+def engine_of(address: Address) -> Engine:
+    """What counts the table of an address. Nothing is opened."""
+    module, _, name = ENGINES[address.scheme].partition(":")
+    return cast("Engine", getattr(import_module(module), name)(address))
+
+
+def source_at(text: str, query: str | None = None) -> Source:
+    """What the owner of a budget registers, in the one form in which it is compared.
+
+    Args:
+        text: the address. A local file's path is made absolute, for later runs have other working directories.
+        query: one SELECT in the place of the address's table; None: the address says it all.
+
+    Raises:
+        UsageFault: no address of an engine; one without a place, or that a run's environment would complete; an
+            address or a query that holds a password. Nothing of either is repeated.
+    """
+    address = address_in(text)
+    if address is None:
+        raise UsageFault(
+            "--source: is no address of an engine; files need none, for they are named by path\n"
+            "give duckdb:FILE?table=NAME, duckdb:FILES.parquet, postgresql://HOST/DATABASE?table=NAME or spark:TABLE"
+        )
+    if query is not None:
+        query = _registered_query(address, query)
+    place = _settled_place(address)
+    if len(text) > LONGEST:
+        raise UsageFault(f"--source: an address has at most {LONGEST:,} characters")
+    settled = Address(scheme=address.scheme, place=place, table=address.table, query=query, registered=True)
+    engine_of(settled)  # refuses what names no table
+    return Source(address=settled.text, query=query or "")
+
+
+def _registered_query(address: Address, query: str) -> str:
+    """The text without blanks and the semicolon at its end."""
+    if address.table is not None:
+        raise UsageFault("--source-query: stands in the place of a table; leave ?table= out of --source")
+    found = query.strip().rstrip(";").rstrip()
+    plain = all(each.isprintable() for each in found.split())
+    if not found or not plain or len(found) > LONGEST:
+        raise UsageFault(f"--source-query: holds one SELECT, of at most {LONGEST:,} printable characters")
+    if spells_credentials(found):
+        raise UsageFault("--source-query: the query holds a password; it is shown and recorded, so leave that out")
+    return found
+
+
+def _settled_place(address: Address) -> str:
+    """The place by which runs are compared: nothing of a run's environment completes it."""
+    place = address.place
+    if address.scheme == "postgresql":
+        parts = urlsplit(f"postgresql:{place}")
+        if not parts.netloc.rpartition("@")[2] or not parts.path.strip("/"):
+            raise UsageFault(
+                "--source: name the server and its database, or the environment of each run would choose them: "
+                "postgresql://HOST/DATABASE?table=NAME"
+            )
+    elif address.scheme == "duckdb":
+        if not place:
+            raise UsageFault("--source: name the file that holds the table: duckdb:FILE?table=NAME")
+        return place if "://" in place else _absolute(place)
+    elif place.lower().endswith((*_PARQUET, "/")) and not place.startswith("/") and ":" not in place:
+        raise UsageFault("--source: give Spark's files by an absolute path, or with a scheme: spark:/DATA/*.parquet")
+    return place
+
+
+def _absolute(place: str) -> str:
+    return os.path.abspath(place) + ("/" if place.endswith("/") else "")
+
+
+def registered_address(source: Source) -> Address:
+    """The address of what the owner of a budget has registered."""
+    scheme, _, rest = source.address.partition(":")
+    place, asked, table = rest.partition("?table=")
+    return Address(
+        scheme=scheme, place=place, table=table if asked else None, query=source.query or None, registered=True
+    )
+
+
+def is_source(text: str, source: Source) -> bool:
+    """Whether an address that a request repeats is the registered one. UsageFault where it is no address at all."""
+    address = address_in(text)
+    if address is None:
+        return False
+    place = address.place
+    if address.scheme == "duckdb" and place and "://" not in place:
+        place = _absolute(place)
+    return Address(scheme=address.scheme, place=place, table=address.table).text == source.address
 
 
 def local_files(engine: Engine) -> tuple[str, ...] | None:
@@ -66,4 +211,22 @@ def local_files(engine: Engine) -> tuple[str, ...] | None:
     Their bytes show whether a killed release can be continued. None: it has no such method, or reads other things too.
     """
     files = getattr(engine, "files", None)
-    return cast("tuple[str, ...] | None", files()) if callable(files) else None
+    if not callable(files):
+        return None
+    return cast("tuple[str, ...] | None", constantly(files, refused_after(engine)))
+
+
+def refused_before(engine: object) -> str:
+    """What is said where an engine refuses before anything is paid."""
+    return BEFORE.get(_own_scheme(engine), OTHER_BEFORE)
+
+
+def refused_after(engine: object) -> str:
+    """What is said where an engine ends once the run was paid."""
+    return AFTER.get(_own_scheme(engine), OTHER_AFTER)
+
+
+def _own_scheme(engine: object) -> str:
+    """The scheme of an engine of this package; empty for those of others."""
+    kind = f"{type(engine).__module__}:{type(engine).__qualname__}"
+    return next((scheme for scheme, made in ENGINES.items() if made == kind), "")

@@ -1,11 +1,16 @@
-"""PostgreSQL: a table, view or query of a database, read as one snapshot.
+"""PostgreSQL: a table of a database, read as one snapshot; a view or a query where the budget's owner registered it.
 
 The rows come by COPY in one read-only transaction (REPEATABLE READ), in pieces, and are never held as a whole; encoding
 and counting are the core's own. Passwords come from ~/.pgpass, a service file or PGPASSWORD.
 
-**Privacy** Before the budget is reserved a statement is described and never executed, which looks at the catalogue
-alone. System tables are refused, for they hold numbers of rows and samples of cells. Days and moments beyond the
-calendar (BC, infinity) count as its first or last day, for no cell may decide whether a job succeeds.
+**Privacy** A view is a program, and so are a rule, a row-security policy, a domain's CHECK inside a literal and every
+function that a name without a schema may find. So the search path is pg_catalog and no schema in which anybody may
+create. Before the budget is reserved an address is looked up by its name, as a bound parameter, in the catalogue:
+nothing that names the table or its columns is parsed. Without the budget's owner it must be a base table, whose
+partitions and children are base tables of the same owner, without a policy that hides rows from this role, and without
+columns that are computed when they are read. A registered query is described before the reservation, never executed.
+System tables are refused, for they hold numbers of rows and samples of cells. Days and moments beyond the calendar (BC,
+infinity) count as its first or last day, for no cell may decide whether a job succeeds.
 """
 
 from __future__ import annotations
@@ -17,8 +22,9 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
-from dpqr.errors import DataError, UsageFault
+from dpqr.errors import UsageFault
 from dpqr.io.engines.address import Address
+from dpqr.io.engines.refusals import BEFORE
 from dpqr.io.ledger.addresses import require_no_password
 from dpqr.io.tables.counting import Counted, Counting
 from dpqr.io.tables.limits import discreetly
@@ -36,23 +42,64 @@ _PLAIN = {
     "date": "date32",
 }
 _TEXTS = {"text", "varchar", "bpchar", "name", "uuid", "numeric"}
-_OWNED = (
-    "SELECT has_any_column_privilege(pg_class.oid, 'SELECT') FROM pg_class "
-    "JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = to_regclass(%s) "
-    "AND relkind IN ('r', 'v', 'm', 'p', 'f') AND nspname NOT LIKE 'pg\\_%%' AND nspname <> 'information_schema'"
+_RELATION = """
+WITH RECURSIVE named AS (
+    SELECT c.oid, c.relkind, c.relowner, n.nspname, c.relname FROM pg_catalog.pg_class AS c
+    JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE %s::text IN (c.relname::text, n.nspname::text || '.' || c.relname::text)
+    AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+    AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND NOT pg_catalog.row_security_active(c.oid)
+), part AS (
+    SELECT oid AS top, oid, relkind, relowner FROM named
+    UNION
+    SELECT part.top, c.oid, c.relkind, c.relowner FROM part
+    JOIN pg_catalog.pg_inherits AS i ON i.inhparent = part.oid JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid
 )
+SELECT oid::bigint, nspname::text, relname::text,
+    NOT EXISTS (
+        SELECT FROM part WHERE top = named.oid AND (part.relkind NOT IN ('r', 'p') OR part.relowner <> named.relowner)
+    ) AND NOT EXISTS (SELECT FROM pg_catalog.pg_rewrite WHERE ev_class = named.oid AND ev_type = '1')
+    AND NOT EXISTS (
+        SELECT FROM pg_catalog.pg_attribute WHERE attrelid = named.oid AND NOT attisdropped AND attgenerated = 'v'
+    )
+FROM named
+"""
+"""What the text may name, where no policy hides rows from this role; and whether the rows lie in the database as they
+are: in a base table (r), or a partitioned one (p), whose parts are such tables of the same owner; no rule makes rows of
+it, and no column is computed when it is read."""
+_COLUMNS = """
+WITH RECURSIVE base AS (
+    SELECT a.attnum, a.attname, t.oid, t.typtype, t.typbasetype, t.typname, t.typnamespace
+    FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
+    WHERE a.attrelid = %s::bigint::oid AND a.attnum > 0 AND NOT a.attisdropped
+    AND pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT')
+    UNION ALL
+    SELECT base.attnum, base.attname, t.oid, t.typtype, t.typbasetype, t.typname, t.typnamespace
+    FROM base JOIN pg_catalog.pg_type AS t ON t.oid = base.typbasetype WHERE base.typtype = 'd'
+)
+SELECT attname::text, CASE WHEN typnamespace = 'pg_catalog'::regnamespace THEN typname::text ELSE '' END, typtype = 'e'
+FROM base WHERE typtype <> 'd' ORDER BY attnum
+"""
+"""The columns that this role may read: their names, PostgreSQL's name for their types, those of other schemas without
+one, and whether it is an enumeration. Of a domain, the type that it is made of."""
+_TYPES = """
+SELECT oid::bigint, CASE WHEN typnamespace = 'pg_catalog'::regnamespace THEN typname::text ELSE '' END, typtype = 'e'
+FROM pg_catalog.pg_type WHERE oid = ANY(%s::bigint[]::oid[])
+"""
 _LACKING = (
-    "SELECT refobjid::regclass::text FROM pg_depend JOIN pg_rewrite ON pg_rewrite.oid = objid "
-    "WHERE classid = 'pg_rewrite'::regclass AND refclassid = 'pg_class'::regclass "
+    "SELECT FROM pg_catalog.pg_depend JOIN pg_catalog.pg_rewrite ON pg_rewrite.oid = objid "
+    "WHERE classid = 'pg_catalog.pg_rewrite'::regclass AND refclassid = 'pg_catalog.pg_class'::regclass "
     "AND ev_class = 'pg_temp.dpqr_asked'::regclass AND refobjid <> ev_class AND NOT CASE refobjsubid "
     "WHEN 0 THEN has_any_column_privilege(refobjid, 'SELECT') "
-    "ELSE has_column_privilege(refobjid, refobjsubid::int2, 'SELECT') END ORDER BY 1"
+    "ELSE has_column_privilege(refobjid, refobjsubid::int2, 'SELECT') END"
 )
 """Tables and views of which the view dpqr_asked has a column that this role may not read."""
+_PATH = "search_path = pg_catalog, pg_temp"
 _BEGIN = (
-    b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO'; "
-    b"SET LOCAL extra_float_digits = 1"
-)
+    f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL {_PATH}; SET LOCAL row_security = off; "
+    "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO'; SET LOCAL extra_float_digits = 1"
+).encode()
+"""With row_security off a policy that would hide rows ends the run: the counts are of all rows, or there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,10 +150,11 @@ class Column:
 
 @dataclass(slots=True)
 class PostgresTable:
-    """postgresql://USER@HOST/DATABASE?table=NAME or ?query=SELECT; what is left out comes from libpq's own files."""
+    """postgresql://USER@HOST/DATABASE?table=NAME; what is left out comes from libpq's own files."""
 
     address: Address
     _columns: tuple[Column, ...] = field(default=(), init=False, repr=False)
+    _relation: str = field(default="", init=False, repr=False)
 
     def __post_init__(self) -> None:
         if find_spec("psycopg") is None:
@@ -114,7 +162,7 @@ class PostgresTable:
         parts = urlsplit(f"postgresql:{self.address.place or '//'}")
         require_no_password(parts.netloc, parts.path, [], "postgresql")
         if self.address.table is None and self.address.query is None:
-            raise UsageFault(f"{self.name} names no table; add ?table=NAME or ?query=SELECT")
+            raise UsageFault(f"{self.name} names no table; add ?table=NAME")
 
     @property
     def name(self) -> str:
@@ -135,6 +183,8 @@ class PostgresTable:
         chosen = [self._named[name] for name in asked.columns]
         person = None if asked.unit.column is None else self._named[asked.unit.column]
         with self._opened() as connection:
+            if self._found(connection) != (self._relation, self._columns):
+                raise ValueError("the table is another one than before the run was paid")
             return asked.counted(lambda: self._batches(connection, chosen, person), in_order=True)
 
     @property
@@ -157,69 +207,59 @@ class PostgresTable:
             yield from _parsed(b"".join(waiting), chosen)
 
     @property
-    def _relation(self) -> str:
-        if self.address.query is not None:
-            return f"({self.address.query.strip().rstrip(';')}\n) AS asked"
-        return self._table
-
-    @property
-    def _table(self) -> str:
-        return ".".join(map(_quoted, (self.address.table or "").split(".")))
-
-    @property
     def _schema(self) -> tuple[Column, ...]:
         if not self._columns:
-            self._columns = discreetly(self._described, self._explained)
+            self._relation, self._columns = discreetly(self._described, lambda _: BEFORE["postgresql"])
         return self._columns
 
-    def _described(self) -> tuple[Column, ...]:
-        """Names and types, as PostgreSQL's parser knows them."""
+    def _described(self) -> tuple[str, tuple[Column, ...]]:
+        """The SQL of the relation, and its columns as the catalogue has them."""
         with self._opened() as connection:
             if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
-                raise DataError(f"{self.name}: the database has no encoding (SQL_ASCII); its texts cannot be read")
-            self._require_readable(connection)
-            connection.pgconn.prepare(b"", f"SELECT * FROM {self._relation}".encode())
-            found = connection.pgconn.describe_prepared(b"")
-            if found.error_message:
-                raise DataError(self._refused)
-            self._require_granted()
-            types = [found.ftype(place) for place in range(found.nfields)]
-            asked = "SELECT oid::bigint, typname, typtype = 'e' FROM pg_type WHERE oid = ANY(%s::oid[])"
-            known = {oid: (name, listed) for oid, name, listed in connection.execute(asked, (types,))}
-            names = [found.fname(place).decode() for place in range(found.nfields)]
-            return tuple(
-                Column(name=name, of=known[oid][0], listed=known[oid][1])
-                for name, oid in zip(names, types, strict=True)
-            )
+                raise ValueError("the database has no encoding; its texts cannot be read")
+            found = self._found(connection)
+        if self.address.query is not None:
+            self._require_granted(found[0])
+        if not found[1]:
+            raise ValueError("no column that this role may read")
+        return found
 
-    def _require_readable(self, connection: Any) -> None:
-        """PostgreSQL's own tables hold row counts of others; without a grant a run would fail once it is paid."""
-        if not self.address.table:
-            return
-        found = connection.execute(_OWNED, (self._table,)).fetchall()
-        if not found:
-            raise DataError(f"{self.name}: has no table or view {self.address.table!r}; check its name")
-        if found == [(False,)]:
-            raise DataError(
-                f"{self.name}: this role may not read {self.address.table!r}; its owner grants SELECT on it"
-            )
+    def _found(self, connection: Any) -> tuple[str, tuple[Column, ...]]:
+        if self.address.query is not None:
+            return self._query(connection, self.address.query)
+        ((oid, schema, name, stored),) = connection.execute(_RELATION, (self.address.table,)).fetchall()
+        if not stored and not self.address.registered:
+            raise ValueError("rows of it do not lie in the database as they are")
+        columns = connection.execute(_COLUMNS, (oid,)).fetchall()
+        return f"{_quoted(schema)}.{_quoted(name)}", tuple(
+            Column(name=name, of=of, listed=listed) for name, of, listed in columns
+        )
 
-    def _require_granted(self) -> None:
-        """The same of what a query reads. A view of it is made and rolled back, for making one looks up tables and
-        columns and neither plans nor executes; the planner may call functions that read rows. Where no view can be made
-        (a standby, a role without temporary tables) a missing grant ends the run."""
+    def _query(self, connection: Any, query: str) -> tuple[str, tuple[Column, ...]]:
+        """A registered query, as PostgreSQL's parser knows it: its names carry their schemas."""
+        relation = f"({query.strip().rstrip(';')}\n) AS asked"
+        connection.pgconn.prepare(b"", f"SELECT * FROM {relation}".encode())
+        found = connection.pgconn.describe_prepared(b"")
+        if found.error_message:
+            raise ValueError("PostgreSQL refuses the query")
+        types = [found.ftype(place) for place in range(found.nfields)]
+        known = {oid: (name, listed) for oid, name, listed in connection.execute(_TYPES, (types,))}
+        names = [found.fname(place).decode() for place in range(found.nfields)]
+        return relation, tuple(
+            Column(name=name, of=known[oid][0], listed=known[oid][1]) for name, oid in zip(names, types, strict=True)
+        )
+
+    def _require_granted(self, relation: str) -> None:
+        """That this role may read what a registered query reads, or a run would fail once it is paid. A view of it is
+        made and rolled back, for making one looks up tables and columns and neither plans nor executes. Where no view
+        can be made (a standby, a role without temporary tables) a missing grant ends the run."""
         import psycopg
 
-        if self.address.query is None:
-            return
         with suppress(psycopg.Error), self._connected() as connection, connection.transaction(force_rollback=True):
-            connection.execute(f"CREATE TEMPORARY VIEW dpqr_asked AS SELECT 1 AS one FROM {self._relation}".encode())
-            lacking = connection.execute(_LACKING).fetchall()
-            if lacking:
-                names = ", ".join(dict.fromkeys(name for (name,) in lacking))
-                raise DataError(
-                    f"{self.name}: this role may not read all that the query names: {names}; the owner grants SELECT"
-                )
+            connection.execute(f"SET LOCAL {_PATH}".encode())
+            connection.execute(f"CREATE TEMPORARY VIEW dpqr_asked AS SELECT 1 AS one FROM {relation}".encode())
+            if connection.execute(_LACKING).fetchall():
+                raise ValueError("this role may not read all that the query names")
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
@@ -232,14 +272,6 @@ class PostgresTable:
 
         address = f"postgresql:{self.address.place or '//'}"
         return psycopg.connect(address, autocommit=True, client_encoding="utf8", application_name="dpqr")
-
-    @property
-    def _refused(self) -> str:
-        return f"{self.name}: PostgreSQL refuses the statement; check the table's or the query's names, and its grants"
-
-    def _explained(self, error: Exception) -> str:
-        """By the class alone: the words may quote rows."""
-        return f"{self.name}: PostgreSQL ends with {type(error).__name__}; check the server, the login and the grants"
 
 
 def _parsed(text: bytes, chosen: list[Column]) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Spark: a table, a Parquet lake, a query, or a DataFrame, counted where its partitions lie.
+"""Spark: a table, a Parquet lake, or a DataFrame of the caller, counted where its partitions lie.
 
 Each partition is coded and counted by the core's own encoders and counters (mapInArrow); what leaves an executor are
 counts of cells. They are added up in a tree: partitions' counts are brought together a few at a time, then in one task,
@@ -11,6 +11,11 @@ same again. It does: counts are a function of the partition's rows and of the ke
 was drawn before, whatever order the rows come in. Learners draw their parts in the task, so their counts are not
 shuffled: the driver gets those of each partition. A partition that fails ends in a constant text: nothing of its rows
 comes into Spark's logs.
+
+An address is a name or a place of Parquet files, by a grammar that is checked before Java starts. It never reaches
+Spark's SQL: `session.sql` runs statements at once, and `json.` before a path has Spark guess columns from rows. Without
+the budget's owner a name must be one of the catalogue's tables, whose rows lie in files that state their types. Of
+Parquet the schema is that of a footer, and of folders' names (`day=1/`) columns of texts.
 """
 
 from __future__ import annotations
@@ -18,7 +23,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,19 +32,28 @@ from typing import Any
 from dpqr.errors import UsageFault
 from dpqr.io.engines.address import Address
 from dpqr.io.engines.partial_counts import added, carried
+from dpqr.io.engines.refusals import BEFORE
+from dpqr.io.engines.spark_session import quietly, spark_session
 from dpqr.io.tables.arrow_arrays import is_text
 from dpqr.io.tables.counting import Counted, Counting
 from dpqr.io.tables.limits import discreetly
 
 _SCHEMA = "place int, counts binary"
 _FILES = re.compile(r".*(/|\.parquet$|\.pq$)", re.DOTALL)
-BATCH = 2**17
-"""Rows of a record batch, where the session is ours."""
+_PART = r"\w[\w-]*"
+_NAME = re.compile(rf"{_PART}(\.{_PART}){{0,2}}")
+"""CATALOG.SCHEMA.TABLE, whose first parts may be left out; Spark gets each part in quotes of ours."""
+SOURCE = "source"
+"""What a registered query calls the Parquet files of its address."""
+_STORED = ("MANAGED", "EXTERNAL")
+_TYPED = ("Parquet", "Orc", "Avro")
+"""Formats whose files state the types of their columns."""
+_INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 @dataclass(slots=True)
 class SparkTable:
-    """spark:TABLE, spark:FILES.parquet, spark:FOLDER/, spark:?query=SELECT; or a DataFrame of the caller's session."""
+    """spark:TABLE, spark:FILES.parquet or spark:FOLDER/; or a DataFrame of the caller's session."""
 
     address: Address | None = None
     frame: Any = field(default=None, repr=False)
@@ -50,8 +63,11 @@ class SparkTable:
             raise UsageFault("spark: is not installed; pip install 'dpqr[spark]'")
         if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
             raise UsageFault("spark: needs Java 17 or later; install it, or set JAVA_HOME")
-        if self.address and not (self.address.place or self.address.table or self.address.query):
-            raise UsageFault("spark: names no table; give spark:TABLE, spark:FILES.parquet or spark:?query=SELECT")
+        if self.address is not None and not _is_plain(self.address):
+            raise UsageFault(
+                "spark: takes the name of a table (TABLE, SCHEMA.TABLE or CATALOG.SCHEMA.TABLE), FILES.parquet or "
+                "FOLDER/, and nothing else\nname a table of the catalogue, or a place of Parquet files"
+            )
 
     @property
     def name(self) -> str:
@@ -71,6 +87,10 @@ class SparkTable:
         return to_arrow_type(self._frame.schema[name].dataType, timezone="UTC")
 
     def count(self, asked: Counting) -> Counted:
+        with quietly():
+            return self._sum(asked)
+
+    def _sum(self, asked: Counting) -> Counted:
         chosen = self._frame.select(*(_quoted(name) for name in asked.columns))
         if asked.unit.column is not None:
             person = chosen[_quoted(asked.unit.column)]
@@ -86,44 +106,79 @@ class SparkTable:
     @property
     def _frame(self) -> Any:
         if self.frame is None:
-            self.frame = discreetly(self._opened, self._explained)
+            self.frame = discreetly(self._opened, lambda _: BEFORE["spark"])
         return self.frame
 
     def _opened(self) -> Any:
-        """The table as Spark's planner knows it; no row is read."""
-        session, address = _session(), self.address
+        """The table as Spark's analyser knows it; no row is read."""
+        address = self.address
         assert address is not None
-        if address.query is not None:
-            return session.sql(address.query)
-        if address.table is None and _FILES.fullmatch(address.place):
-            return session.read.parquet(address.place)
-        return session.table(address.table or address.place)
+        with quietly():
+            session = spark_session()
+            if address.query is not None:
+                return _registered_query(session, address.query, address.place)
+            if address.table is None and _FILES.fullmatch(address.place):
+                return _parquet(session, address.place)
+            name = ".".join(map(_quoted, (address.table or address.place).split(".")))
+            if not address.registered:
+                _require_stored(session, name)
+            return session.table(name)
 
-    def _explained(self, error: Exception) -> str:
-        """By the class alone: the words may quote rows."""
-        return f"{self.name}: Spark ends with {type(error).__name__}; check Java, the session and the table's name"
+
+def _is_plain(address: Address) -> bool:
+    """Whether an address is a name or a place, by its text alone."""
+    files = _FILES.fullmatch(address.place) is not None
+    if address.query is not None:
+        return files or not address.place
+    if address.table is not None:
+        return not address.place and _NAME.fullmatch(address.table) is not None
+    return files or _NAME.fullmatch(address.place) is not None
+
+
+def _parquet(session: Any, place: str) -> Any:
+    """The schema is that of one footer; no folder's name decides a type."""
+    before = session.conf.get(_INFERENCE)
+    session.conf.set(_INFERENCE, "false")
+    try:
+        return session.read.parquet(place, mergeSchema=False)
+    finally:
+        session.conf.set(_INFERENCE, before)
+
+
+def _require_stored(session: Any, name: str) -> None:
+    """ValueError for what is no table of the catalogue, or whose rows no file holds with their types."""
+    kind = session.catalog.getTable(name).tableType
+    if kind not in _STORED:
+        raise ValueError(f"a {kind} is a program")
+    leaves = session.table(name)._jdf.queryExecution().analyzed().collectLeaves()
+    if leaves.size() != 1 or not _is_stored(leaves.head()):
+        raise ValueError("its rows do not lie in files that state their types")
+
+
+def _is_stored(leaf: Any) -> bool:
+    """Whether a leaf of a plan reads files that state their types: one of Spark's own formats, Hive's, or a catalogue's
+    own, such as Iceberg's."""
+    kind = leaf.getClass().getSimpleName()
+    if kind != "LogicalRelation":
+        return kind in ("HiveTableRelation", "DataSourceV2Relation")
+    relation = leaf.relation()
+    if relation.getClass().getSimpleName() != "HadoopFsRelation":
+        return False
+    return any(each in relation.fileFormat().getClass().getSimpleName() for each in _TYPED)
+
+
+def _registered_query(session: Any, query: str, place: str) -> Any:
+    """What the budget's owner registered: one query, by Spark's own grammar, which has no statement in it."""
+    text = query.strip().rstrip(";")
+    session._jsparkSession.sessionState().sqlParser().parseQuery(text)
+    if place:
+        _parquet(session, place).createOrReplaceTempView(SOURCE)
+    return session.sql(text)
 
 
 def is_spark_frame(table: object) -> bool:
     """Whether the caller's table is a DataFrame of Spark; pyspark is not imported for that."""
     return type(table).__module__.startswith("pyspark.sql") and type(table).__name__ == "DataFrame"
-
-
-def _session() -> Any:
-    """The session that is there, or one by Spark's own configuration, in which Spark logs nothing."""
-    from pyspark.sql import SparkSession
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    made = SparkSession.getActiveSession()
-    if made is not None:
-        return made
-    settings: dict[str, Any] = {
-        "spark.log.level": "OFF",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH),
-    }
-    return SparkSession.builder.appName("dpqr").config(map=settings).getOrCreate()
 
 
 def _counted(asked: Counting, batches: Iterable[Any]) -> Iterator[Any]:

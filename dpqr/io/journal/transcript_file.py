@@ -20,6 +20,7 @@ from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.directories import sync_directory
 from dpqr.io.ledger.chain import BEGINNING, seal
 from dpqr.io.ledger.entry_codec import canonical
+from dpqr.io.set_aside import PIECE, fill, write_whole
 
 try:
     import fcntl
@@ -31,6 +32,9 @@ TRIES = 100
 
 OLD = 60.0
 """Seconds after which an empty file is no job's any more that is between opening and holding it."""
+
+REHEARSED = 256
+"""Bytes that a rehearsed line takes."""
 
 LARGEST = 2**30
 """Bytes of a transcript that is read."""
@@ -117,6 +121,7 @@ class TranscriptFile:
     lines: list[str] = field(default_factory=list)
     _digests: list[str] = field(default_factory=list)
     _size: int = 0
+    _room: int = 0
 
     def __post_init__(self) -> None:
         given, self.lines = self.lines, []
@@ -146,10 +151,30 @@ class TranscriptFile:
         """Add a line; on the disk when this returns."""
         line = canonical(document)
         with self._faults("written"):
-            self._truncate(self._size)
-            _write(self._descriptor, f"{line}\n".encode())
-            os.fsync(self._descriptor)
+            if _length(line) > self._room:
+                self._truncate(self._size)
+            self._write(f"{line}\n".encode())
+        self._room = max(self._room - _length(line), 0)
         self._add(line)
+
+    def set_aside(self, size: int) -> None:
+        """Fill the file where the next lines go, so that lines of `size` bytes together need no space. A reader takes
+        that for a line that was cut off."""
+        with self._faults("written"):
+            self._truncate(self._size)
+            fill(self._descriptor, size)
+        self._room = size
+
+    def rehearse(self) -> None:
+        """Write and sync as `append` does, and add nothing."""
+        with self._faults("written"):
+            self._write(PIECE[: min(self._room, REHEARSED)])
+
+    def trim(self) -> None:
+        """Give back what was set aside and not used."""
+        with self._faults("written"):
+            self._truncate(self._size)
+        self._room = 0
 
     def cut(self, count: int) -> None:
         """Keep the first `count` lines."""
@@ -158,7 +183,7 @@ class TranscriptFile:
             self._truncate(kept)
             os.fsync(self._descriptor)
         del self.lines[count:], self._digests[count:]
-        self._size = kept
+        self._size, self._room = kept, 0
 
     def remove(self) -> None:
         """The run needs it no more."""
@@ -169,6 +194,11 @@ class TranscriptFile:
         self._digests.append(seal(self.digest, line))
         self.lines.append(line)
         self._size += _length(line)
+
+    def _write(self, content: bytes) -> None:
+        os.lseek(self._descriptor, self._size, os.SEEK_SET)
+        write_whole(self._descriptor, content)
+        os.fsync(self._descriptor)
 
     def _truncate(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)
@@ -214,8 +244,3 @@ def _read(descriptor: int, path: Path) -> list[str]:
 
 def _length(line: str) -> int:
     return len(line.encode()) + 1
-
-
-def _write(descriptor: int, content: bytes) -> None:
-    while content:
-        content = content[os.write(descriptor, content) :]

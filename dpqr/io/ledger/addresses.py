@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 from dpqr.errors import UsageFault
+from dpqr.io.credentials import holds_credentials, names_password
 
 SCHEMES = ("postgresql", "postgres")
 SCHEMA = "dpqr"
@@ -32,7 +33,7 @@ class Address:
 
 def is_address(text: str) -> bool:
     """Whether a text is meant as an address, not as the path of a file."""
-    return "://" in text
+    return "://" in text or text.lower().startswith(tuple(f"{scheme}:" for scheme in SCHEMES)) or names_password(text)
 
 
 def shown(text: str, origin: str) -> str:
@@ -49,7 +50,7 @@ def read_address(text: str, origin: str) -> Address:
     Raises:
         UsageFault: another scheme, a password, a schema whose name needs quotes, or no address at all.
     """
-    parts = _split(text)
+    parts = _split(text) if "://" in text else None
     if parts is None or parts.scheme.lower() not in SCHEMES or parts.fragment:
         raise UsageFault(f"{origin}: give the path of a file, or postgresql://HOST/DATABASE?schema=NAME")
     options = parse_qsl(parts.query, keep_blank_values=True)
@@ -77,7 +78,13 @@ def require_no_password(netloc: str, path: str, options: list[str], origin: str)
     """UsageFault for a password, also one whose signs put it in the place of a port or a database."""
     user, _, hosts = netloc.rpartition("@")
     ports = [host.rpartition("]")[2].partition(":")[2] for host in hosts.split(",")]
-    if ":" in user or "@" in user or "@" in path or any(map(_SECRET.search, options)) or _odd(ports):
+    if (
+        holds_credentials(f"//{netloc}")
+        or "@" in user
+        or "@" in path
+        or any(map(_SECRET.search, options))
+        or _odd(ports)
+    ):
         raise UsageFault(
             f"{origin}: the address holds a password, or signs that are not escaped; addresses are shown and recorded\n"
             f"leave the password out and put it into {WHERE_PASSWORDS_GO}"

@@ -15,7 +15,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpqr.errors import LedgerError, UsageFault
@@ -28,10 +28,14 @@ BEGINNING = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """One stored entry: its canonical text, and the seal of the chain up to it (64 hexadecimal digits)."""
+    """One stored entry: its canonical text, and the seal of the chain up to it (64 hexadecimal digits).
+
+    job: the role of a database that has appended it, where that is not the ledger's owner; it is in no seal.
+    """
 
     text: str
     seal: str
+    job: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,21 @@ class ChainSegment:
     def length(self) -> int:
         """Entries of the whole chain, those before the segment too."""
         return self.first + len(self.links)
+
+    @property
+    def rejected(self) -> frozenset[int]:
+        """Numbers of the entries that the ledger's owner has rejected, by entries of the segment."""
+        marked = [link for link in self.links if '"entry":"reject"' in link.text and not link.job]
+        return frozenset(number for link in marked for number in decode_entry(link.text, link.seal).rejected)
+
+    @property
+    def of_jobs(self) -> frozenset[int]:
+        """Numbers of the entries that a role of jobs has appended."""
+        return frozenset(number for number, link in enumerate(self.links, start=self.first) if link.job)
+
+    def after(self, entries: int) -> ChainSegment:
+        """What follows the first so many entries, from `first` on."""
+        return ChainSegment(first=entries, before=self.seal_after(entries), links=self.links[entries - self.first :])
 
     def seal_after(self, entries: int) -> str:
         """The chain's seal after its first so many entries, from `first` on."""
@@ -62,24 +81,24 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def chain_segment(
-    rows: Sequence[tuple[object, object, object]], first: int = 0, before: str = BEGINNING
-) -> ChainSegment:
+def chain_segment(rows: Sequence[tuple[object, ...]], first: int = 0, before: str = BEGINNING) -> ChainSegment:
     """Rows (number, text, seal), as they are stored, in the order of their numbers, from entry `first` on.
+
+    A row may have a fourth part, the role that has appended it.
 
     LedgerError where one is missing or was changed. Only an anchor finds rows that are missing at the end.
     """
     found: list[Link] = []
     previous = before
-    for expected, (number, text, stored) in enumerate(rows, start=first):
+    for expected, (number, text, stored, *role) in enumerate(rows, start=first):
         if number != expected:
             raise LedgerError(f"the ledger is damaged: entry {expected} is missing; restore it from a backup")
-        if not isinstance(text, str) or stored != seal(previous, text):
+        if not isinstance(text, str) or not isinstance(stored, str) or stored != seal(previous, text):
             raise LedgerError(
                 f"the ledger was edited or is damaged: entry {number} does not match its seal; restore it from a backup"
             )
         previous = stored
-        found.append(Link(text=text, seal=stored))
+        found.append(Link(text=text, seal=stored, job="".join(map(str, role))))
     return ChainSegment(first=first, before=before, links=tuple(found))
 
 

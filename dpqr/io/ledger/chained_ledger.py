@@ -12,30 +12,31 @@ anchor where the jobs' user cannot take it back (another machine, a repository, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from dpqr.data.period import PeriodRows
 from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import LedgerError, UsageFault
+from dpqr.errors import DpqrError, LedgerError, UsageFault
 from dpqr.io.ledger.asked import Asked
-from dpqr.io.ledger.chain import Anchor, Mark
+from dpqr.io.ledger.chain import Anchor, Mark, digest
 from dpqr.io.ledger.ledger_state import LedgerState
 from dpqr.io.ledger.location import ANCHOR, NO_ANCHOR
-from dpqr.io.ledger.record import Record, require_proofs, walked
+from dpqr.io.ledger.record import Record, is_paid, lying, require_proofs, walked
 from dpqr.io.ledger.refusals import has_moved, of_place, require_name, require_text
-from dpqr.io.ledger.session import NoLedger, Session, Store
+from dpqr.io.ledger.session import Before, NoLedger, Session, Store
 from dpqr.io.ledger.transaction import LastState, Transaction, resumed
 from dpqr.privacy.budget import PURE, Pricing
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import DEFAULT, Account, Entry, Terms
 from dpqr.privacy.policy import Policy, PolicyChange
-from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.privacy.reason import UNSTATED, Reason, person
 from dpqr.privacy.reservation import Reservation, Run
 
-WAIT = 30.0
-"""Seconds that a job waits for other jobs."""
+WAIT = 90.0
+"""Seconds that a job waits for other jobs: more than a server lets one hold the lock in silence (IDLE), so that a
+machine that is gone stops nobody."""
 
 
 def utc_now() -> str:
@@ -86,6 +87,8 @@ class ChainedLedger:
 
     def approve(self, dataset: str, plan: str, reason: Reason) -> None:
         """See `Ledger.approve`."""
+        if not person(reason.by):
+            raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
         with self.transaction() as transaction:
             transaction.add("approve", dataset=dataset, plan=plan, reason=reason)
 
@@ -105,11 +108,11 @@ class ChainedLedger:
         """See `Ledger.reserve`."""
         require_text(note, what="a note")
         asked = Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing, period=period)
-        with self.transaction() as transaction:
+        key = _words(4)  # before the lock, for it brings numpy
+        with self.transaction(before=asked.content) as transaction:
             content = asked.content(transaction.state)
             reason = replace(reason, approved_by=transaction.state.approver(dataset, plan, reason))
-            paid = transaction.add("reserve", note=note, plan=plan, reason=reason, **content)
-            transaction.session.store_key(paid.number, _words(4))
+            paid = transaction.add("reserve", key=key, note=note, plan=plan, reason=reason, **content)
         return transaction.state.unsettled(paid.number).public().reservation
 
     def require_fit(
@@ -155,6 +158,11 @@ class ChainedLedger:
                 "the transcript is of another ledger or dataset, or was edited"
             )
         runs = record.state.accounts[dataset].runs
+        if number in runs and not is_paid(record, paid):
+            raise LedgerError(
+                f"--ledger {self.store.place}: reservation {number} states less than its events cost, so it pays for "
+                "nothing; `dpqr budget verify` says what the ledger's owner must run"
+            )
         return runs[number].public() if number in runs else None
 
     def key(self, reservation: Reservation) -> bytes:
@@ -162,14 +170,13 @@ class ChainedLedger:
         with self._reading() as session:
             return session.stored_key(reservation.number)
 
-    def settle(self, reservation: Reservation, events: Composition, *, note: str) -> Account:
+    def settle(self, reservation: Reservation, events: Composition, *, note: str, drawn: str = "") -> Account:
         """See `Ledger.settle`."""
         require_text(note, what="a note")
         dataset, number = reservation.dataset, reservation.number
         with self._run_transaction(reservation) as transaction:
             cost = transaction.state.unsettled(number).settled(events)
-            transaction.add("settle", dataset=dataset, cost=cost, events=events, settles=number, note=note)
-            transaction.session.erase_key(number)
+            transaction.add("settle", dataset=dataset, cost=cost, events=events, settles=number, note=note, drawn=drawn)
         return transaction.state.account(dataset)
 
     def account(self, dataset: str) -> Account:
@@ -207,7 +214,8 @@ class ChainedLedger:
         with self._reading() as session:
             session.require_integrity()
             record = walked(session, self.anchor)
-            session.require_keys([number for each in record.state.accounts.values() for number in each.runs])
+            waiting = [number for each in record.state.accounts.values() for number in each.runs]
+            session.require_keys(waiting, spoilt=bool(record.chain.rejected))
         self._require_anchor(record.state)
         return replace(record, unproved=require_proofs(record))
 
@@ -228,19 +236,71 @@ class ChainedLedger:
                 made.add("anchor")
             return made.finish(self.anchor)
 
+    def checkpoint(self) -> Mark:
+        """Keep the state as it is now, so that new jobs need not replay what came before; where the ledger stands."""
+        with self.transaction() as transaction:
+            if not transaction.session.owns:
+                transaction.add("checkpoint", state=digest(transaction.state.text))  # the database says who may
+            transaction.checkpoint(stride=2)  # not one after the other
+        return Mark(entries=transaction.state.length, seal=transaction.state.seal)
+
+    def reject(self) -> tuple[int, ...]:
+        """Go on in spite of entries that break the rules, where jobs have appended them past dpqr.
+
+        Only the ledger's owner can. One entry names them all, and every replay obeys it: what the rules refuse counts
+        for nothing, and what they admit at a price below its events' counts as it states.
+
+        Returns:
+            Their numbers; none: there is no such entry, and nothing is written.
+        """
+        with self.writing() as session:
+            record = walked(session, self.anchor, rejecting=True)
+            self._require_anchor(record.state)
+            made, numbers = Transaction(session=session, state=record.state, clock=self.clock), lying(record)
+            if numbers:
+                made.add("reject", rejected=numbers)
+                session.keep_keys([number for each in record.state.accounts.values() for number in each.runs])
+                made.checkpoint(stride=1)
+                made.finish(self.anchor)
+        return numbers
+
+    def grant(self, role: str) -> None:
+        """Let a role of the database append what jobs append.
+
+        Tables of an older version are brought up to date first. Jobs could write the state of those, so it is made
+        anew, from the first entry on.
+        """
+        self.store.grant(role)
+        with self.transaction() as transaction:
+            stored = transaction.session.stored_state()
+            if stored is not None and stored[1] == "":
+                transaction.checkpoint(stride=1)
+
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self, before: Callable[[LedgerState], object] | None = None) -> Iterator[Transaction]:
         """One transaction: check what is needed, let the block add entries, make them durable, renew the anchor.
 
         Nothing is kept if the block raises.
+
+        Args:
+            before: what to work out of the state before the lock, where others would wait for it.
         """
-        with self.writing() as session:
+        with self.writing(lambda session: self._catch_up(session, before)) as session:
             state = resumed(session, self.anchor, self._last)
             made = Transaction(session=session, state=state, clock=self.clock)
             self._require_anchor(made.state)
             yield made
             made.finish(self.anchor)
         self._last.state = made.state
+
+    def _catch_up(self, session: Session, before: Callable[[LedgerState], object] | None) -> None:
+        """Replay what others have added before the lock is asked for. What is wrong is found again behind it."""
+        if self._last.state is None or before:
+            with suppress(DpqrError):
+                state = resumed(session, self.anchor, self._last)
+                self._last.state = state
+                if before:
+                    before(state)
 
     @contextmanager
     def _run_transaction(self, reservation: Reservation) -> Iterator[Transaction]:
@@ -267,9 +327,9 @@ class ChainedLedger:
             yield session
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
-        """The one transaction that may write, before anything was read."""
-        with self._there(), self.store.writing(self.wait) as session:
+    def writing(self, before: Before | None = None) -> Iterator[Session]:
+        """The one transaction that may write, before anything was read. before: see `Store.writing`."""
+        with self._there(), self.store.writing(self.wait, before) as session:
             yield session
 
     @contextmanager

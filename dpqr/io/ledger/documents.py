@@ -71,15 +71,19 @@ def entry_document(entry: Entry) -> dict[str, Any]:
 def entry_line(entry: Entry) -> str:
     """One line of an export: {"entry": ..., "seal": ...}.
 
-    The seal is the SHA-256 of the seal before it, a line feed, and the canonical text of `entry`.
+    The seal is the SHA-256 of the seal before it, a line feed, and the canonical text of `entry`. Of an entry that was
+    rejected, and is none, the line holds the stored text itself: {"text": ..., "seal": ...}.
     """
+    if entry.kind == "void":
+        return f'{{"text":{canonical(entry.text)},"seal":{canonical(entry.hash)}}}'
     return f'{{"entry":{encode_entry(entry)},"seal":{canonical(entry.hash)}}}'
 
 
 def verdict_document(verified: Record) -> dict[str, Any]:
     """How far the ledger has come, and how far the anchor knows.
 
-    unproved: reservations whose price was not derived again, for their accountant is not installed here.
+    unproved: reservations whose price was not derived again, for their accountant is not installed here. rejected:
+    entries of jobs that broke the rules, as the owner has found (`dpqr budget reject`).
     """
     anchored = verified.anchored
     return {
@@ -88,6 +92,7 @@ def verdict_document(verified: Record) -> dict[str, Any]:
         "seal": verified.mark.seal,
         "datasets": [account.terms.dataset for account in verified.accounts],
         "unproved": list(verified.unproved),
+        "rejected": sorted(verified.chain.rejected),
         "anchor": None if anchored is None else {"entries": anchored.entries, "seal": anchored.seal},
     }
 

@@ -13,7 +13,7 @@ from dpqr.privacy.budget import Pricing, PrivacyBudget
 from dpqr.privacy.layers import Layer
 from dpqr.privacy.ledger import DataKind, Entry, Terms
 from dpqr.privacy.periods import WHOLE, PeriodBudgets
-from dpqr.privacy.policy import Policy
+from dpqr.privacy.policy import Policy, Source
 from dpqr.privacy.reason import Reason
 
 
@@ -33,7 +33,20 @@ def policy_document(policy: Policy | None) -> dict[str, Any]:
         "fail": policy.fail,
         **({} if policy.encoding is None else {"encoding": policy.encoding}),
         **({"approval": True} if policy.approval else {}),
+        **({} if policy.source is None else {"source": _source_document(policy.source)}),
     }
+
+
+def _source_document(source: Source) -> dict[str, str]:
+    return {"address": source.address, **({"query": source.query} if source.query else {})}
+
+
+def _read_source(document: dict[str, Any] | None) -> Source | None:
+    if document is None:
+        return None
+    if not document["address"]:
+        raise ValueError("no source")
+    return Source(address=_text(document["address"]), query=_text(document.get("query", "")))
 
 
 def decode_policy(document: dict[str, Any]) -> Policy:
@@ -50,6 +63,7 @@ def decode_policy(document: dict[str, Any]) -> Policy:
         counts=document["counts"],
         fail=document["fail"],
         approval=document.get("approval", False),
+        source=_read_source(document.get("source")),
     )
     if policy_document(policy) != document:
         raise ValueError("not the text of a policy")
@@ -97,6 +111,10 @@ def _content(entry: Entry) -> dict[str, Any]:
         return {"state": entry.state}
     if entry.kind in ("move", "arrive"):
         return {"place": entry.note}
+    if entry.kind == "reject":
+        return {"rejects": list(entry.rejected)}
+    if entry.kind == "void":
+        return {"text": entry.text}
     if entry.kind == "init":
         return {"dataset": entry.dataset, **terms_document(entry.terms)}
     if entry.kind == "policy":
@@ -113,7 +131,7 @@ def _content(entry: Entry) -> dict[str, Any]:
         "note": entry.note,
     }
     if entry.kind == "settle":
-        return {**content, "settles": entry.settles}
+        return {**content, "settles": entry.settles, **({"drawn": entry.drawn} if entry.drawn else {})}
     priced = {} if entry.pricing is None else _pricing_document(entry.pricing)
     planned = {"plan": entry.plan} if entry.plan else {}
     period = {"period": entry.period} if entry.period else {}
@@ -200,6 +218,8 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
         return Entry(**same, state=_text(document["state"]))
     if kind in ("move", "arrive"):
         return Entry(**same, note=_text(document["place"]))
+    if kind == "reject":
+        return Entry(**same, rejected=tuple(_number(each, number) for each in document["rejects"]))
     dataset = _text(document["dataset"])
     if kind == "init":
         return Entry(**same, dataset=dataset, terms=read_terms(dataset, document))
@@ -223,6 +243,7 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
         plan=_text(document.get("plan", "")),
         period=_text(document.get("period", WHOLE)),
         layer=read_layer(document.get("layer")),
+        drawn=_text(document.get("drawn", "")),
     )
 
 
@@ -269,6 +290,13 @@ def read_terms(dataset: str, document: dict[str, Any]) -> Terms:
         periods=_read_periods(document.get("periods")),
         reason=_read_reason(document),
     )
+
+
+def _number(value: object, before: int) -> int:
+    """The number of an earlier entry."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < before:
+        raise ValueError("not the number of an earlier entry")
+    return value
 
 
 def _text(value: object) -> str:

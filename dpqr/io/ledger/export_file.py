@@ -43,6 +43,9 @@ def read_export(path: Path) -> Record:
 
 def _rows(text: str) -> Iterator[tuple[object, object, object]]:
     """Number, text and seal of each line."""
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines()):
         found = json.loads(line)
-        yield found["entry"]["number"], canonical(found["entry"]), found["seal"]
+        if "text" in found:  # an entry that was rejected
+            yield number, found["text"], found["seal"]
+        else:
+            yield found["entry"]["number"], canonical(found["entry"]), found["seal"]

@@ -3,18 +3,35 @@
 A balance that is stored beside its entries could be edited without them, so the state is replayed. A checkpoint spares
 the replay of what lies before it: its entry holds the digest of the state that it stands for, under the same chain. The
 same lines refuse a request and find a forged entry.
+
+An entry that breaks the rules stops every replay. Skipping it would be wrong: to a program that does not know a newer
+rule it could be a payment. Where a job has appended it past dpqr, the message names the job's role, and the owner
+rejects it by an entry of their own (`ChainedLedger.reject`), which every later replay obeys: what the rules refuse then
+counts for nothing (no dpqr has drawn for it, for none has gone on behind it), and what they admit counts as it did. So
+nobody takes back what was spent by rejecting it.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from dpqr.data.period import PeriodRows, named_periods
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
-from dpqr.io.ledger.account_state import AccountState, OpenRun, is_digest
-from dpqr.io.ledger.chain import BEGINNING, ChainSegment, digest
+from dpqr.io.ledger.account_state import AccountState, OpenRun, is_digest, spelled
+from dpqr.io.ledger.chain import BEGINNING, ChainSegment, Link, digest
 from dpqr.io.ledger.entry_codec import decode_entry
-from dpqr.io.ledger.refusals import before_first, folded, has_moved, over_cap, over_limit, over_share
+from dpqr.io.ledger.refusals import (
+    before_first,
+    breaks_the_rules,
+    has_moved,
+    over_cap,
+    over_limit,
+    over_share,
+    require_text,
+)
 from dpqr.io.ledger.state_codec import Checkpoint, encode_state
 from dpqr.privacy.layers import Layer, free_layer, is_free
 from dpqr.privacy.ledger import Account, Entry
@@ -22,6 +39,17 @@ from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.periods import WHOLE, PeriodBudgets
 from dpqr.privacy.policy import require_stricter
 from dpqr.privacy.reason import Reason
+
+_TIME = re.compile(r"2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00")
+
+
+def _require_texts(entry: Entry) -> None:
+    """LedgerError or UsageFault for texts that dpqr does not write, which whoever lists the entries would print."""
+    if not _TIME.fullmatch(entry.time):
+        raise LedgerError("an entry without a time")
+    datetime.fromisoformat(entry.time)
+    for text in (entry.note, entry.plan, entry.reason.purpose, entry.reason.by, entry.reason.approved_by):
+        require_text(text, what="a text")
 
 
 def _require_period(periods: PeriodBudgets, name: str) -> None:
@@ -64,9 +92,14 @@ class LedgerState:
         """The text whose digest a checkpoint holds."""
         return encode_state(Checkpoint(length=self.length, anchored=self.anchored, accounts=self.accounts))
 
-    def replay(self, chain: ChainSegment) -> tuple[Entry, ...]:
-        """Admit what follows; its entries. LedgerError for an entry that no ledger would have admitted."""
-        return tuple(self._replayed(decode_entry(link.text, link.seal)) for link in chain.links)
+    def replay(self, chain: ChainSegment, refusable: Collection[int] = ()) -> tuple[Entry, ...]:
+        """Admit what follows; its entries. LedgerError for an entry that no ledger would have admitted.
+
+        Args:
+            refusable: numbers of the entries that may break the rules, beside those that the owner has rejected.
+        """
+        rejected = chain.rejected.union(refusable)
+        return tuple(self._replayed(link, self.length in rejected) for link in chain.links)
 
     def account(self, dataset: str) -> Account:
         """UsageFault for a name that has no budget here."""
@@ -103,17 +136,25 @@ class LedgerState:
             self.moved = entry.note if entry.kind == "move" else ""
         elif entry.kind in ("open", "anchor"):
             self.anchored = entry.anchored or entry.kind == "anchor"
+        elif entry.kind == "reject":
+            pass  # read before the replay (`ChainSegment.rejected`)
         else:
             raise LedgerError("an entry of an unknown kind")
         self.length, self.seal = self.length + 1, entry.hash
 
-    def _replayed(self, entry: Entry) -> Entry:
+    def _replayed(self, link: Link, refusable: bool) -> Entry:
+        """The entry of a link, admitted, or in place of it one that is void."""
+        number = self.length
         try:
+            entry = decode_entry(link.text, link.seal)
+            if link.job or refusable:  # both: whoever reads an export, or a ledger that was moved, knows no roles
+                _require_texts(entry)
             self.add(entry)
-        except DpqrError:
-            raise LedgerError(
-                f"the ledger was forged or is damaged: entry {entry.number} breaks the rules of a ledger"
-            ) from None
+        except (DpqrError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+            if not refusable:
+                raise breaks_the_rules(number, link.job, error) from None
+            entry = Entry(number=number, kind="void", time="", hash=link.seal, text=link.text)
+            self.length, self.seal = number + 1, link.seal
         return entry
 
     def _check(self, entry: Entry) -> None:
@@ -158,7 +199,7 @@ class LedgerState:
         held = self._account_state(entry.dataset)
         if not is_digest(entry.plan):
             raise LedgerError("an approval that names no plan")
-        if not folded(entry.reason.by):
+        if not spelled(entry.reason.by):
             raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
         held.approvals.append((entry.plan, entry.reason.by))
 
@@ -187,12 +228,13 @@ class LedgerState:
     def _reserve(self, entry: Entry) -> None:
         self.require_payable(entry)
         held = self._account_state(entry.dataset)
+        run = OpenRun.of(entry, held.terms.currency)
         if held.terms.policy.approval:
-            held.approvals.remove(held.approval(entry.plan, entry.reason))
+            held.approvals.remove(held.approval(entry.plan, entry.reason, spelled))
         held.spent = held.charged(held.spent, entry, entry.cost)
         held.nodes = held.noded(entry, entry.cost)
         held.reservations += 1
-        held.runs[entry.number] = OpenRun.of(entry, held.terms.currency)
+        held.runs[entry.number] = run
 
     def _continue(self, entry: Entry) -> None:
         run = self._run(entry, entry.run)
@@ -210,6 +252,8 @@ class LedgerState:
     def _settle(self, entry: Entry) -> None:
         run = self._run(entry, entry.settles)
         paid = run.paid
+        if entry.drawn and not is_digest(entry.drawn):
+            raise LedgerError("a settlement that names draws by no digest")
         if not run.settled(run.events) <= entry.cost:
             raise BudgetRefused(f"the draws that entry {paid.number} has begun cost more than that settlement")
         if not entry.cost <= paid.cost:

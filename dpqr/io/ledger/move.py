@@ -68,10 +68,10 @@ def _closed(source: ChainedLedger, place: str) -> Closed:
         state, session = transaction.state, transaction.session
         if state.moved not in ("", place):
             raise has_moved(state.moved)
-        waiting = [number for held in state.accounts.values() for number in held.runs]
-        keys = {number: session.stored_key(number) for number in waiting}
         if not state.moved:
             transaction.add("move", note=place)
+        waiting = [number for held in state.accounts.values() for number in held.runs]
+        keys = {number: session.stored_key(number) for number in waiting}
         return Closed(chain=session.chain(), state=session.stored_state(), keys=keys)
 
 
@@ -81,7 +81,8 @@ def _carried_on(target: ChainedLedger, session: Session, held: Record, closed: C
         session.append(number, closed.chain.links[number])
     if closed.state:
         session.store_state(*closed.state)
-    session.rows("DELETE FROM keys")
+    session.keep_keys(())
+    session.disown()
     for number, key in closed.keys.items():
         session.store_key(number, key)
     state = LedgerState()

@@ -1,8 +1,15 @@
 """PostgresStore: a ledger in one schema of a PostgreSQL database, for jobs on many machines.
 
-One row is locked (READ COMMITTED, FOR UPDATE) by whoever writes: the chain runs through all datasets, so they wait for
+The table `ledger` is locked (READ COMMITTED) by whoever writes: the chain runs through all datasets, so they wait for
 each other; datasets that should not are kept in ledgers (schemas) of their own. The number of an entry is its primary
 key, so even without the lock no two jobs could go on from the same state. Readers see one snapshot and lock nothing.
+
+The owner of the schema owns the tables and functions in it, and only a connection as that very role writes to the
+tables. Every other role is a job: it reads, and calls the functions of `postgres_schema`. A role that is a member of
+the owner's, or a superuser, acts as the owner where it asks for that (`options=-c role=OWNER`): membership alone is no
+trust, for anybody may grant their own role to others. A schema whose parts have several owners is refused. Every
+connection begins with a search_path without any schema in which others may make something, and names each table and
+function with its schema.
 
 A commit is durable when the server has answered it (synchronous_commit is on; a server with fsync off is refused).
 Where the answer is lost, the seal is looked up behind the lock, which the lost transaction holds until it has ended:
@@ -26,33 +33,62 @@ from psycopg import sql
 
 from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.ledger.addresses import WHERE_PASSWORDS_GO, Address
-from dpqr.io.ledger.chain import Mark
-from dpqr.io.ledger.postgres_schema import GRANTS, MIGRATIONS, VERSION
+from dpqr.io.ledger.chain import Link, Mark
+from dpqr.io.ledger.postgres_schema import (
+    FUNCTIONS,
+    GRANTEES,
+    GRANTS,
+    HOLDERS,
+    MIGRATIONS,
+    REVOKES,
+    STANDING,
+    TABLES,
+    VERSION,
+)
 from dpqr.io.ledger.refusals import of_place
-from dpqr.io.ledger.session import NoLedger, Session
+from dpqr.io.ledger.session import Before, NoLedger, Session, sealed_key
 
 IDLE = 60
 """Seconds after which the server ends a transaction whose job says nothing."""
 PAUSE = 0.2
 """Seconds between two tries to look up a lost commit."""
-CONNECT = 10
-"""Seconds to wait for the server to answer at all."""
+CONNECT = 60
+"""Seconds to wait for the server to answer at all. They pass by the clock, also while a crowd of jobs that begin at one
+moment leaves this one no processor: 10 were too few for 16 on two."""
+MAKE = 30
+"""Seconds that whoever makes or changes tables waits for transactions that use them."""
 _MAKING = 0x64707172
 """The advisory lock of whoever makes tables, until the transaction ends: "dpqr"."""
 _MISSING = {"42P01", "3F000"}
 _LOST = {"57P01", "57P02", "57P03", "25P03"}
-_IGNORED = "01007"
-"""The warning with which a grant by somebody who owns no table does nothing."""
-_DENIED = "42501"
-_GRANTED = "SELECT current_user, has_schema_privilege(to_regnamespace(%s), 'USAGE')"
+_DENIED, _WAITED = "42501", "55P03"
+_SEARCH = "SET search_path = pg_catalog, pg_temp"
 _REASONS = {
-    "55P03": "other jobs have held it for {wait:g} seconds, and nothing was spent; try again later",
     "25006": "the server takes no writes (a standby?); name the primary",
     "23505": "another job has written the same entry, and nothing was spent; try again",
+    "DP001": "another job has written the same entry, and nothing was spent; try again",
+    "DP002": "the server refused an entry that does not follow from the one before it, or of a run that does not wait",
+    "DP003": "another role of the database has paid for that run; only that role, or the ledger's owner, continues it",
     "42704": "there is no such role; create it first, with CREATE ROLE",
     "53100": "the server's disk is full; nothing was spent",
 }
 """What is said of an error, by its SQLSTATE."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Whose a ledger's schema is, and what this role is there.
+
+    owns: it is the owner. usable: it may use the schema. made: a ledger is in it. sound: all of that is the owner's,
+    and runs nothing of anybody else. old: it has the policies of version 2.
+    """
+
+    role: str
+    owns: bool
+    usable: bool
+    made: bool
+    sound: bool
+    old: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +98,56 @@ class PostgresSession(Session):
     store: PostgresStore
     connection: psycopg.Connection[tuple[Any, ...]]
     wait: float
+    standing: Standing
+
+    @property
+    def prefix(self) -> str:
+        return self.store.prefix
+
+    @property
+    def owns(self) -> bool:
+        return self.standing.owns
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         done = self.connection.execute(statement.replace("?", "%s").encode(), values or None)
         return done.fetchall() if done.description else []
 
     def is_begun(self) -> bool:
-        self.store.require_version(self.rows(f"SELECT version FROM {self.store.tables}"))
-        return True
+        return True  # `PostgresStore._sound` has looked
+
+    def entry_rows(self, first: int) -> list[tuple[Any, ...]]:
+        rows = self.rows(
+            f"SELECT number, entry, seal, job FROM {self.prefix}entries WHERE number >= ? ORDER BY number", first
+        )
+        return [(*row, "" if job in (None, self.standing.role) else job) for *row, job in rows]
+
+    def append(self, number: int, link: Link, *, key: bytes | None = None, settles: int | None = None) -> None:
+        if self.owns:
+            Session.append(self, number, link, key=key, settles=settles)
+            return
+        self.rows(
+            f"SELECT {self.prefix}append(?::bigint, ?::text, ?::text, ?::bytea)",
+            number,
+            link.text,
+            link.seal,
+            None if key is None else sealed_key(key),
+        )
+
+    def key_rows(self, reservation: int) -> list[tuple[Any, ...]]:
+        if self.owns:
+            return Session.key_rows(self, reservation)
+        found = self.rows(f"SELECT {self.prefix}key_of(?::bigint)", reservation)
+        payer = self.rows(f"SELECT job FROM {self.prefix}entries WHERE number = ?", reservation)
+        if found == [(None,)] and payer not in ([], [(None,)]):
+            raise LedgerError(
+                f"role {payer[0][0]!r} has paid for reservation {reservation}; only that role, or the ledger's owner, "
+                "continues its run"
+            )
+        return found
+
+    def disown(self) -> None:
+        """Let any job continue the runs that wait: of entries that were carried here, no role of this server paid."""
+        self.rows(f"UPDATE {self.prefix}entries SET job = NULL")
 
     def prepare(self) -> None:
         """`PostgresStore.make` has made the tables."""
@@ -97,56 +175,91 @@ class PostgresStore:
         return self.address.text
 
     @property
-    def tables(self) -> str:
-        """The table of their version. Its whole name, for a schema that the role may not use is no missing one."""
-        return f'"{self.address.schema}".ledger'
+    def prefix(self) -> str:
+        """Before the name of every table and function."""
+        return f'"{self.address.schema}".'
 
     def exists(self) -> bool:
         with self._faults(0), self._connected() as connection:
-            return self._version(connection) > 0
+            standing = self._standing(connection)
+            return standing is not None and standing.made
 
     def make(self) -> None:
-        """The tables, by all versions that are missing. LedgerError where the role may not make them."""
-        with self._faults(0), self._connected() as connection, connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
-            schema, version = sql.Identifier(self.address.schema), self._version(connection)
-            if not version:
-                connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {0}").format(schema))
-            for statements in MIGRATIONS[version:]:
-                for statement in statements:
-                    connection.execute(sql.SQL(statement).format(schema))
+        """The tables and functions, by all versions that are missing. LedgerError where the role may not make them."""
+        with self._faults(MAKE), self._connected() as connection, connection.transaction():
+            connection.execute(f"SET LOCAL lock_timeout = {1000 * MAKE}".encode())
+            connection.execute("SELECT pg_catalog.pg_advisory_xact_lock(%s::bigint)", (_MAKING,))
+            standing = self._standing(connection)
+            if standing is None:
+                connection.execute(sql.SQL("CREATE SCHEMA {0}").format(self._schema))
+            elif not standing.made and not standing.owns:
+                raise self._of_another(standing)
+            version = self._version(connection) if standing and standing.made else 0
+            if standing and 0 < version < VERSION:
+                self._require_owner(standing)
+                connection.execute(f"LOCK TABLE {self.prefix}ledger IN ACCESS EXCLUSIVE MODE".encode())
+                version = self._version(connection)
             if version < VERSION:
-                connection.execute(sql.SQL("UPDATE {0}.ledger SET version = %s").format(schema), (VERSION,))
+                self._migrate(connection, version)
+
+    def _migrate(self, connection: psycopg.Connection[tuple[Any, ...]], version: int) -> None:
+        """From one version to the newest, whose rights nobody has but the owner."""
+        for statements in MIGRATIONS[version:]:
+            for statement in statements:
+                connection.execute(sql.SQL(statement).format(self._schema))
+        connection.execute(f"UPDATE {self.prefix}ledger SET version = %s".encode(), (VERSION,))
+        for everybody, role in connection.execute(GRANTEES, {"schema": self.address.schema}).fetchall():
+            self._revoke(connection, sql.SQL("PUBLIC") if everybody else sql.Identifier(role))
 
     def grant(self, role: str) -> None:
         self.make()
-        named, warned = (sql.Identifier(self.address.schema), sql.Identifier(role)), set[str | None]()
-        with self._faults(0), self._connected() as connection, connection.transaction():
-            connection.add_notice_handler(lambda notice: warned.add(notice.sqlstate))
+        with self._faults(MAKE), self._owning() as connection:
             for statement in GRANTS:
-                connection.execute(sql.SQL(statement).format(*named))
-            if _IGNORED in warned:
-                raise self._denied()
+                connection.execute(sql.SQL(statement).format(self._schema, sql.Identifier(role)))
+
+    def revoke(self, role: str) -> None:
+        with self._faults(MAKE), self._owning() as connection:
+            self._revoke(connection, sql.Identifier(role))
+
+    def _revoke(self, connection: psycopg.Connection[tuple[Any, ...]], grantee: sql.Composable) -> None:
+        for statement in REVOKES:
+            connection.execute(sql.SQL(statement).format(self._schema, grantee))
+
+    @contextmanager
+    def _owning(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+        """A transaction that changes rights."""
+        with self._connected() as connection, connection.transaction():
+            connection.execute(f"SET LOCAL lock_timeout = {1000 * MAKE}".encode())
+            self._require_owner(self._sound(connection))
+            yield connection
 
     @contextmanager
     def reading(self, wait: float) -> Iterator[Session]:
         with self._faults(wait), self._connected() as connection:
-            self._begin(connection, "REPEATABLE READ READ ONLY", wait)
-            yield PostgresSession(self, connection, wait)
+            standing = self._sound(connection)  # before the transaction: its snapshot is to be newer than the anchor
+            yield self._looking(connection, wait, standing)
 
     @contextmanager
-    def writing(self, wait: float) -> Iterator[Session]:
+    def writing(self, wait: float, before: Before | None = None) -> Iterator[Session]:
         with self._faults(wait), self._connected() as connection:
-            self._lock(connection, wait)
-            yield PostgresSession(self, connection, wait)
+            standing = self._sound(connection)
+            if before:
+                before(self._looking(connection, wait, standing))
+                connection.execute("ROLLBACK")
+            yield self._lock(connection, wait, standing)
+
+    def _looking(
+        self, connection: psycopg.Connection[tuple[Any, ...]], wait: float, standing: Standing
+    ) -> PostgresSession:
+        self._begin(connection, "REPEATABLE READ READ ONLY", wait)
+        return PostgresSession(self, connection, wait, standing)
 
     def look_up(self, mark: Mark, wait: float) -> None:
         """Whether a commit whose answer was lost has come to `mark`. LedgerError: it has not, or nobody knows."""
         until = time.monotonic() + max(wait, PAUSE)
         while time.monotonic() < until:
             with suppress(psycopg.Error), self._connected() as connection:
-                self._lock(connection, wait)
-                found = PostgresSession(self, connection, wait).stored_seal(mark.entries)
+                found = self._lock(connection, wait, self._sound(connection)).stored_seal(mark.entries)
                 if found == mark.seal:
                     return
                 raise LedgerError("the connection was lost before the commit, and nothing was spent; try again")
@@ -168,28 +281,62 @@ class PostgresStore:
         raise LedgerError("its tables were made by a newer version of dpqr, or are damaged; use that version")
 
     def _version(self, connection: psycopg.Connection[tuple[Any, ...]]) -> int:
-        """0: there are no tables."""
-        if connection.execute("SELECT to_regclass(%s)", (self.tables,)).fetchall() == [(None,)]:
-            return 0
-        ((version,),) = connection.execute(f"SELECT version FROM {self.tables}".encode()).fetchall()
+        ((version,),) = connection.execute(f"SELECT version FROM {self.prefix}ledger".encode()).fetchall()
         return int(version)
+
+    @property
+    def _schema(self) -> sql.Identifier:
+        return sql.Identifier(self.address.schema)
+
+    def _standing(self, connection: psycopg.Connection[tuple[Any, ...]]) -> Standing | None:
+        """None: there is no such schema. LedgerError for one whose parts have several owners."""
+        values = {"schema": self.address.schema, "tables": list(TABLES), "functions": list(FUNCTIONS)}
+        found = connection.execute(STANDING, values).fetchall()
+        if not found:
+            return None
+        role, owns, usable, made, sound, old = found[0]
+        standing = Standing(role=role, owns=owns, usable=usable, made=made, sound=sound, old=old)
+        if not sound:
+            raise self._of_another(standing)
+        return standing
+
+    def _sound(self, connection: psycopg.Connection[tuple[Any, ...]]) -> Standing:
+        """Of the schema of a ledger of this version; nothing in it was run. NoLedger, LedgerError: there is none."""
+        standing = self._standing(connection)
+        if standing is None or not standing.made:
+            raise self._missing()
+        if not standing.usable:
+            raise self._denied()
+        self.require_version(connection.execute(f"SELECT version FROM {self.prefix}ledger".encode()).fetchall())
+        if standing.old:
+            raise self._of_another(standing)
+        return standing
+
+    def _require_owner(self, standing: Standing) -> None:
+        if not standing.owns:
+            raise self._denied()
 
     def _begin(self, connection: psycopg.Connection[tuple[Any, ...]], mode: str, wait: float) -> None:
         """None of these statements looks at a table, so the snapshot of a reader is not taken yet."""
         connection.execute(
             f"BEGIN ISOLATION LEVEL {mode}; SET LOCAL lock_timeout = {max(1, round(1000 * wait))}; "
             f"SET LOCAL idle_in_transaction_session_timeout = {1000 * IDLE}; SET LOCAL synchronous_commit = on; "
-            f'SET LOCAL search_path = "{self.address.schema}", pg_temp'.encode()
+            f"{_SEARCH.replace('SET', 'SET LOCAL')}".encode()
         )
 
-    def _lock(self, connection: psycopg.Connection[tuple[Any, ...]], wait: float) -> None:
+    def _lock(
+        self, connection: psycopg.Connection[tuple[Any, ...]], wait: float, standing: Standing
+    ) -> PostgresSession:
         """Begin to write: every transaction that the lock was waited for has ended, and is seen."""
         self._begin(connection, "READ COMMITTED READ WRITE", wait)
-        asked = f"SELECT current_setting('fsync'), version FROM {self.tables} FOR UPDATE"
+        taken = f"LOCK TABLE {self.prefix}ledger IN EXCLUSIVE MODE"
+        connection.execute((taken if standing.owns else f"SELECT {self.prefix}take_lock()").encode())
+        asked = f"SELECT pg_catalog.current_setting('fsync'), version FROM {self.prefix}ledger"
         found = connection.execute(asked.encode()).fetchall()
         self.require_version([row[1:] for row in found])
         if found[0][0] != "on":
             raise LedgerError("the server runs with fsync = off, and could forget what was paid; turn it on")
+        return PostgresSession(self, connection, wait, standing)
 
     @contextmanager
     def _connected(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
@@ -203,6 +350,7 @@ class PostgresStore:
             connect_timeout=CONNECT,
         )
         try:
+            connection.execute(_SEARCH)
             yield connection
         finally:
             connection.close()
@@ -219,19 +367,65 @@ class PostgresStore:
 
     def _denied(self) -> LedgerError:
         """Which right this role lacks."""
-        role, found = "this", []
+        role, standing = "this", None
         with suppress(psycopg.Error), self._connected() as connection:
-            found = connection.execute(_GRANTED, (f'"{self.address.schema}"',)).fetchall()
-            role = found[0][0]
-        if found and found[0][1] is None:
-            return LedgerError(f"role {role!r} may not make it; the database's owner grants CREATE on the database")
-        if found and not found[0][1]:
+            ((role,),) = connection.execute("SELECT current_user").fetchall()
+            try:
+                standing = self._standing(connection)
+            except LedgerError as error:
+                return error
+            if standing is None:
+                return LedgerError(f"role {role!r} may not make it; the database's owner grants CREATE on the database")
+            may = connection.execute(
+                "SELECT pg_catalog.has_function_privilege(part.oid, 'EXECUTE') FROM pg_catalog.pg_proc AS part "
+                "WHERE part.proname = 'append' AND part.pronamespace = pg_catalog.to_regnamespace(%s::text)",
+                (self.address.schema,),
+            ).fetchall()
+            if not standing.usable or may != [(True,)]:
+                return LedgerError(
+                    f"role {role!r} may not use it; the owner admits it for jobs: dpqr budget grant {role} --ledger ..."
+                )
+        owner = f", {standing.role!r}" if standing else ""
+        return LedgerError(
+            f"role {role!r} may not do that: jobs append reservations, draws and settlements; opening budgets, "
+            f"policies, approvals, checkpoints, grants and moves need the owner of the tables{owner}; ask the owner"
+        )
+
+    def _missing(self) -> NoLedger:
+        return NoLedger(f"--ledger {self.place}: there is no ledger; `dpqr budget init` makes one")
+
+    def _of_another(self, standing: Standing) -> LedgerError:
+        """The schema, or something in it, is not of whom it should be."""
+        if not standing.made:
             return LedgerError(
-                f"role {role!r} may not use it; the owner admits it for jobs: dpqr budget grant {role} --ledger ..."
+                f"schema {self.address.schema!r} belongs to role {standing.role!r}, who could drop whatever is in it\n"
+                "make the ledger as that role, or in a schema of your own: ?schema=NAME"
             )
         return LedgerError(
-            f"role {role!r} may not do that: jobs append, and opening budgets, policies, approvals, grants and moves "
-            "need the owner of the tables; ask the owner"
+            f"schema {self.address.schema!r} belongs to role {standing.role!r}, and its tables or functions are "
+            "another role's, or none that dpqr has made; nothing in it was run\n"
+            "a ledger's schema, tables and functions have one owner; the database's administrator changes owners by "
+            "ALTER ... OWNER TO"
+        )
+
+    def _held(self, wait: float) -> LedgerError:
+        """Who holds the lock now."""
+        said = f"--ledger {self.place}: other jobs have held it for {wait:g} seconds, and nothing was spent; "
+        said += "try again later"
+        found = []
+        with suppress(psycopg.Error), self._connected() as connection:
+            found = connection.execute(HOLDERS, {"schema": self.address.schema}).fetchall()
+        if not found:
+            return LedgerError(said)
+        process, role = found[0]
+        if process is None:
+            return LedgerError(
+                f"{said}\na prepared transaction holds it; the database's administrator ends it by ROLLBACK PREPARED "
+                "(see pg_prepared_xacts)"
+            )
+        return LedgerError(
+            f"{said}\nrole {role!r} holds it now; if that stays, the database's administrator ends its connection: "
+            f"SELECT pg_terminate_backend({process})"
         )
 
     def _fault(self, error: psycopg.Error, wait: float) -> LedgerError | UsageFault:
@@ -239,9 +433,11 @@ class PostgresStore:
         if code == _DENIED:
             return of_place(self._denied(), self.place)
         if code in _MISSING:
-            return NoLedger(f"{said} there is no ledger; `dpqr budget init` makes one")
+            return self._missing()
+        if code == _WAITED:
+            return self._held(wait)
         if code in _REASONS:
-            return LedgerError(f"{said} {_REASONS[code].format(wait=wait)}")
+            return LedgerError(f"{said} {_REASONS[code]}")
         if isinstance(error, psycopg.ProgrammingError) and code is None:
             return UsageFault(
                 f"{said} is no address that PostgreSQL knows; give postgresql://HOST/DATABASE?schema=NAME"

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dpqr.errors import DpqrError, LedgerError
-from dpqr.io.ledger.chain import Anchor, ChainSegment, Mark, digest
+from dpqr.io.ledger.chain import Anchor, ChainSegment, Link, Mark, digest
 from dpqr.io.ledger.entry_codec import encode_entry
 from dpqr.io.ledger.ledger_state import LedgerState
 from dpqr.io.ledger.session import Session
@@ -44,6 +44,12 @@ class Record:
     def accounts(self) -> tuple[Account, ...]:
         """All datasets, in the order in which they were opened."""
         return tuple(held.account for held in self.state.accounts.values())
+
+    @property
+    def replayed(self) -> int:
+        """Entries since the newest checkpoint: a new job replays them."""
+        newest = self.state.checkpoint
+        return self.chain.length - (newest.number if newest else 0)
 
     def events(self, dataset: str) -> Composition:
         """What was charged so far, settled or reserved, with how often. UsageFault for a name without a budget.
@@ -85,8 +91,10 @@ def _sum(runs: Iterable[Composition]) -> Composition:
     return tuple(total.items())
 
 
-def walked(session: Session, anchor: Anchor | None) -> Record:
+def walked(session: Session, anchor: Anchor | None, *, rejecting: bool = False) -> Record:
     """Walk everything. LedgerError for a chain, a rule, an anchor or a checkpoint that is broken.
+
+    rejecting: entries that jobs have appended, and that break the rules, are void.
 
     The anchor is read before the session's first look at the ledger, so it is that of this state or of an older one,
     whether or not the session keeps others from committing. One that was not there is looked for once more: the
@@ -98,15 +106,20 @@ def walked(session: Session, anchor: Anchor | None) -> Record:
         marked = marked or anchor.read()
         anchor.check(chain, marked)
     state = LedgerState()
-    entries = state.replay(chain)
+    entries = state.replay(chain, chain.of_jobs if rejecting else ())
     if entries:
         _require_state(session, state)
     return Record(chain=chain, entries=entries, state=state, anchored=marked)
 
 
 def _require_state(session: Session, state: LedgerState) -> None:
-    """The state that the next job would begin from is the one of the newest checkpoint, if there is any."""
+    """The state that the next job would begin from is the one of the newest checkpoint, if there is any.
+
+    An empty text is the state of nobody: the next job walks.
+    """
     stored, newest = session.stored_state(), state.checkpoint
+    if stored is not None and stored[1] == "":
+        return
     found = None if stored is None else (stored[0], digest(stored[1]))
     if found != (None if newest is None else (newest.number, newest.state)):
         raise LedgerError(
@@ -122,15 +135,44 @@ def require_proofs(record: Record) -> tuple[int, ...]:
     Returns:
         Numbers of the reservations whose accountant is not installed here: nobody derived their price again.
     """
-    unproved = []
+    unproved, rejected = [], record.chain.rejected
     for entry, link in zip(record.entries, record.chain.links, strict=True):
+        if entry.number in rejected:
+            continue
         if encode_entry(entry) != link.text:
-            raise LedgerError(f"the ledger was forged: entry {entry.number} is not written as dpqr writes it")
+            raise _lies(link, f"entry {entry.number} is not written as dpqr writes it")
         if entry.pricing and not is_installed(entry.pricing.accountant):
             unproved.append(entry.number)
         elif not _paid(record, entry):
-            raise LedgerError(f"the ledger was forged: entry {entry.number} states less than its events cost")
+            raise _lies(link, f"entry {entry.number} states less than its events cost")
     return tuple(unproved)
+
+
+def lying(record: Record) -> tuple[int, ...]:
+    """Numbers of the entries that jobs have appended and that are void, or that `require_proofs` refuses; not of those
+    that were rejected before."""
+    return tuple(
+        entry.number
+        for entry, link in zip(record.entries, record.chain.links, strict=True)
+        if link.job and entry.number not in record.chain.rejected
+        if entry.kind == "void" or encode_entry(entry) != link.text or not is_paid(record, entry)
+    )
+
+
+def is_paid(record: Record, entry: Entry) -> bool:
+    """Whether an entry states no less than its events cost; True where its accountant is not installed here."""
+    return (entry.pricing is not None and not is_installed(entry.pricing.accountant)) or _paid(record, entry)
+
+
+def _lies(link: Link, what: str) -> LedgerError:
+    """An entry that says more than is read from it, or less than is true."""
+    if not link.job:
+        return LedgerError(f"the ledger was forged: {what}")
+    return LedgerError(
+        f"the ledger was forged: {what}; role {link.job!r} has appended it past dpqr\n"
+        f"the owner runs `dpqr budget reject` and, if {link.job} is not to pay any more, `dpqr budget revoke "
+        f"{link.job}`"
+    )
 
 
 def _paid(record: Record, entry: Entry) -> bool:

@@ -10,12 +10,29 @@ from dpqr.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.privacy.budget import Cost, downward_text, upward_text
 from dpqr.privacy.ledger import Account, Terms
 from dpqr.privacy.policy import Policy
-from dpqr.privacy.reason import Reason
+from dpqr.privacy.reason import Reason, person
 
 
 def of_place(error: LedgerError, place: object) -> LedgerError:
     """The same of the ledger in this place; what another ledger has said, within a move, names that one already."""
     return error if str(error).startswith("--ledger ") else LedgerError(f"--ledger {place}: {error}")
+
+
+def breaks_the_rules(number: int, job: str, error: Exception) -> LedgerError:
+    """An entry that no ledger admits, or that this version cannot read.
+
+    Args:
+        job: the role that has appended it; empty: nobody could have, but the ledger's owner.
+    """
+    if job:
+        return LedgerError(
+            f"entry {number} breaks the rules of a ledger, and role {job!r} has appended it past dpqr; nothing is paid "
+            "until its owner has looked at it\n"
+            f"the owner runs `dpqr budget reject` and, if {job} is not to pay any more, `dpqr budget revoke {job}`"
+        )
+    if isinstance(error, LedgerError) and "cannot read" in str(error):
+        return error
+    return LedgerError(f"the ledger was forged or is damaged: entry {number} breaks the rules of a ledger")
 
 
 def has_moved(place: str) -> LedgerError:
@@ -101,7 +118,7 @@ def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
             f"dataset {dataset!r}: its budget pays for approved plans only, and this run follows none\n"
             f"release, predict or open with --plan, after somebody else has approved the plan with {approve}"
         )
-    if not reason.by.strip():
+    if not person(reason.by):
         return BudgetRefused(
             f"dataset {dataset!r}: its budget pays only where somebody else than who asks has approved the plan\n"
             "say who asks: add --by NAME"
@@ -109,15 +126,10 @@ def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
     whose = f" by {reason.approved_by!r}" if reason.approved_by else ""
     return BudgetRefused(
         f"dataset {dataset!r}: the plan {plan[:12]} has no unused approval{whose}; it takes one by somebody else "
-        f"than {reason.by!r} for each run\n"
+        f"than {reason.by!r} for each run; capitals, blanks and dots make no other name\n"
         "where it is not written yet: `dpqr plan --out plan.json`, of predictions `dpqr predict --lock plan.json`, of "
         f"a session `open NAME --lock plan.json`; then {approve}, and release, predict or open with --plan plan.json"
     )
-
-
-def folded(name: str) -> str:
-    """A person's name as it is compared: without capitals, and with single blanks."""
-    return " ".join(name.casefold().split())
 
 
 def spent_words(account: Account) -> str:

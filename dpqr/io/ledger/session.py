@@ -4,13 +4,16 @@ entries: the chain. state: one row, the newest checkpoint and the state whose di
 for each reservation that is not settled, beside the chain and never in it. It marks the table of a run, so that the run
 can be continued on that table only. An export of the record shows no key; after the settlement the key is gone. A check
 beside each key distinguishes a damaged key from another table.
+
+Whoever can write a file can write all three. In PostgreSQL roles differ: a job appends entries, with the key of a new
+reservation, and nothing else.
 """
 
 from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -26,6 +29,16 @@ class NoLedger(UsageFault):
 
 class Session(ABC):
     """One transaction. Nothing that it has changed is kept unless `commit` returns."""
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the name of each table: its schema, where the database has schemas."""
+        return ""
+
+    @property
+    def owns(self) -> bool:
+        """Whether this job may store states, and see all keys: it has the rights of the ledger's owner."""
+        return True
 
     @abstractmethod
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
@@ -53,25 +66,44 @@ class Session(ABC):
 
     def chain(self, first: int = 0, before: str = BEGINNING) -> ChainSegment:
         """The entries from `first` on, their chain checked. LedgerError where it is broken."""
-        rows = self.rows("SELECT number, entry, seal FROM entries WHERE number >= ? ORDER BY number", first)
-        return chain_segment([(number, text, seal) for number, text, seal in rows], first, before)
+        return chain_segment(self.entry_rows(first), first, before)
+
+    def entry_rows(self, first: int) -> list[tuple[Any, ...]]:
+        """Number, text and seal of the entries from `first` on, and the role of jobs that has appended it, if any."""
+        return self.rows(
+            f"SELECT number, entry, seal FROM {self.prefix}entries WHERE number >= ? ORDER BY number", first
+        )
 
     def stored_seal(self, entries: int) -> object:
         """The seal that is stored for the chain of so many entries; BEGINNING for none, None where it is missing."""
         if not entries:
             return BEGINNING
-        found = self.rows("SELECT seal FROM entries WHERE number = ?", entries - 1)
+        found = self.rows(f"SELECT seal FROM {self.prefix}entries WHERE number = ?", entries - 1)
         return found[0][0] if found else None
 
-    def append(self, number: int, link: Link) -> None:
-        """Add one entry. A number that is there already is refused by the database."""
+    def append(self, number: int, link: Link, *, key: bytes | None = None, settles: int | None = None) -> None:
+        """Add one entry. A number that is there already is refused by the database.
+
+        Args:
+            key: of a new reservation, to be kept.
+            settles: the reservation whose key is erased.
+        """
         if number == 0:
             self.prepare()
-        self.rows("INSERT INTO entries (number, entry, seal) VALUES (?, ?, ?)", number, link.text, link.seal)
+        self.rows(
+            f"INSERT INTO {self.prefix}entries (number, entry, seal) VALUES (?, ?, ?)", number, link.text, link.seal
+        )
+        if key is not None:
+            self.store_key(number, key)
+        if settles is not None:
+            self.rows(f"DELETE FROM {self.prefix}keys WHERE reservation = ?", settles)
 
     def stored_state(self) -> tuple[int, str] | None:
-        """Number and text of the newest checkpoint; None before the first. LedgerError for anything else."""
-        found = self.rows("SELECT number, text FROM state")
+        """Number and text of the newest checkpoint; None before the first. LedgerError for anything else.
+
+        The text is "" where jobs of an older version could have written it: see `transaction`.
+        """
+        found = self.rows(f"SELECT number, text FROM {self.prefix}state")
         if not found:
             return None
         if len(found) > 1 or not isinstance(found[0][1], str):
@@ -83,33 +115,56 @@ class Session(ABC):
 
     def store_state(self, number: int, text: str) -> None:
         """Keep the state of a new checkpoint in the place of the older one."""
-        self.rows("DELETE FROM state")
-        self.rows("INSERT INTO state (number, text) VALUES (?, ?)", number, text)
+        self.rows(f"DELETE FROM {self.prefix}state")
+        self.rows(f"INSERT INTO {self.prefix}state (number, text) VALUES (?, ?)", number, text)
 
     def store_key(self, reservation: int, key: bytes) -> None:
         """Keep the key of a new reservation."""
-        self.rows("INSERT INTO keys (reservation, key) VALUES (?, ?)", reservation, key + _check(key))
+        self.rows(f"INSERT INTO {self.prefix}keys (reservation, key) VALUES (?, ?)", reservation, sealed_key(key))
 
     def stored_key(self, reservation: int) -> bytes:
         """LedgerError where there is none."""
-        found = self.rows("SELECT key FROM keys WHERE reservation = ?", reservation)
+        found = self.key_rows(reservation)
         if not found or not _is_sound(found[0][0]):
             raise LedgerError(
                 f"the key of reservation {reservation} is missing or damaged, so its run cannot be continued"
             )
         return bytes(found[0][0][:KEY_BYTES])
 
-    def require_keys(self, reservations: Collection[int]) -> None:
-        """LedgerError unless each of the reservations that wait has its key, and no other key is kept."""
-        found = self.rows("SELECT reservation, key FROM keys")
-        if {number for number, _ in found} != set(reservations) or not all(_is_sound(key) for _, key in found):
+    def key_rows(self, reservation: int) -> list[tuple[Any, ...]]:
+        """The stored key of a reservation, with its check; no row, or NULL: there is none for this job."""
+        return self.rows(f"SELECT key FROM {self.prefix}keys WHERE reservation = ?", reservation)
+
+    def require_keys(self, reservations: Collection[int], *, spoilt: bool = False) -> None:
+        """LedgerError unless each of the reservations that wait has its key, and no other key is kept.
+
+        Nothing is looked at by a job that may not see the keys of others.
+
+        Args:
+            spoilt: a key may be missing, for a job has appended a settlement that was rejected.
+        """
+        if not self.owns:
+            return
+        found = self.rows(f"SELECT reservation, key FROM {self.prefix}keys")
+        missing = set(reservations) - {number for number, _ in found}
+        known = len(found) + len(missing) == len(reservations)
+        if not known or (missing and not spoilt) or not all(_is_sound(key) for _, key in found):
             raise LedgerError(
                 "the ledger was edited or is damaged: its keys are not those of its unsettled reservations"
             )
 
-    def erase_key(self, reservation: int) -> None:
-        """Remove it."""
-        self.rows("DELETE FROM keys WHERE reservation = ?", reservation)
+    @abstractmethod
+    def disown(self) -> None:
+        """Forget which role has appended each entry: those that were carried here, no role of this database has."""
+
+    def keep_keys(self, reservations: Collection[int]) -> None:
+        """Remove every key but those of the reservations that wait."""
+        for (number,) in self.rows(f"SELECT reservation FROM {self.prefix}keys"):
+            if number not in reservations:
+                self.rows(f"DELETE FROM {self.prefix}keys WHERE reservation = ?", number)
+
+
+Before = Callable[[Session], object]
 
 
 class Store(Protocol):
@@ -136,16 +191,30 @@ class Store(Protocol):
         """Let a role of the database append what jobs append. UsageFault where a ledger has no roles."""
         ...
 
+    def revoke(self, role: str) -> None:
+        """Take that back. UsageFault where a ledger has no roles."""
+        ...
+
     def reading(self, wait: float) -> AbstractContextManager[Session]:
         """A transaction that sees one state of the ledger and changes nothing."""
         ...
 
-    def writing(self, wait: float) -> AbstractContextManager[Session]:
+    def writing(self, wait: float, before: Before | None = None) -> AbstractContextManager[Session]:
         """A transaction that holds the only right to write from its first look at the ledger on.
 
-        It is rolled back unless the block calls `commit`. wait: seconds to wait for other jobs.
+        It is rolled back unless the block calls `commit`.
+
+        Args:
+            wait: seconds to wait for other jobs.
+            before: what may be done without that right, so that nobody waits for it meanwhile; called with a
+                transaction that only reads. A file's lock is never long: nothing is done there.
         """
         ...
+
+
+def sealed_key(key: bytes) -> bytes:
+    """The key as it is stored: with its check."""
+    return key + _check(key)
 
 
 def _check(key: bytes) -> bytes:

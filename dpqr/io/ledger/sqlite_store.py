@@ -23,7 +23,7 @@ from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.ledger.chain import Mark
 from dpqr.io.ledger.location import create, require_location
 from dpqr.io.ledger.refusals import of_place
-from dpqr.io.ledger.session import NoLedger, Session
+from dpqr.io.ledger.session import Before, NoLedger, Session
 
 TABLE = "CREATE TABLE entries (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, seal TEXT NOT NULL)"
 KEYS = "CREATE TABLE keys (reservation INTEGER PRIMARY KEY, key BLOB NOT NULL)"
@@ -72,6 +72,9 @@ class SqliteSession(Session):
         for statement in (TABLE, KEYS, STATE, f"PRAGMA application_id = {APPLICATION}"):
             self.rows(statement)
 
+    def disown(self) -> None:
+        """A file knows no roles."""
+
     def commit(self, mark: Mark) -> None:
         self.rows("COMMIT")
 
@@ -101,6 +104,8 @@ class SqliteStore:
     def grant(self, role: str) -> None:
         raise UsageFault(f"--ledger {self.path}: a file has no roles, but permissions; roles are PostgreSQL's")
 
+    revoke = grant
+
     @contextmanager
     def reading(self, wait: float) -> Iterator[Session]:
         with self._faults(wait), self._connected(wait) as connection:
@@ -109,7 +114,7 @@ class SqliteStore:
             yield SqliteSession(connection)
 
     @contextmanager
-    def writing(self, wait: float) -> Iterator[Session]:
+    def writing(self, wait: float, before: Before | None = None) -> Iterator[Session]:
         """The lock is kept after the commit until the block ends, and the anchor is renewed before anybody looks."""
         with self._faults(wait), self._connected(wait) as connection:
             connection.execute("BEGIN IMMEDIATE")

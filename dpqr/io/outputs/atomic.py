@@ -1,17 +1,25 @@
 """Outputs that appear on disk whole or not at all: a release directory, or a single file.
 
-A directory is written as a hidden sibling of the target, synced, and renamed. A run that dies leaves at most that
-sibling, named `.NAME.PID-COUNT.draft`; nobody takes it for a release. A single file never takes another one's name.
+Both are written inside a hidden sibling of the target, synced, and renamed. A run that dies leaves at most that
+sibling (`.NAME.PID-COUNT.draft` of a directory, `.NAME.RANDOM.draft` of a file); nobody takes it for a release. A
+single file never takes another one's name.
+
+A draft is a new directory of mode 0700, so no other user can put a link or a file of their own where a file will be
+written. What is published has at most mode 0644 (files) and 0755 (directories), whatever the umask says.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shutil
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 
 from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.directories import sync_directory
@@ -19,6 +27,14 @@ from dpqr.io.outputs.records.record import RECORD, RECORD_KIND, read_record
 
 LEFTOVERS = 1000
 """Siblings of killed runs that are passed over before the user is asked to clean up."""
+FILE_MODE, DIRECTORY_MODE = 0o644, 0o755
+"""The most that the umask leaves of the permissions of what is published."""
+_ROOM_NAME = 100
+"""Letters of a file's name in that of its draft: with what stands around them it stays a name."""
+OWN_NAMES = re.compile(
+    r"(rehearsal-)?((answers|figures|views|cumulative)\.(csv|parquet|json)|synthetic\.parquet)|[0-9a-f]{64}\.\w+"
+)
+"""The names of a release's files beside its record: what it answers, and coefficients by their SHA-256."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +88,24 @@ class ReleaseDirectory:
             )
         self._require_release()
 
-    def _require_release(self) -> None:
-        """Removed is what dpqr wrote and nothing else."""
-        listed = _listed_files(self.path)
-        if listed is None:
+    def _require_release(self) -> tuple[str, ...]:
+        """The files of the release that is there. UsageFault where they are not, to the byte, what dpqr wrote: nothing
+        else is removed. A record is a text that anybody can write, so what it lists must have names of dpqr's and its
+        hashes must fit."""
+        hashes = _listed_files(self.path)
+        if hashes is None:
             raise self._fault("holds no dpqr release, and nothing else is replaced; choose another directory")
-        foreign = sorted(set(os.listdir(self.path)) - listed - {RECORD})
+        names = sorted(os.listdir(self.path))
+        foreign = [name for name in names if name not in hashes and name != RECORD]
+        foreign += [name for name in hashes if not OWN_NAMES.fullmatch(name)]
         if foreign:
             raise self._fault(f"also holds {foreign[0]!r}, which is not part of the release; move it away first")
+        for name in names:
+            if name != RECORD and _hash_of_regular_file(self.path / name) != hashes[name]:
+                raise self._fault(
+                    f"holds {name!r} as its release did not write it, and is not replaced; move it away first"
+                )
+        return tuple(names)
 
     def require_writable(self) -> None:
         """UsageFault unless a sibling can be made there (made and removed at once)."""
@@ -102,7 +128,7 @@ class ReleaseDirectory:
             ) from None
 
     def _replace(self, draft: Path) -> None:
-        aside = self._new_sibling("replaced")
+        names, aside = self._require_release(), self._new_sibling("replaced")
         older = aside / self.path.name
         try:
             self.path.rename(older)
@@ -113,14 +139,18 @@ class ReleaseDirectory:
             aside.rmdir()
             raise
         sync_directory(self.path.parent)
-        shutil.rmtree(aside, ignore_errors=True)
+        with suppress(OSError):  # what came into the older release meanwhile stays where it was moved
+            for name in names:
+                (older / name).unlink()
+            older.rmdir()
+            aside.rmdir()
 
     def _new_sibling(self, kind: str) -> Path:
         """A new, empty, hidden directory beside the target. The count passes over what killed runs have left."""
         for count in range(LEFTOVERS):
             sibling = self.path.with_name(f".{self.path.name}.{os.getpid()}-{count}.{kind}")
             try:
-                sibling.mkdir()
+                sibling.mkdir(mode=0o700)
             except FileExistsError:
                 continue
             except OSError as error:
@@ -152,27 +182,55 @@ def reserve(given: str, *, force: bool = False) -> ReleaseDirectory:
     return target
 
 
-def _listed_files(directory: Path) -> set[str] | None:
-    """Names of the files that a release's record lists; None where there is no such record."""
+def _listed_files(directory: Path) -> dict[str, str] | None:
+    """Hashes of the files that a release's record lists, by name; None where there is no such record."""
     if (directory / RECORD).is_symlink():
         return None
     try:
         document = read_record(directory)
-        files = document["files"] if str(document["dpqr"]).startswith(RECORD_KIND) else None
-        return {str(name) for name in files} if isinstance(files, list) else None
+        hashes = document["hashes"] if str(document["dpqr"]).startswith(RECORD_KIND) else None
+        named = {str(name): str(digest) for name, digest in hashes.items()} if isinstance(hashes, dict) else {}
+        return named if named and set(document["files"]) == set(named) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _hash_of_regular_file(path: Path) -> str | None:
+    """SHA-256; None for a link, or anything else that is no regular file."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return None
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(descriptor, "rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _reason(error: OSError | UsageFault) -> str:
     return (error.strerror or "the system refused") if isinstance(error, OSError) else "it is not free any more"
 
 
+def _permitted(mode: int) -> int:
+    """What the umask leaves of a mode. Reading the umask sets it, for that moment to the strictest."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return mode & ~umask
+
+
+def _finish(file: Path) -> None:
+    """Bring a finished file to the disk, with the permissions of what is published."""
+    descriptor = os.open(file, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        if hasattr(os, "fchmod"):
+            os.fchmod(descriptor, _permitted(FILE_MODE))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _sync(directory: Path) -> None:
     """Bring every file of a flat directory, and its entries, to the disk."""
     for file in directory.iterdir():
-        with file.open("rb+") as opened:
-            os.fsync(opened.fileno())
+        _finish(file)
+    directory.chmod(_permitted(DIRECTORY_MODE))
     sync_directory(directory)
 
 
@@ -194,37 +252,43 @@ class SingleFile:
         Raises: UsageFault. The budget is spent by then, so a file that is complete and finds its name taken stays
         beside it, and the message says where.
         """
-        draft = self._draft_path()
+        room = self._new_room()
+        draft = room / self.path.name
         try:
             fill(draft)
-            with draft.open("rb+") as opened:
-                os.fsync(opened.fileno())
+            _finish(draft)
         except OSError as error:
-            draft.unlink(missing_ok=True)
+            shutil.rmtree(room, ignore_errors=True)
             raise self._fault(f"cannot be written ({error.strerror}); choose a writable place") from None
         except BaseException:
-            draft.unlink(missing_ok=True)
+            shutil.rmtree(room, ignore_errors=True)
             raise
         try:
             if self.force:
                 draft.replace(self.path)
             else:
                 os.link(draft, self.path)
+            sync_directory(self.path.parent)
         except OSError as error:
             raise self._fault(f"cannot be put in place ({error.strerror}); the finished file is {draft}") from None
-        draft.unlink(missing_ok=True)
+        shutil.rmtree(room, ignore_errors=True)
 
     def require_writable(self) -> None:
         """UsageFault unless a file can be made there (made and removed at once)."""
-        draft = self._draft_path()
+        room = self._new_room()
         try:
-            draft.touch(exist_ok=False)
-            draft.unlink()
+            (room / self.path.name).touch(exist_ok=False)
         except OSError as error:
             raise self._fault(f"cannot be written ({error.strerror}); choose a writable place") from None
+        finally:
+            shutil.rmtree(room, ignore_errors=True)
 
-    def _draft_path(self) -> Path:
-        return self.path.with_name(f".{os.getpid()}-{self.path.name}")
+    def _new_room(self) -> Path:
+        """A new directory beside the target that this user alone may enter, of a name that nobody can foresee."""
+        try:
+            return Path(mkdtemp(prefix=f".{self.path.name[:_ROOM_NAME]}.", suffix=".draft", dir=self.path.parent))
+        except OSError as error:
+            raise self._fault(f"cannot be written ({error.strerror}); choose a writable place") from None
 
     def _fault(self, text: str) -> UsageFault:
         return UsageFault(f"{self.option} {self.given}: {text}")
@@ -240,3 +304,8 @@ def reserve_file(given: str, *, force: bool = False, option: str = "--out") -> S
         raise AlreadyThere(f"{option} {given}: the file exists; choose another name or remove it")
     target.require_writable()
     return target
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text as all of dpqr's are: UTF-8, with newlines as they stand."""
+    path.write_text(text, encoding="utf-8", newline="\n")

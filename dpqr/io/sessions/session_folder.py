@@ -9,6 +9,7 @@
 | `lock`       | nothing; who holds it has the turn                                | yes                   |
 
 The folder has mode 0700. A secret that is lost ends what it belongs to, which stays paid; nothing else follows from it.
+`dpqr.io.sessions.asking` says in which order these files change while a question is answered.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from typing import Any
 from dpqr.errors import AlreadyThere, LedgerError, UsageFault
 from dpqr.io.directories import sync_directory
 from dpqr.io.ledger.refusals import require_name
+from dpqr.io.set_aside import PIECE, fill, write_whole
 
 try:
     import fcntl
-except ImportError:  # such systems are left to the ledger, which lets one process at most make each draw
+except ImportError:  # `require_locks` refuses sessions there
     fcntl = None  # type: ignore[assignment]
 
 ENDING = ".sessions"
@@ -38,6 +40,18 @@ SECRET_BYTES = 1024
 WAIT = 60.0
 """Seconds that a process waits for its turn."""
 PAUSE = 0.02
+REHEARSED = 128
+"""Bytes that a rehearsed line of the log takes."""
+
+
+def require_locks() -> None:
+    """UsageFault: this system has no file locks."""
+    if fcntl is None:
+        raise UsageFault(
+            "a session needs file locks, and this system has none (fcntl): two processes could compare answers with "
+            "one threshold at a time, and pass it twice\n"
+            "use sessions on Linux, macOS or another POSIX system; `dpqr release` and `dpqr predict` work here"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +96,16 @@ class SessionFolder:
 
     @contextmanager
     def turn(self, wait: float = WAIT) -> Iterator[None]:
-        """Hold the session against all other processes. UsageFault: there is none, or another one is at work."""
+        """Hold the session against all other processes.
+
+        Raises:
+            UsageFault: there is none, another process is at work, or the system has no file locks.
+        """
+        require_locks()
         if not self.path.is_dir():
             raise UsageFault(f"session {self.name!r}: there is none beside this ledger; `open` makes one")
-        descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        with self.faults():
+            descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         try:
             self._wait(descriptor, time.monotonic() + wait)
             yield
@@ -93,7 +113,7 @@ class SessionFolder:
             os.close(descriptor)
 
     def _wait(self, descriptor: int, until: float) -> None:
-        while fcntl is not None:
+        while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -102,6 +122,16 @@ class SessionFolder:
                 time.sleep(PAUSE)
                 continue
             return
+
+    @contextmanager
+    def faults(self) -> Iterator[None]:
+        """UsageFault where the disk fails, the same wherever it does."""
+        try:
+            yield
+        except OSError as error:
+            raise UsageFault(
+                f"{self.path}: a file of the session could not be written ({error.strerror}); fix that, and try again"
+            ) from None
 
     def write(self, document: Any) -> None:
         """What the session is; durable on return."""
@@ -114,32 +144,51 @@ class SessionFolder:
             raise UsageFault(f"session {self.name!r}: its opening did not end; it is paid, and `close` gives it up")
         return found
 
-    def keep(self, secret: Any) -> None:
-        """Replace the secret; durable on return."""
-        self.replace(SECRET, json.dumps(secret).encode().ljust(SECRET_BYTES))
-
     def secret(self) -> Any:
-        """The secret; None where it is lost or damaged."""
+        """The secret; None where it is lost, blank or damaged."""
         with suppress(LedgerError):
             return self._read(SECRET)
         return None
 
-    def say(self, *lines: Any, durable: bool = False) -> None:
-        """Append to the log."""
-        text = "".join(f"{json.dumps(line)}\n" for line in lines)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-        descriptor = os.open(self.path / LOG, flags, 0o600)
+    def keep(self, secret: Any) -> None:
+        """Write the secret over the blank file; durable on return. OSError: the disk failed."""
+        self._overwrite(json.dumps(secret).encode().ljust(SECRET_BYTES))
+
+    def blank(self) -> None:
+        """Overwrite the secret where it lies, which takes no space; durable on return. OSError: the disk failed."""
+        self._overwrite(PIECE[:SECRET_BYTES])
+
+    def allocate(self) -> None:
+        """A blank secret where there is none of the right size. OSError: the disk has no room for it."""
+        path = self.path / SECRET
+        with suppress(FileNotFoundError):
+            if path.lstat().st_size == SECRET_BYTES:
+                return
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
         try:
-            os.write(descriptor, text.encode())
-            if durable:
-                os.fsync(descriptor)
+            fill(descriptor, SECRET_BYTES)
         finally:
             os.close(descriptor)
+        sync_directory(self.path)
+
+    def _overwrite(self, content: bytes) -> None:
+        """Where that fails, the secret is removed; what is left of it then is unknown only if that fails too."""
+        try:
+            descriptor = os.open(self.path / SECRET, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0))
+            try:
+                write_whole(descriptor, content)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError:
+            with suppress(OSError):
+                (self.path / SECRET).unlink()
+            raise
 
     def log(self) -> list[Any]:
         """Its whole lines; one that a crash has cut off is left out."""
         try:
-            text = (self.path / LOG).read_text(encoding="utf-8")
+            text = (self.path / LOG).read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return []
         found = []
@@ -148,11 +197,27 @@ class SessionFolder:
                 found.append(json.loads(line))
         return found
 
+    @contextmanager
+    def opened_log(self, size: int) -> Iterator[SessionLog]:
+        """Its log, with `size` bytes set aside for lines to come. OSError: the disk does not have so much."""
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(self.path / LOG, flags, 0o600)
+        try:
+            log = SessionLog(descriptor=descriptor, end=_whole_lines(descriptor))
+            log.trim()
+            os.lseek(descriptor, log.end, os.SEEK_SET)
+            fill(descriptor, size)
+            sync_directory(self.path)
+            yield log
+        finally:
+            os.close(descriptor)
+
     def remove(self) -> None:
         """The session is settled."""
-        for file in self.path.iterdir():
-            file.unlink()
-        self.path.rmdir()
+        with self.faults():
+            for file in self.path.iterdir():
+                file.unlink()
+            self.path.rmdir()
 
     def _read(self, name: str) -> Any:
         try:
@@ -163,13 +228,56 @@ class SessionFolder:
             raise LedgerError(f"session {self.name!r}: its file {name!r} is damaged or was edited") from None
 
     def replace(self, name: str, content: bytes) -> None:
-        """Written beside, synced and renamed, as mode 0600."""
+        """Written beside, synced and renamed, as mode 0600. UsageFault: the disk failed."""
         beside = self.path / f".{name}"
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        try:
-            os.write(descriptor, content)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(beside, self.path / name)
-        sync_directory(self.path)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+        with self.faults():
+            descriptor = os.open(beside, flags, 0o600)
+            try:
+                write_whole(descriptor, content)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            os.replace(beside, self.path / name)
+            sync_directory(self.path)
+
+
+@dataclass(slots=True, kw_only=True)
+class SessionLog:
+    """The log of a session while a question is answered. end: of its whole lines, in bytes. OSError: the disk failed.
+
+    What follows the last line is space that was set aside; a reader leaves it out.
+    """
+
+    descriptor: int
+    end: int
+
+    def say(self, *lines: Any, durable: bool = False) -> None:
+        """Add lines."""
+        content = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+        self._write(content, durable)
+        self.end += len(content)
+
+    def sync(self) -> None:
+        """What was said is on the disk when this returns."""
+        os.fsync(self.descriptor)
+
+    def rehearse(self) -> None:
+        """Write and sync as a durable line does, and add nothing."""
+        self._write(PIECE[:REHEARSED], True)
+
+    def trim(self) -> None:
+        """Give back what was set aside and not used."""
+        os.ftruncate(self.descriptor, self.end)
+
+    def _write(self, content: bytes, durable: bool) -> None:
+        os.lseek(self.descriptor, self.end, os.SEEK_SET)
+        write_whole(self.descriptor, content)
+        if durable:
+            os.fsync(self.descriptor)
+
+
+def _whole_lines(descriptor: int) -> int:
+    with os.fdopen(os.dup(descriptor), "rb") as opened:
+        opened.seek(0)
+        return opened.read().rfind(b"\n") + 1

@@ -79,14 +79,14 @@ def parsed(statement: Statement, words: Words) -> Any:
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # it would write on the screen
     first = statement[0].text
     if first.upper() not in ("SELECT", "FROM", "(", *REFUSED):
-        raise words.at(statement[0].start).fault(f"{first}: only SELECT asks anything; begin with SELECT")
+        raise words.at(statement[0].start).fault("only SELECT asks anything; begin with SELECT")
     _refuse_words(statement, words)
     try:
         (select,) = Dialect.get_or_raise(None).parser().parse(list(statement), words.text)
     except errors.ParseError as error:
         raise _unreadable(error, words) from None
     if not isinstance(select, exp.Select):
-        raise words.at(statement[0].start).fault(f"{first}: only SELECT asks anything; begin with SELECT")
+        raise words.at(statement[0].start).fault("only SELECT asks anything; begin with SELECT")
     _refuse_parts(select, statement, words)
     return select.transform(partial(_as_case, words=words))
 

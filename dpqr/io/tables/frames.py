@@ -14,15 +14,18 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.tables.arrow_arrays import is_text
 from dpqr.io.tables.file import Columns, Frame
-from dpqr.io.tables.limits import Limits, discreetly
+from dpqr.io.tables.limits import Limits, constantly, discreetly
 from dpqr.io.tables.pandas_columns import column_reader, without_values
 from dpqr.io.tables.parquet.table import Accepts, check_columns, sifted
 from dpqr.io.tables.row_encoder import Records
+
+UNREADABLE = "the table in memory cannot be read to its end; what its library said may quote rows and is not shown"
 
 
 def in_memory(table: object, name: str = "the table") -> Frame:
@@ -145,7 +148,8 @@ class PandasFrame:
         readers = [column_reader(self._series(name)) for name in names]
         for start in range(0, len(self.frame), rows):
             part = slice(start, start + rows)
-            yield pa.RecordBatch.from_arrays([read(part) for read in readers], names=list(names))
+            arrays = constantly(partial(_read, readers, part), UNREADABLE)
+            yield pa.RecordBatch.from_arrays(arrays, names=list(names))
 
     def digest(self) -> bytes:
         """Of names, types and cells. A column that pandas cannot hash counts by its name and type alone; no attribute
@@ -171,6 +175,10 @@ def _type(cells: Any) -> Any:
     return pa.RecordBatch.from_arrays([cells], names=["cells"]).schema.field(0).type
 
 
+def _read(readers: Sequence[Callable[[slice], Any]], part: slice) -> list[Any]:
+    return [read(part) for read in readers]
+
+
 @dataclass(slots=True)
 class StreamFrame:
     """Whatever hands out Arrow's C stream. It is asked for once, and read once, as standard input is."""
@@ -189,7 +197,8 @@ class StreamFrame:
         return self._reader.schema.field(name).type
 
     def batches(self, names: Sequence[str], rows: int) -> Iterator[Any]:
-        for batch in self._reader:
+        rest = iter(self._reader)
+        while (batch := constantly(lambda: next(rest, None), UNREADABLE)) is not None:
             chosen = batch.select(list(names))
             for start in range(0, batch.num_rows, rows):
                 yield chosen.slice(start, rows)
@@ -200,9 +209,8 @@ class StreamFrame:
     @property
     def _reader(self) -> Any:
         if self._opened is None:
-            self._opened = discreetly(
-                self._stream,
-                lambda _: f"{self.name}: its Arrow stream is none of a table; give a table, not a column of one",
+            self._opened = constantly(
+                self._stream, f"{self.name}: its Arrow stream is none of a table; give a table, not a column of one"
             )
         return self._opened
 

@@ -6,7 +6,7 @@ columns: it is asked when the run is paid for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from typing import Generic, TypeVar
 
@@ -22,6 +22,16 @@ _FREE_ROWS = 2**25
 _ROWS_A_BYTE = 32
 """A quarter of a bit a row: less than a row of any table needs that has something to tell."""
 BYTES = 2**40
+
+
+TOO_MANY_RECORDS = "the table holds more records than the declared limit; raise the limit on records"
+TOO_MANY_PERSONS = (
+    "the table's persons need more memory than the declared limit; raise --max-memory, or give the table "
+    "as files where it comes by standard input"
+)
+OUT_OF_ORDER = "the engine does not hand out its rows in the order of persons; that is a fault of the engine"
+COUNTING = (TOO_MANY_RECORDS, TOO_MANY_PERSONS, OUT_OF_ORDER)
+"""All that the core's own counting ends with, wherever it counts; the first two are the bits of stated limits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +71,7 @@ class Limits:
     def require_records(self, count: int) -> None:
         """DataError above the limit, in the same words wherever it is reached: the ending reveals no second bit."""
         if count > self.records:
-            raise DataError("the table holds more records than the declared limit; raise the limit on records")
+            raise DataError(TOO_MANY_RECORDS)
 
     def require_bytes(self, count: int) -> None:
         """The same of bytes, on the disk or unpacked."""
@@ -99,6 +109,20 @@ def discreetly(work: Callable[[], T], explain: Callable[[Exception], str]) -> T:
     if isinstance(outcome, _Done):
         return outcome.value
     raise outcome
+
+
+def constantly(work: Callable[[], T], sentence: str, kept: Collection[str] = ()) -> T:
+    """What `work` returns; whatever it raises becomes a DataError of one sentence, and is forgotten.
+
+    For programs of others, which may raise any class, those of dpqr included, with any words. kept: the sentences of
+    dpqr's own that pass.
+
+    **Privacy**: as `discreetly`, and the error's class reaches nobody either.
+    """
+    outcome = _attempt(work, lambda _: sentence)
+    if isinstance(outcome, _Done):
+        return outcome.value
+    raise DataError(str(outcome) if str(outcome) in kept else sentence)
 
 
 def _attempt(work: Callable[[], T], explain: Callable[[Exception], str]) -> _Done[T] | DpqrError:

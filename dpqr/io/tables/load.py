@@ -20,13 +20,14 @@ from dpqr.data.domain import Domain, failing_attributes
 from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
+from dpqr.io.engines.known import refused_after
 from dpqr.io.tables.counting import Counted, Counting, person_groups, secret_key
 from dpqr.io.tables.file import TableFile
 from dpqr.io.tables.foreign import unpacked_bytes
 from dpqr.io.tables.frames import frame_batches
 from dpqr.io.tables.intake import LastAxis
 from dpqr.io.tables.last_axis import Parts, Slots
-from dpqr.io.tables.limits import Limits, Percent, discreetly
+from dpqr.io.tables.limits import COUNTING, Limits, Percent, constantly, discreetly
 from dpqr.io.tables.parquet.table import Accepts, parquet_batches
 from dpqr.io.tables.period_filter import PeriodFilter
 from dpqr.io.tables.persons.first_rows import FirstRows
@@ -217,14 +218,8 @@ def _watched(source: TableSource, asked: Counting, progress: Progress) -> Counte
 
 
 def counted_by(engine: Engine, asked: Counting) -> Counted:
-    """What an engine counts. Raises: DataError in constant words with the class of the engine's error."""
-
-    def words(error: Exception) -> str:
-        return (
-            f"{engine.name}: the engine ended with {type(error).__name__}; its words may quote rows and are not shown"
-        )
-
-    return discreetly(lambda: engine.count(asked), words)
+    """What an engine counts. Raises: DataError in one sentence for each engine, or in one of counting's own."""
+    return constantly(lambda: engine.count(asked), refused_after(engine), COUNTING)
 
 
 def _sealed(counted: Counted, asked: Counting, declared: int | None) -> LoadedTable:

@@ -1,8 +1,9 @@
-"""Points: the public rows that predictions are asked for."""
+"""Points: the public rows that predictions are asked for; and what else may be no file of the private table."""
 
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from dpqr.data.arrays import AnyArray
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
+from dpqr.io.documents.text.json_text import Identity, never_read
 from dpqr.io.engines.known import named_files
 from dpqr.io.tables.file import TableFile
 from dpqr.io.tables.limits import Limits, discreetly
@@ -28,13 +30,22 @@ def require_public(points: TableSource, table: TableSource) -> None:
     """
     if points.engine is not None:
         raise UsageFault("--points takes files, so that rows of the private table are found out; write them to a file")
-    private = {_identity(file) for file in _present(table)} - {None}
+    private = _identities(table)
     for file in points.files():
         if _identity(file) in private:
             raise UsageFault(
                 f"--points {file.path} is a file of the private table, and how many points there are is shown\n"
                 "give public rows, as a file of their own"
             )
+
+
+def documents_apart(table: TableSource | None) -> AbstractContextManager[None]:
+    """Refuse the private table's own files as documents, inside the block (`never_read`)."""
+    return never_read(frozenset() if table is None else _identities(table))
+
+
+def _identities(table: TableSource) -> frozenset[Identity]:
+    return frozenset(filter(None, map(_identity, _present(table))))
 
 
 def _present(table: TableSource) -> tuple[TableFile, ...]:
@@ -47,7 +58,7 @@ def _present(table: TableSource) -> tuple[TableFile, ...]:
         return ()
 
 
-def _identity(file: TableFile) -> tuple[int, int] | None:
+def _identity(file: TableFile) -> Identity | None:
     """Device and number of a file; None for what is none: standard input, a table in memory."""
     if file.bytes is None or file.kind == "frame":
         return None

@@ -7,12 +7,13 @@ import os
 import stat
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpqr.data.period import PeriodRows
 from dpqr.errors import DataError, UsageFault
-from dpqr.io.engines.known import engine_at, local_files
+from dpqr.io.engines.known import engine_at, local_files, refused_before
 from dpqr.io.tables.file import STDIN, Frame, Kind, StandardInput, TableFile
+from dpqr.io.tables.limits import constantly
 from dpqr.io.tables.patterns import files_below, files_matching
 from dpqr.privacy.policy import UTF_8, require_delimiter, require_encoding
 
@@ -36,6 +37,8 @@ class TableSource:
     period: whose rows are read; None: all rows are.
     frame: a table in memory, in the place of paths. engine: what counts the table in place of this program, given or
     named by the only path; it has no files. public: what the plan says of the table; None: nothing.
+    named: whether the request names the table; else it is the one that the budget's owner registered, or none is read.
+    digest: of that registered source (`Source.digest`); None: none is registered.
     workers: threads that code and count; they do not change the result.
     """
 
@@ -47,6 +50,8 @@ class TableSource:
     frame: Frame | None = field(default=None, repr=False)
     engine: Engine | None = field(default=None, repr=False)
     public: str | None = None
+    named: bool = True
+    digest: str | None = None
     workers: int = 1
     stdin: StandardInput = field(default_factory=StandardInput, repr=False, compare=False)
 
@@ -60,7 +65,13 @@ class TableSource:
         if self.engine is None:
             object.__setattr__(self, "engine", engine_at(self.paths))
         if self.engine is not None:
-            object.__setattr__(self, "public", self.engine.public)
+            engine = self.engine
+            object.__setattr__(self, "public", constantly(lambda: engine.public, refused_before(engine)))
+
+    @classmethod
+    def unnamed(cls, **more: Any) -> TableSource:
+        """A source that names no table."""
+        return cls(paths=(STDIN,), named=False, **more)
 
     @property
     def from_stdin(self) -> bool:

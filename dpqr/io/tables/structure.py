@@ -5,18 +5,20 @@ Sizes of files and numbers of rows, a Parquet footer's among them, follow from r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
+from dpqr.io.engines.known import refused_before
 from dpqr.io.tables.arrow_arrays import is_text
-from dpqr.io.tables.file import Frame, TableFile
+from dpqr.io.tables.file import Columns, TableFile
 from dpqr.io.tables.frames import check_frame
-from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.limits import Limits, constantly
 from dpqr.io.tables.parquet.table import parquet_schema
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.text.csv_table import csv_names
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from dpqr.io.engines.engine import Engine
 
 _ROW = PrivacyUnit()
+T = TypeVar("T")
 
 
 def check_table(source: TableSource, domain: Domain, limits: Limits, unit: PrivacyUnit = _ROW) -> None:
@@ -36,7 +39,7 @@ def check_table(source: TableSource, domain: Domain, limits: Limits, unit: Priva
     """
     wanted = wanted_columns(domain, unit, source.count_column, source.period)
     if source.engine is not None:
-        check_frame(source.engine, wanted, limits)
+        check_frame(_Structure(source.engine), wanted, limits)
     for file in source.files():
         if file.frame is not None:
             check_frame(file.frame, wanted, limits)
@@ -75,7 +78,7 @@ def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
     if source.from_stdin:
         raise UsageFault("a domain file is started from a file, not from standard input")
     if source.engine is not None:
-        return _typed(source.engine)
+        return _typed(_Structure(source.engine))
     first = source.files()[0]
     if first.frame is not None:
         return _typed(first.frame)
@@ -88,7 +91,28 @@ def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
     return tuple((field.name, frictionless_type(field.type)) for field in schema)
 
 
-def _typed(frame: Frame | Engine) -> tuple[tuple[str, str], ...]:
+@dataclass(frozen=True, slots=True)
+class _Structure:
+    """Names and types of an engine's columns; where the engine refuses, one sentence for each engine."""
+
+    engine: Engine
+
+    @property
+    def name(self) -> str:
+        return self._said(lambda: str(self.engine.name))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._said(lambda: tuple(map(str, self.engine.names)))
+
+    def kind(self, name: str) -> Any:
+        return self._said(lambda: self.engine.kind(name))
+
+    def _said(self, look: Callable[[], T]) -> T:
+        return constantly(look, refused_before(self.engine))
+
+
+def _typed(frame: Columns) -> tuple[tuple[str, str], ...]:
     _refuse_duplicates(frame.name, frame.names)
     return tuple((name, frictionless_type(frame.kind(name))) for name in frame.names)
 

@@ -39,19 +39,24 @@ from dpqr.app.paying import paid_run as module
 from dpqr.app.paying.paid_run import ledger_request
 from dpqr.app.releasing import release as release_module
 from dpqr.app.requests import OutputRequest, ReleaseRequest
+from dpqr.app.verifying.evidence import VerifyRequest
+from dpqr.app.verifying.verify import verify
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
+from dpqr.io.engines.known import source_at
 from dpqr.io.journal import fingerprints
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
-from dpqr.privacy.budget import Cost, Pricing
+from dpqr.privacy.budget import Cost, Pricing, upward_text
 from dpqr.privacy.ledger import DataKind
-from dpqr.privacy.policy import Policy
+from dpqr.privacy.policy import Policy, PolicyChange
 from dpqr.privacy.sealed import SealKey
+from dpqr.report.receipt import receipt
 
+REST = "the rest is back in the budget, and the guarantee stays that of the whole plan"
 NAMED = ("basic", "advanced", "optimal", "zcdp", "pld")
 
 
@@ -324,7 +329,24 @@ def test_an_early_stop_gives_back_what_was_not_charged(tmp_path):
     (events,) = begun(entries).values()
     assert ledger_in(tmp_path).account("survey").spent == price(entries, events)
     assert price(entries, events).amount < 50
-    assert document(tmp_path)["guarantee"].startswith("Differentially private with epsilon = 50 ")
+    record = document(tmp_path)
+    assert record["guarantee"].startswith("Differentially private with epsilon = 50 ")
+    kept = account(tmp_path).terms.currency.words(price(entries, events), upward_text)
+    assert record["ledger"]["charged"] == kept == made.charged
+    told = {text: name for name, text in record["receipt"]}
+    assert told[f"{kept}, for the draws that were made; {REST}"] == "Charged"
+    assert any(text.startswith("basic: eps 50 (reserved) [") for text in told)
+    assert not any("(charged)" in text for text in told)
+    checked = verify(VerifyRequest(release=str(tmp_path / "out"), ledger=str(ledger_in(tmp_path).store.path)))
+    assert checked.code == 0
+
+
+def test_a_run_of_all_its_draws_says_that_they_were_charged(place):
+    """Nothing comes back, so nothing is said of it, in the record and on the screen."""
+    made = run(place)
+    assert set(document(place)["ledger"]) == {"dataset", "entry", "seal"}
+    assert [text for _, text in receipt(made) if "(charged)" in text]
+    assert not [text for _, text in receipt(made) if "reserved" in text]
 
 
 STAGES = [
@@ -372,6 +394,7 @@ def test_a_killed_release_is_continued_and_no_draw_is_paid_twice(tmp_path, stage
         stage[1] == "append" and stage[2] > 2
     )
     assert (len(events) == planned) or made.transcript.lost
+    assert made.charged == "", "a lost draw is no function of the transcript, so nothing comes back"
     assert unsound(place) is None
     assert not transcript(place).exists()
 
@@ -587,21 +610,29 @@ def duck(place):
     return place
 
 
+def registered(place, what):
+    """The address of a table in an engine, which the owner of the budget has registered."""
+    table = f"duckdb:{place}/{what}"
+    ledger_in(place).restrict("survey", PolicyChange(source=source_at(table)))
+    return table
+
+
 LOCAL = ("t.duckdb?table=people", "t.duckdb?table=Main.People", "t.parquet", "*.parquet")
 
 
 @pytest.mark.parametrize("what", LOCAL)
 def test_a_release_of_duckdbs_local_files_is_continued(duck, what):
-    assert killed_at(duck, (ChainedLedger, "begin", 2, False), table=f"duckdb:{duck}/{what}") == 9
+    table = registered(duck, what)
+    assert killed_at(duck, (ChainedLedger, "begin", 2, False), table=table) == 9
     before = [each["value"] for each in drawn(duck)]
-    run(duck, table=f"duckdb:{duck}/{what}", resume=True)
+    run(duck, table=table, resume=True)
     assert published(duck)[: len(before)] == before
     assert (account(duck).spent, account(duck).unsettled) == (1, 0)
 
 
 @pytest.mark.parametrize("what", LOCAL)
 def test_it_is_closed_where_a_byte_of_them_has_changed(duck, what):
-    table = f"duckdb:{duck}/{what}"
+    table = registered(duck, what)
     assert killed_at(duck, (ChainedLedger, "begin", 2, False), table=table) == 9
     with duckdb.connect(str(duck / "t.duckdb")) as made:
         made.execute("UPDATE people SET age = age + 1 WHERE age = 45")
@@ -613,7 +644,7 @@ def test_it_is_closed_where_a_byte_of_them_has_changed(duck, what):
 
 def test_a_view_is_not_known_to_be_the_same(duck):
     """It may read other files, or the clock."""
-    table = f"duckdb:{duck}/t.duckdb?table=viewed"
+    table = registered(duck, "t.duckdb?table=viewed")
     assert killed_at(duck, (ChainedLedger, "begin", 2, False), table=table) == 9
     with pytest.raises(UsageFault, match="may read more than local files"):
         run(duck, table=table, resume=True)

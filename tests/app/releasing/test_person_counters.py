@@ -111,7 +111,7 @@ def test_a_database_is_refused_before_anything_is_paid(tmp_path):
     with duckdb.connect(str(place)) as made:
         made.execute("CREATE TABLE visits AS SELECT 1 AS person, 'east' AS ward, DATE '2023-01-07' AS day")
     ledger = dpqr.Ledger(tmp_path / "budgets.sqlite")
-    ledger.init("visits", eps=1, unit="person")
+    ledger.init("visits", eps=1, unit="person", source=f"duckdb:{place}?table=visits")
     with pytest.raises(dpqr.UsageFault, match=r"--period: .* cannot be asked for one period yet"):
         dpqr.release(f"duckdb:{place}?table=visits", **options(tmp_path, 1, dataset="visits", ledger=ledger, eps=1))
     assert not ledger.budgets()[0].spent

@@ -26,11 +26,13 @@ from dpqr.construction.answers.intervals import BASES
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import AlreadyThere, BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
 from dpqr.io.documents.entries.figures import FIGURE_COMPILERS
+from dpqr.io.engines.known import source_at
 from dpqr.io.outputs.records.plan_document import sealed
 from dpqr.io.outputs.records.record import document_text
 from dpqr.io.sessions.session_folder import SessionFolder
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
+from dpqr.privacy.policy import PolicyChange
 from dpqr.report.receipt import receipt
 
 DOMAIN = {"sex": 2, "age": 16, "job": 10, "town": 12}
@@ -73,6 +75,11 @@ def folder(place, name="desk"):
 
 def spent(place):
     return ledger_in(place).account("survey").spent.amount
+
+
+def drawn(place):
+    """Draws that the ledger knows of."""
+    return sum(entry.kind == "draw" for entry in ledger_in(place).entries())
 
 
 def test_a_session_from_its_opening_to_its_release(place):
@@ -216,12 +223,14 @@ def test_an_older_secret_admits_nothing(place):
     old = secret.read_bytes()
     asked(place, SURPRISE)
     assert secret.read_bytes() != old
-    new = json.loads(secret.read_bytes())
     secret.write_bytes(old)
     epochs = sum(entry.kind == "draw" for entry in ledger_in(place).entries())
     asked(place, {"queries": [{"marginal": []}]})
-    assert sum(entry.kind == "draw" for entry in ledger_in(place).entries()) > epochs
-    assert len({line["draw"] for line in json.loads(secret.read_bytes())} - {line["draw"] for line in new}) >= 1
+    assert sum(entry.kind == "draw" for entry in ledger_in(place).entries()) == epochs + 2
+    new = json.loads(secret.read_bytes())
+    assert {line["draw"] for line in new["thresholds"]}.isdisjoint(
+        line["draw"] for line in json.loads(old)["thresholds"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -236,12 +245,143 @@ def test_a_damaged_secret_is_a_lost_one(place, damage):
     assert sum(entry.kind == "draw" for entry in ledger_in(place).entries()) >= epochs + 2
 
 
+def test_a_secret_of_an_earlier_ask_admits_nothing_even_where_all_draws_fit(place):
+    """As after a kill between a pass and its answer, by somebody who puts the secret back: the log has one ask more."""
+    opened(place)
+    secret = folder(place).path / "secret"
+    old, draws = secret.read_bytes(), drawn(place)
+    with (
+        patch("dpqr.app.sessions.turn.Kept.passed", side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        asked(place, SURPRISE)
+    assert drawn(place) == draws, "the ledger knows nothing of it"
+    assert folder(place).secret() is None
+    secret.write_bytes(old)
+    asked(place, {"queries": [{"marginal": []}]})
+    assert drawn(place) == draws + 2
+
+
+def test_a_forged_secret_admits_nothing_that_the_transcript_has_ended(place):
+    """It states the newest ask, and a threshold that was passed: a noisy answer of its side follows in the transcript."""
+    opened(place)
+    old = folder(place).secret()
+    asked(place, SURPRISE)
+    now = folder(place).secret()
+    (above,) = ({each["side"] for each in old["thresholds"]} - {each["side"] for each in now["thresholds"]},)
+    assert len(above) == 1
+    folder(place).keep({**old, "asks": now["asks"]})
+    used = []
+
+    def passes(data, watch, question, noise):
+        used.append(watch.charge_number)
+        return False
+
+    with patch("dpqr.construction.questions.online.passes", passes):
+        asked(place, {"queries": [{"marginal": []}]})
+    ended = {each["draw"] for each in old["thresholds"] if each["side"] in above}
+    assert len(used) == 2
+    assert ended.isdisjoint(used)
+
+
+def test_while_answers_are_compared_the_disk_holds_no_threshold(place):
+    """And its log says so first, synced, before the secret is touched."""
+    opened(place)
+    seen = []
+
+    def passes(data, watch, question, noise):
+        found = folder(place)
+        seen.append((found.secret(), sum("queries" in line for line in found.log())))
+        return False
+
+    with patch("dpqr.construction.questions.online.passes", passes):
+        asked(place, WHERE)
+    assert len(seen) == 8
+    assert set(seen) == {(None, 1)}
+    kept = folder(place).secret()
+    assert (kept["asks"], len(kept["thresholds"])) == (1, 2)
+    with patch.object(SessionFolder, "blank", side_effect=OSError(28, "x")) as blank, pytest.raises(UsageFault):
+        asked(place, WHERE)
+    assert blank.called
+    assert sum("queries" in line for line in folder(place).log()) == 2
+
+
+def test_a_session_of_version_0_10_goes_on_with_new_thresholds(place):
+    """Its secret may have outlived its end on a full disk, and its log has no marks of questions."""
+    opened(place)
+    asked(place, {"queries": [{"marginal": []}]})
+    desk = folder(place)
+    lines = [line for line in desk.log() if "begun" not in line and "ended" not in line]
+    desk.replace("log", "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+    desk.replace("secret", json.dumps(desk.secret()["thresholds"]).encode().ljust(1024))
+    draws = drawn(place)
+    now = status("desk", payer(place))
+    assert (now.questions, now.checked) == (1, True)
+    asked(place, SURPRISE)
+    assert drawn(place) == draws + 3, "two thresholds and an answer"
+    finished = close("desk", payer(place), OutputRequest(directory=str(place / "out")))
+    assert len(finished.answers) == 2
+    assert checked(place)["answers"] == "ok"
+    assert spent(place) < 40
+
+
+def test_an_error_in_a_session_of_version_0_10_leaves_all_paid(place):
+    opened(place)
+    folder(place).replace("log", b'{"spoilt": true}\n')
+    close("desk", payer(place), OutputRequest())
+    assert spent(place) == pytest.approx(40, rel=1e-4)
+
+
+def test_a_question_that_was_killed_leaves_all_paid(place):
+    opened(place)
+    with folder(place).opened_log(0) as log:
+        log.say({"begun": 0}, {"ended": 0}, {"begun": 0})
+    for name in (".ledger.sqlite.desk.room", ".outside.anchor.desk.room"):
+        (place / name).write_text("what was set aside")
+    close("desk", payer(place), OutputRequest())
+    assert spent(place) == pytest.approx(40, rel=1e-4)
+    assert not [path for path in place.iterdir() if path.name.endswith(".room")]
+
+
+def test_systems_without_file_locks_have_no_sessions(place, monkeypatch):
+    opened(place)
+    before = len(ledger_in(place).entries())
+    monkeypatch.setattr("dpqr.io.sessions.session_folder.fcntl", None)
+    for refused in (
+        lambda: opened(place, name="other"),
+        lambda: asked(place, WHERE),
+        lambda: status("desk", payer(place)),
+        lambda: close("desk", payer(place), OutputRequest()),
+    ):
+        with pytest.raises(UsageFault, match="a session needs file locks, and this system has none"):
+            refused()
+    assert len(ledger_in(place).entries()) == before
+    assert not folder(place, "other").path.exists()
+    assert planned_session(request(place, "other")).terms.surprises == 6
+
+
 @pytest.mark.parametrize("address", ["-", "duckdb:t.duckdb?table=people"])
 def test_a_table_that_cannot_be_read_again_is_refused_before_it_is_paid(place, address):
     pytest.importorskip("duckdb")
+    if address != "-":
+        ledger_in(place).restrict("survey", PolicyChange(source=source_at(address)))
     with pytest.raises(UsageFault, match="reads the table again"):
         opened(place, source=TableSource(paths=(address,)))
     assert spent(place) == 0
+
+
+@pytest.mark.parametrize("address", ["-", "duckdb:t.duckdb?table=people"])
+def test_a_question_takes_no_table_that_cannot_be_read_again(place, address):
+    pytest.importorskip("duckdb")
+    opened(place)
+    request = AskRequest(
+        name="desk",
+        payer=payer(place),
+        queries={"queries": [{"marginal": []}]},
+        source=TableSource(paths=(address,)),
+    )
+    with pytest.raises(UsageFault, match="reads the table again"):
+        ask(request, Unwatched())
 
 
 def test_an_edited_transcript_is_refused(place):

@@ -101,8 +101,8 @@ FAULTS = (
             "an anchor that is kept later is forgotten",
         ),
         (
-            '        except DpqrError:\n            raise LedgerError(\n                f"the ledger was forged',
-            '        except LedgerError:\n            raise LedgerError(\n                f"the ledger was forged',
+            "        except (DpqrError, ValueError,",
+            "        except (LedgerError, ValueError,",
             "a forged entry is told as a refusal",
         ),
     ),
@@ -201,20 +201,21 @@ FAULTS = (
         "io/ledger/session.py",
         ("if not found or not _is_sound(found[0][0]):", "if not found:", "a damaged key is used"),
         (
-            '        self.rows("DELETE FROM keys WHERE reservation = ?", reservation)\n',
-            "        pass\n",
+            '            self.rows(f"DELETE FROM {self.prefix}keys WHERE reservation = ?", settles)\n',
+            "            pass\n",
             "a key is not erased",
         ),
         (
-            '        self.rows("DELETE FROM state")\n',
-            '        self.rows("DELETE FROM state WHERE number = ?", number)\n',
+            '        self.rows(f"DELETE FROM {self.prefix}state")\n',
+            '        self.rows(f"DELETE FROM {self.prefix}state WHERE number = ?", number)\n',
             "old states stay beside the new one",
         ),
         (
-            "if {number for number, _ in found} != set(reservations) or not all",
-            "if not all",
+            "if not known or (missing",
+            "if (missing",
             "a key that should be gone is not noticed",
         ),
+        ("(missing and not spoilt) or", "", "a key that is missing is not noticed"),
         ("or not all(_is_sound(key) for _, key in found):", "or False:", "a damaged key is not noticed"),
     ),
     *planted_in(

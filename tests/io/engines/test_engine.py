@@ -8,12 +8,15 @@ from support.guide_rule import ENGINE
 
 import dpqr
 from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError
+from dpqr.errors import BudgetRefused, DataError, UsageFault
 from dpqr.io.documents.domains.domain import read_domain
 from dpqr.io.engines.engine import is_engine
+from dpqr.io.engines.refusals import OTHER_AFTER, OTHER_BEFORE
+from dpqr.io.tables.frames import UNREADABLE, in_memory
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.structure import check_table
 from dpqr.privacy.sealed import SealKey
 
 QUERIES = {
@@ -35,8 +38,10 @@ class Lines:
 
 
 class Broken(Lines):
+    error: type[Exception] = RuntimeError
+
     def count(self, asked):
-        raise RuntimeError(SECRET)
+        raise self.error(SECRET)
 
 
 def loaded(engine, unit=PrivacyUnit()):  # noqa: B008 (frozen)
@@ -55,13 +60,46 @@ def test_a_release_of_an_engine() -> None:
     assert len(found.answers) == 2
 
 
-def test_what_an_engine_raises_is_not_shown() -> None:
+@pytest.mark.parametrize("error", [RuntimeError, MemoryError, DataError, UsageFault, BudgetRefused])
+def test_what_an_engine_raises_is_not_shown(error) -> None:
+    engine = Broken()
+    engine.error = error
     with pytest.raises(DataError) as caught:
-        loaded(Broken())
-    assert str(caught.value) == "lines: the engine ended with RuntimeError; its words may quote rows and are not shown"
+        loaded(engine)
+    assert str(caught.value) == OTHER_AFTER
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert SECRET not in repr(caught.traceback)
+
+
+@pytest.mark.parametrize("part", ["name", "names", "kind", "public"])
+@pytest.mark.parametrize("error", [RuntimeError, DataError])
+def test_whatever_an_engine_refuses_before_payment_has_one_sentence(part, error) -> None:
+    def refuse(*_):
+        raise error(SECRET)
+
+    engine = type("Other", (Lines,), {part: refuse if part == "kind" else property(refuse)})()
+    with pytest.raises(DataError) as caught:
+        check_table(TableSource(engine=engine), read_domain(QUERIES["domain"]), Limits())
+    assert str(caught.value) == OTHER_BEFORE
+    assert caught.value.__context__ is None
+
+
+def test_limits_that_the_core_meets_within_an_engine_keep_their_words() -> None:
+    with pytest.raises(DataError, match="more records than the declared limit"):
+        load_table(TableSource(engine=Lines()), read_domain(QUERIES["domain"]), Limits(records=1))
+
+
+@pytest.mark.parametrize("error", [RuntimeError, DataError])
+def test_what_a_table_in_memory_raises_is_not_shown(error) -> None:
+    def batches():
+        yield pa.record_batch({"sex": ["f"]})
+        raise error(SECRET)
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema({"sex": pa.string()}), batches())
+    with pytest.raises(DataError) as caught:
+        load_table(TableSource(frame=in_memory(reader)), read_domain(QUERIES["domain"]), Limits())
+    assert str(caught.value) == UNREADABLE
 
 
 def test_a_missing_column_is_refused_before_anything_is_counted() -> None:

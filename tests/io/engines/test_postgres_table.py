@@ -1,19 +1,24 @@
 """PostgreSQL as a source: the conformance kit, what is looked at before pay, and what is refused."""
 
-import json
 import shlex
+import time
+from contextlib import suppress
 
 import pytest
 from click.testing import CliRunner
 from support.guide_pages import ROOT, topic
 from support.postgres_server import running
 
-import dpqr
 from dpqr.cli.main import main
 from dpqr.data.attribute import Attribute, Codes, Labels
 from dpqr.data.domain import Domain
+from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
+from dpqr.io.engines.address import Address
 from dpqr.io.engines.known import engine_at
+from dpqr.io.engines.postgres_table import PostgresTable
+from dpqr.io.engines.refusals import AFTER, BEFORE
+from dpqr.io.tables.counting import Counting
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
@@ -46,6 +51,39 @@ TYPES = {
 }
 
 
+SCHEMA = (
+    "CREATE VIEW viewed AS SELECT * FROM people",
+    "CREATE VIEW invoked WITH (security_invoker = true) AS SELECT * FROM people",
+    "CREATE MATERIALIZED VIEW stored AS SELECT * FROM people",
+    "CREATE ROLE outsider LOGIN",
+    "CREATE ROLE clerk LOGIN",
+    "CREATE SCHEMA hidden; CREATE TABLE hidden.people2 (sex text, k integer); GRANT SELECT ON hidden.people2 TO clerk",
+    "CREATE SCHEMA other; CREATE TABLE other.twice (sex text, k integer); CREATE TABLE twice (sex text, k integer)",
+    "CREATE TABLE guarded AS SELECT * FROM people; ALTER TABLE guarded ENABLE ROW LEVEL SECURITY; "
+    "CREATE POLICY ones ON guarded USING (k = 1); GRANT SELECT ON guarded, people TO clerk",
+    "CREATE TABLE parts (sex text, k integer) PARTITION BY LIST (k); CREATE TABLE part0 PARTITION OF parts FOR VALUES "
+    "IN (0); CREATE TABLE part1 PARTITION OF parts FOR VALUES IN (1); INSERT INTO parts SELECT * FROM people",
+    "CREATE TABLE shared (sex text, k integer) PARTITION BY LIST (k); CREATE TABLE shared0 PARTITION OF shared FOR "
+    "VALUES IN (0); ALTER TABLE shared0 OWNER TO outsider",
+    "CREATE TABLE parent (sex text, k integer); CREATE TABLE child () INHERITS (parent); "
+    "INSERT INTO child SELECT * FROM people",
+    "CREATE FOREIGN DATA WRAPPER nothing; CREATE SERVER nowhere FOREIGN DATA WRAPPER nothing; "
+    "CREATE FOREIGN TABLE foreign_people (sex text, k integer) SERVER nowhere",
+    "CREATE TABLE with_foreign (sex text, k integer) PARTITION BY LIST (k); "
+    "CREATE FOREIGN TABLE foreign_part PARTITION OF with_foreign FOR VALUES IN (0) SERVER nowhere",
+    "CREATE TABLE computed (sex text, k integer GENERATED ALWAYS AS (1) STORED); "
+    "INSERT INTO computed SELECT sex FROM people",
+    "CREATE TABLE wages (sex text, k integer, wage integer)",
+    "GRANT SELECT (sex, k) ON wages TO clerk",
+)
+
+
+def registered(address, user="owner", **told):
+    """A source that the budget's owner has registered."""
+    place = address.partition(":")[2].replace("owner@", f"{user}@")
+    return PostgresTable(Address(scheme="postgresql", place=place, registered=True, **told))
+
+
 def test_a_password_is_refused_before_anything_is_opened():
     pytest.importorskip("psycopg")
     for address in ("postgresql://u:xyzzy@db/b", "postgres://u:xyzzy@db/b", "PostgreSQL://u:xy/zzy@db/b"):
@@ -63,7 +101,8 @@ def place():
             "CREATE TABLE people AS SELECT CASE i % 2 WHEN 0 THEN 'f' ELSE 'm' END AS sex, i % 4 % 3 AS k "
             "FROM generate_series(0, 7) AS i WHERE i % 4 % 3 < 2"
         )
-        server.execute("CREATE VIEW viewed AS SELECT * FROM people")
+        for statement in SCHEMA:
+            server.execute(statement)
         yield server, f"postgresql://owner@{str(server.folder).replace('/', '%2F')}/postgres"
 
 
@@ -72,34 +111,144 @@ def written(kind):
     return f"numeric({kind.precision}, {kind.scale})" if text.startswith("decimal") else TYPES[text]
 
 
-def test_a_role_without_a_grant_is_refused_before_anything_is_paid(place):
-    """PostgreSQL itself checks grants when a statement is executed."""
-    server, address = place
-    server.execute("CREATE ROLE outsider LOGIN")
-    engine = engine_at((f"{address.replace('owner@', 'outsider@')}?table=people",))
-    with pytest.raises(DataError, match="this role may not read 'people'"):
+def refused(engine):
+    with pytest.raises(DataError) as caught:
         _ = engine.names
+    assert str(caught.value) == BEFORE["postgresql"]
+
+
+@pytest.mark.parametrize(
+    ("table", "user"),
+    [
+        ("people", "outsider"),
+        ("nobody", "owner"),
+        ("viewed", "owner"),
+        ("invoked", "owner"),
+        ("stored", "owner"),
+        ("foreign_people", "owner"),
+        ("with_foreign", "owner"),
+        ("shared", "owner"),
+        ("twice", "owner"),
+        ("guarded", "clerk"),
+        ("hidden.people2", "clerk"),
+        ("pg_class", "owner"),
+        ("pg_catalog.pg_stats", "owner"),
+        ("information_schema.tables", "owner"),
+        ("people' OR true --", "owner"),
+        ("PEOPLE", "owner"),
+        ("people", "nobody_at_all"),
+        ("people", "owner/other"),
+    ],
+)
+def test_one_sentence_for_all_that_is_refused_before_payment(place, table, user):
+    """PostgreSQL itself checks grants when a statement is executed."""
+    _, address = place
+    refused(
+        engine_at((f"{address.replace('owner@', f'{user}@') if '/' not in user else f'{address}x'}?table={table}",))
+    )
+
+
+def test_base_tables_partitions_children_and_stored_columns(place):
+    _, address = place
+    for table in ("people", "public.people", "parts", "parent", "computed", "other.twice"):
+        assert engine_at((f"{address}?table={table}",)).names == ("sex", "k"), table
+
+
+def test_columns_that_the_role_may_not_read_are_none(place):
+    _, address = place
+    engine = engine_at((f"{address.replace('owner@', 'clerk@')}?table=wages",))
+    assert engine.names == ("sex", "k")
 
 
 def test_a_query_without_a_grant_is_refused_before_anything_is_paid(place):
     server, address = place
-    server.execute("CREATE TABLE wages (sex text, k integer, wage integer)")
-    server.execute("CREATE ROLE clerk LOGIN")
-    server.execute("GRANT SELECT (sex, k) ON wages TO clerk")
-
-    def names(query):
-        return engine_at((f"{address.replace('owner@', 'clerk@')}?query={query}",)).names
-
-    assert names("SELECT sex, k, 1 AS k FROM wages") == ("sex", "k", "k")
+    query = "SELECT sex, k, 1 AS k FROM public.wages"
+    assert registered(address, "clerk", query=query).names == ("sex", "k", "k")
     for query in (
-        "SELECT sex, wage AS k FROM wages",
-        "SELECT sex, k, wage AS k FROM wages",
-        "SELECT sex FROM wages WHERE wage > 3",
-        "SELECT sex FROM (SELECT * FROM wages) AS w",
+        "SELECT sex, wage AS k FROM public.wages",
+        "SELECT sex, k, wage AS k FROM public.wages",
+        "SELECT sex FROM public.wages WHERE wage > 3",
+        "SELECT sex FROM (SELECT * FROM public.wages) AS w",
     ):
-        with pytest.raises(DataError, match="may not read all that the query names: wages; the owner grants SELECT"):
-            names(query)
+        refused(registered(address, "clerk", query=query))
     assert server.execute("SELECT count(*) FROM pg_class WHERE relname = 'dpqr_asked'") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM nobody",
+        "SELECT * FROM people",
+        "SELECT nothing FROM public.people",
+        "SELEC",
+        "SELECT 1; SELECT 2",
+        "DELETE FROM public.people",
+    ],
+)
+def test_a_registered_query_is_one_select_and_names_schemas(place, query):
+    refused(registered(place[1], query=query))
+
+
+def test_nothing_of_an_address_reaches_the_parser_before_payment(place):
+    """All that names the table or its columns is bound; so the catalogue alone is read."""
+    server, address = place
+    server.execute("ALTER SYSTEM SET log_statement = 'all'")
+    server.execute("SELECT pg_reload_conf()")
+    time.sleep(0.2)
+    before = len(server.log)
+    for table in ("people", "viewed", "no'body"):
+        with suppress(DataError):
+            _ = engine_at((f"{address}?table={table}",)).names
+    server.execute("ALTER SYSTEM RESET log_statement")
+    server.execute("SELECT pg_reload_conf()")
+    told = [line for line in server.log[before:].splitlines() if "people" in line or "viewed" in line or "body" in line]
+    assert told
+    assert all("parameters: $1 =" in line for line in told), told
+
+
+def test_functions_and_operators_of_other_schemas_run_nowhere(place):
+    """A role that may create in `public` plants what a name without its schema could find."""
+    server, address = place
+    server.execute("CREATE TABLE called (by text)")
+    server.execute("CREATE TABLE days (sex text, k integer, day date, who text)")
+    server.execute("INSERT INTO days VALUES ('f', 1, '2000-01-01', 'a')")
+    body = "BEGIN INSERT INTO public.called VALUES ('{0}'); RAISE EXCEPTION 'called'; END"
+    for name, parameters, returned in (
+        ("format", "text, text", "text"),
+        ("row_security_active", "oid", "boolean"),
+        ("has_column_privilege", "oid, smallint, text", "boolean"),
+        ("has_schema_privilege", "oid, text", "boolean"),
+        ("earlier", "date, date", "boolean"),
+    ):
+        head = f"CREATE FUNCTION public.{name}({parameters}) RETURNS {returned} LANGUAGE plpgsql"
+        server.execute(f"{head} AS $${body.format(name)}$$")
+    server.execute("CREATE OPERATOR public.< (FUNCTION = public.earlier, LEFTARG = date, RIGHTARG = date)")
+    server.execute("ALTER ROLE owner SET search_path = public, pg_catalog")
+    server.execute("CREATE TYPE public.text AS ENUM ('x')")
+    try:
+        engine = engine_at((f"{address}?table=days",))
+        with engine._opened() as connection:
+            _ = engine.names
+            assert connection.execute("SHOW search_path").fetchone() == ("pg_catalog, pg_temp",)
+        found = engine.count(Counting(domain=DOMAIN, unit=PrivacyUnit(column="who", rows=1)))
+        assert found.units == 1
+    finally:
+        server.execute("ALTER ROLE owner RESET search_path")
+        server.execute("DROP TYPE public.text; DROP OPERATOR public.< (date, date)")
+        server.execute("DROP FUNCTION public.format, public.row_security_active, public.has_column_privilege")
+        server.execute("DROP FUNCTION public.has_schema_privilege, public.earlier")
+
+
+def test_a_table_that_was_changed_after_payment_ends_the_run(place):
+    server, address = place
+    server.execute("CREATE TABLE moved AS SELECT * FROM people")
+    engine = engine_at((f"{address}?table=moved",))
+    _ = engine.names
+    server.execute("DROP TABLE moved; CREATE VIEW moved AS SELECT * FROM people")
+    source = TableSource(engine=engine)
+    with pytest.raises(DataError) as caught:
+        load_table(source, DOMAIN, Limits())
+    assert str(caught.value) == AFTER["postgresql"]
 
 
 @pytest.mark.slow
@@ -155,63 +304,55 @@ def kinds(table):
 
 @pytest.mark.slow
 class TestSource:
-    def counts(self, address):
+    def counts(self, engine):
         from dpqr.privacy.sealed import SealKey
 
-        source = TableSource(paths=(address,))
+        source = TableSource(engine=engine)
         check_table(source, DOMAIN, Limits())
         return load_table(source, DOMAIN, Limits()).counts._unseal(SealKey()).marginal((0, 1)).tolist()
 
     def test_tables_views_and_queries(self, place):
-        for what in (
-            "table=people",
-            "table=public.viewed",
-            "query=SELECT * FROM people -- all;",
-            "query=WITH x AS (SELECT * FROM people) SELECT k, sex FROM x;",
+        for engine in (
+            engine_at((f"{place[1]}?table=people",)),
+            engine_at((f"{place[1]}?table=parts",)),
+            engine_at((f"{place[1]}?table=parent",)),
+            registered(place[1], table="public.viewed"),
+            registered(place[1], table="invoked"),
+            registered(place[1], table="stored"),
+            registered(place[1], query="SELECT * FROM public.people -- all;"),
+            registered(place[1], query="WITH x AS (SELECT * FROM public.people) SELECT k, sex FROM x;"),
         ):
-            assert self.counts(f"{place[1]}?{what}") == [[2, 0, 0], [2, 2, 0]], what
+            assert self.counts(engine) == [[2, 0, 0], [2, 2, 0]], engine
 
-    def test_a_release_holds_the_query_and_not_the_place(self, place, tmp_path):
-        query = "SELECT sex, k FROM people WHERE k < 2"
-        found = dpqr.release(f"{place[1]}?query={query}", queries=QUERIES, eps="200", out=tmp_path / "out")
-        assert found.answers["estimate"].round().tolist() == [2, 0, 0, 2, 2, 0]
-        record = (tmp_path / "out" / "release.json").read_text()
-        assert json.loads(record)["plan"]["request"]["reading"]["table"] == f"postgresql:?query={query}"
-        assert "%2F" not in record
-
-    @pytest.mark.parametrize(
-        "what",
-        [
-            "table=nobody",
-            "table=pg_class",
-            "table=pg_catalog.pg_stats",
-            "table=information_schema.tables",
-            "query=SELECT * FROM nobody",
-            "query=SELECT nothing FROM people",
-            "query=SELEC",
-            "query=SELECT 1; SELECT 2",
-            "query=DELETE FROM people",
-            "query=SELECT sex FROM people",
-            "query=SELECT sex, ARRAY[k] AS k FROM people",
-        ],
-    )
-    def test_what_is_refused_before_anything_is_executed(self, place, what):
-        with pytest.raises(DataError):
-            check_table(TableSource(paths=(f"{place[1]}?{what}",)), DOMAIN, Limits())
-        assert self.counts(f"{place[1]}?table=people") == [[2, 0, 0], [2, 2, 0]]
+    @pytest.mark.parametrize("query", ["SELECT sex FROM public.people", "SELECT sex, ARRAY[k] AS k FROM public.people"])
+    def test_columns_that_are_missing_or_of_no_type_that_is_read(self, place, query):
+        with pytest.raises(DataError, match="column 'k'"):
+            check_table(TableSource(engine=registered(place[1], query=query)), DOMAIN, Limits())
 
     def test_nothing_is_executed_before_the_count_and_no_row_is_quoted(self, place):
-        source = TableSource(paths=(f"{place[1]}?query=SELECT sex, (sex || '{SECRET}')::int AS k FROM people",))
+        query = f"SELECT sex, (sex || '{SECRET}')::int AS k FROM public.people"
+        source = TableSource(engine=registered(place[1], query=query))
         check_table(source, DOMAIN, Limits())
         with pytest.raises(DataError) as caught:
             load_table(source, DOMAIN, Limits())
-        assert SECRET not in str(caught.value) + repr(caught.value.__context__) + repr(caught.value.__cause__)
+        assert str(caught.value) == AFTER["postgresql"]
+        assert SECRET not in repr(caught.value.__context__) + repr(caught.value.__cause__)
 
     def test_the_transaction_is_read_only(self, place):
         place[0].execute("CREATE SEQUENCE IF NOT EXISTS s")
-        source = TableSource(paths=(f"{place[1]}?query=SELECT sex, nextval('s')::int AS k FROM people",))
-        with pytest.raises(DataError, match="ended with ReadOnlySqlTransaction"):
+        query = "SELECT sex, nextval('public.s')::int AS k FROM public.people"
+        with pytest.raises(DataError) as caught:
+            load_table(TableSource(engine=registered(place[1], query=query)), DOMAIN, Limits())
+        assert str(caught.value) == AFTER["postgresql"]
+        assert place[0].execute("SELECT is_called FROM s") == [(False,)]
+
+    def test_a_policy_ends_a_registered_view_and_hides_no_row(self, place):
+        place[0].execute("CREATE OR REPLACE VIEW over_guarded AS SELECT * FROM guarded")
+        place[0].execute("ALTER VIEW over_guarded OWNER TO clerk; GRANT SELECT ON over_guarded TO outsider")
+        source = TableSource(engine=registered(place[1], "outsider", table="over_guarded"))
+        with pytest.raises(DataError) as caught:
             load_table(source, DOMAIN, Limits())
+        assert str(caught.value) == AFTER["postgresql"]
 
     def test_days_beyond_the_calendar_end_no_job(self, place):
         place[0].execute("DROP TABLE IF EXISTS days")

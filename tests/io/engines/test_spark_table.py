@@ -27,7 +27,9 @@ from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.engines import spark_table
+from dpqr.io.engines.address import Address
 from dpqr.io.engines.known import engine_at
+from dpqr.io.engines.refusals import AFTER, BEFORE
 from dpqr.io.engines.spark_table import SparkTable, is_spark_frame
 from dpqr.io.tables.counting import Counting
 from dpqr.io.tables.limits import Limits
@@ -103,6 +105,7 @@ def session(request, tmp_path_factory):
         "spark.executor.cores": "1",
         "spark.cores.max": str(WORKERS),
         "spark.sql.session.timeZone": "America/St_Johns",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     }
     with ExitStack() as stack:
@@ -121,8 +124,56 @@ def place(session, tmp_path_factory):
     rows = [("f" if i % 2 == 0 else "m", i % 4 % 3) for i in range(8) if i % 4 % 3 < 2]
     frame = session.createDataFrame(rows, "sex string, k int")
     frame.repartition(3).write.parquet(f"file:{folder}/lake")
-    frame.createOrReplaceTempView("people")
-    return folder
+    frame.write.saveAsTable("people")
+    frame.write.partitionBy("sex").parquet(f"file:{folder}/by_sex")
+    session.sql("CREATE TABLE lines (sex string, k int) USING csv")
+    session.sql("CREATE VIEW viewed AS SELECT * FROM people")
+    frame.createOrReplaceTempView("passing")
+    frame.createOrReplaceGlobalTempView("everywhere")
+    frame.write.json(f"file:{folder}/rows")
+    yield folder
+    for table in ("viewed", "people", "lines"):
+        session.sql(f"DROP {'VIEW' if table == 'viewed' else 'TABLE'} IF EXISTS {table}")
+
+
+def registered(place="", **told):
+    """A source that the budget's owner has registered."""
+    return TableSource(engine=SparkTable(Address(scheme="spark", place=place, registered=True, **told)))
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "",
+        "json.`/etc/passwd`",
+        "csv.`a.csv`",
+        "delta.`/data/lake`",
+        "`people`",
+        "people; DROP TABLE people",
+        "people -- ",
+        "range(3)",
+        "SELECT * FROM people",
+        "a.b.c.d",
+        "a..b",
+        "people ",
+        "people/*",
+        "people VERSION AS OF 1",
+        "people@v1",
+        "/data/table.csv",
+        "/data/table.json",
+        "json.`x`.parquet\0",
+        "/data/lake/?table=people",
+        "x?table=people",
+        "?table=json.`/etc/passwd`",
+        "?table=",
+    ],
+)
+def test_what_is_no_name_and_no_place_is_refused_before_java_starts(what, monkeypatch):
+    monkeypatch.setattr("dpqr.io.engines.spark_table.find_spec", lambda _: True)
+    monkeypatch.setattr("dpqr.io.engines.spark_table.spark_session", lambda: pytest.fail("Java starts"))
+    monkeypatch.setenv("JAVA_HOME", "/java")
+    with pytest.raises(UsageFault):
+        engine_at((f"spark:{what}",))
 
 
 one_worker = pytest.mark.xdist_group
@@ -286,7 +337,7 @@ def test_the_cluster_that_a_configuration_names(session, tmp_path):
 @one_worker("local")
 @pytest.mark.filterwarnings("ignore")
 def test_the_command_of_the_guide(session, tmp_path, monkeypatch):
-    session.read.parquet(f"file:{ROOT}/sample_data/survey.parquet").createOrReplaceTempView("survey")
+    session.read.parquet(f"file:{ROOT}/sample_data/survey.parquet").write.mode("overwrite").saveAsTable("survey")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
     (block,) = topic("scale").all_of("spark")
@@ -306,32 +357,93 @@ class TestSource:
         return load_table(source, DOMAIN, Limits()).counts._unseal(SealKey()).marginal((0, 1)).tolist()
 
     def test_tables_lakes_queries_and_frames(self, session, place):
-        for what in (
-            "people",
-            "?table=people",
-            f"file:{place}/lake/",
-            f"file:{place}/lake/*.parquet",
-            "?query=SELECT k, sex FROM people WHERE k < 2",
+        for source in (
+            TableSource(paths=("spark:people",)),
+            TableSource(paths=("spark:default.people",)),
+            TableSource(paths=("spark:?table=spark_catalog.default.people",)),
+            TableSource(paths=(f"spark:file:{place}/lake/",)),
+            TableSource(paths=(f"spark:file:{place}/lake/*.parquet",)),
+            registered("viewed"),
+            registered("passing"),
+            registered(table="global_temp.everywhere"),
+            registered("people"),
+            registered(query="SELECT k, sex FROM people WHERE k < 2"),
+            registered(f"file:{place}/lake/", query="SELECT k, sex FROM source;"),
         ):
-            assert self.counts(TableSource(paths=(f"spark:{what}",))) == [[2, 0, 0], [2, 2, 0]], what
+            assert self.counts(source) == [[2, 0, 0], [2, 2, 0]], source
         frame = session.table("people")
         assert is_spark_frame(frame)
         assert self.counts(TableSource(engine=SparkTable(frame=frame))) == [[2, 0, 0], [2, 2, 0]]
+
+    def test_names_of_folders_are_texts(self, session, place):
+        engine = TableSource(paths=(f"spark:file:{place}/by_sex/",)).engine
+        assert engine.names == ("k", "sex")
+        assert str(engine.kind("sex")) == "string"
+        session.range(4).selectExpr("id", "id AS k").write.partitionBy("k").parquet(f"file:{place}/by_k")
+        assert str(TableSource(paths=(f"spark:file:{place}/by_k/",)).engine.kind("k")) == "string"
+        assert session.conf.get("spark.sql.sources.partitionColumnTypeInference.enabled") == "true"
 
     def test_a_release_of_a_frame(self, session, place, tmp_path):
         found = dpqr.release(session.table("people"), queries=QUERIES, eps="200", out=tmp_path / "out")
         assert found.answers["estimate"].round().tolist() == [2, 0, 0, 2, 2, 0]
 
-    @pytest.mark.parametrize("what", ["nobody", "/nowhere/*.parquet", "?query=SELEC", "?query=SELECT sex FROM people"])
-    def test_what_is_refused_before_a_row_is_read(self, session, place, what):
-        with pytest.raises(DataError):
-            check_table(TableSource(paths=(f"spark:{what}",)), DOMAIN, Limits())
-
-    def test_no_row_is_quoted(self, session, place):
-        query = f"SELECT sex, raise_error('{SECRET}') AS k FROM people"
+    @pytest.mark.parametrize(
+        "what",
+        [
+            "nobody",
+            "/nowhere/*.parquet",
+            "viewed",
+            "passing",
+            "global_temp.everywhere",
+            "lines",
+            "json.rows",
+            "parquet.lake",
+            "csv.lines",
+            "default.nobody",
+            "nowhere.default.people",
+            "file:{place}/rows/",
+        ],
+    )
+    def test_one_sentence_for_all_that_is_refused_before_payment(self, session, place, what, monkeypatch):
+        monkeypatch.chdir(place)
         with pytest.raises(DataError) as caught:
-            load_table(TableSource(paths=(f"spark:?query={query}",)), DOMAIN, Limits())
-        assert SECRET not in str(caught.value) + repr(caught.value.__context__) + repr(caught.value.__cause__)
+            check_table(TableSource(paths=(f"spark:{what.format(place=place)}",)), DOMAIN, Limits())
+        assert str(caught.value) == BEFORE["spark"]
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "SELEC",
+            "SELECT nothing FROM people",
+            "SELECT 1; SELECT 2",
+            "CREATE TABLE stolen AS SELECT * FROM people",
+            "INSERT OVERWRITE DIRECTORY '{place}/stolen' USING csv SELECT * FROM people",
+            "BEGIN IF (SELECT count(*) FROM people) > 0 THEN SELECT 'f' AS sex, 1 AS k; END IF; END",
+            "FROM people INSERT INTO people SELECT *",
+            "SET spark.sql.ansi.enabled = false",
+            "DROP TABLE people",
+            "EXECUTE IMMEDIATE 'DROP TABLE people'",
+            "CALL something()",
+        ],
+    )
+    def test_a_registered_query_is_one_query(self, session, place, query):
+        with pytest.raises(DataError) as caught:
+            check_table(registered(query=query.format(place=place)), DOMAIN, Limits())
+        assert str(caught.value) == BEFORE["spark"]
+        assert not (place / "stolen").exists()
+        assert not session.catalog.tableExists("stolen")
+        assert session.catalog.tableExists("people")
+
+    def test_no_row_is_quoted(self, session, place, capfd):
+        for query in (
+            f"SELECT sex, raise_error('{SECRET}') AS k FROM people",
+            f"SELECT sex, cast(concat(sex, '{SECRET}') AS int) AS k FROM people",
+        ):
+            with pytest.raises(DataError) as caught:
+                load_table(registered(query=query), DOMAIN, Limits())
+            assert str(caught.value) == AFTER["spark"]
+            assert SECRET not in repr(caught.value.__context__) + repr(caught.value.__cause__)
+        assert SECRET not in "".join(capfd.readouterr())
 
     def test_the_limit_on_records_says_the_same_in_a_part_and_in_the_sum(self, session, place):
         for most in (1, 5):

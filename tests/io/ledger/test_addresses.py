@@ -37,6 +37,8 @@ def test_an_address_names_a_server_and_a_schema(text, server, schema):
         "postgresql://db/b?PassWord=xyzzy",
         "postgresql://db/b?oauth_client_secret=xyzzy",
         "postgresql://xyz@zy@db/b",
+        "postgresql://db/b?pass%77ord=xyzzy",
+        "postgresql://u%3Axyzzy@db/b",
     ],
 )
 def test_a_password_is_refused_and_not_repeated(text):
@@ -54,6 +56,10 @@ def test_a_password_is_refused_and_not_repeated(text):
         "postgresql://db/b#xyzzy",
         "postgresql://db/\nxyzzy",
         "://xyzzy",
+        "postgresql:u:xyzzy@db/b",
+        "POSTGRES:host=db password=xyzzy",
+        "host=db password=xyzzy",
+        "dbname=b pass%77ord = 'xyzzy'",
     ],
 )
 def test_what_is_no_address_is_refused_and_not_repeated(text):

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from support.ledger_jobs import UNIT, by, draws, terms
@@ -22,6 +23,29 @@ def test_an_entry_is_priced_in_the_budgets_currency():
     assert ASKED.content(state())["cost"] == 1
     assert ASKED.content(state())["pricing"] is None
     assert ASKED.content(state(delta="1e-6"))["pricing"] == by(None)
+
+
+def test_every_kind_of_draw_is_priced():
+    events = (*draws("1/2", 2), *draws("1/8", 3))
+    assert replace(ASKED, events=events).content(state())["cost"] == 1 + Fraction(3, 8)
+
+
+LAXER = [
+    {"records": 7},
+    {"bytes": 7},
+    {"memory": 7},
+    {"delimiter": ";"},
+    {"encoding": "latin-1"},
+    {"counts": "n"},
+    {"fail": True},
+    {"approval": True},
+]
+
+
+@pytest.mark.parametrize("other", LAXER, ids=lambda other: next(iter(other)))
+def test_every_part_of_the_policy_must_be_the_budgets(other):
+    with pytest.raises(BudgetRefused, match="the policy of its budget has changed"):
+        replace(ASKED, policy=Policy(**other)).content(state())
 
 
 def test_another_unit_or_policy_is_refused():

@@ -15,7 +15,7 @@ from dpqr.io.ledger.documents import entry_line
 from dpqr.io.ledger.entry_codec import decode_entry, decode_policy, encode_entry, policy_document
 from dpqr.io.ledger.sqlite_store import APPLICATION, KEYS, STATE, TABLE
 from dpqr.privacy.ledger import Entry
-from dpqr.privacy.policy import Policy, PolicyChange
+from dpqr.privacy.policy import FILES, Policy, PolicyChange, Source
 
 ENGINES = True
 
@@ -35,7 +35,16 @@ def policy(ledger, dataset="survey"):
     return ledger.account(dataset).terms.policy
 
 
-@pytest.mark.parametrize("one", [POLICY, Policy(), replace(POLICY, encoding="cp1252")])
+SOURCES = [
+    Source(address="duckdb:/data/survey.duckdb?table=people"),
+    Source(address="postgresql://db/surveys", query="SELECT *\nFROM people WHERE name <> '\u00fc'"),
+]
+
+
+@pytest.mark.parametrize(
+    "one",
+    [POLICY, Policy(), replace(POLICY, encoding="cp1252"), *(replace(POLICY, source=source) for source in SOURCES)],
+)
 def test_a_policy_comes_back_as_it_was(one):
     assert decode_policy(json.loads(json.dumps(policy_document(one)))) == one
     entry = Entry(number=2, kind="policy", time="T", dataset="survey", policy=one)
@@ -161,6 +170,35 @@ def test_a_budget_from_before_policies_may_be_given_any_once(tmp_path):
     with pytest.raises(BudgetRefused):
         ledger.reserve("z", draws(1), unit=PrivacyUnit(column="id", rows=3), note="a")
     ledger.verify()
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [{}, {"address": ""}, {"address": 1}, {"address": "a", "query": ""}, {"address": "a", "more": 1}, "duckdb:a", 7],
+)
+def test_what_is_no_source_is_no_policy(stated):
+    with pytest.raises((ValueError, KeyError, TypeError, UsageFault)):
+        decode_policy({**policy_document(POLICY), "source": stated})
+
+
+def test_a_source_changes_in_any_direction_and_the_history_keeps_all(ledger):
+    for source in (*SOURCES, SOURCES[0]):
+        ledger.restrict("survey", PolicyChange(source=source))
+        assert policy(ledger) == replace(POLICY, source=source)
+    ledger.restrict("survey", PolicyChange(records=999))
+    assert policy(ledger).source == SOURCES[0], "another change leaves it as it is"
+    ledger.restrict("survey", PolicyChange(source=FILES))
+    assert policy(ledger) == replace(POLICY, records=999)
+    kept = [entry.policy.source for entry in ledger.entries() if entry.policy is not None]
+    assert kept == [*SOURCES, SOURCES[0], SOURCES[0], None]
+    ledger.verify()
+
+
+def test_a_run_that_was_resolved_under_another_source_is_not_paid(ledger):
+    before = policy(ledger)
+    ledger.restrict("survey", PolicyChange(source=SOURCES[0]))
+    with pytest.raises(BudgetRefused, match="policy of its budget has changed"):
+        ledger.require_fit("survey", draws(1), unit=UNIT, policy=before)
 
 
 def test_a_policy_without_an_encoding_has_the_text_that_it_always_had():

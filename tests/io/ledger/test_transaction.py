@@ -8,8 +8,10 @@ from support.ledger_jobs import another, draws, kept, ledger_in, read, reserve, 
 from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.io.ledger import session, transaction
 from dpqr.io.ledger.chain import Anchor, digest, seal
+from dpqr.io.ledger.entry_codec import encode_entry
 from dpqr.io.ledger.ledger_state import LedgerState
 from dpqr.privacy.events import ExponentialEvent
+from dpqr.privacy.ledger import Entry
 
 ENGINES = True
 
@@ -41,7 +43,7 @@ def looked_at(monkeypatch):
     found, original = [], session.chain_segment
 
     def watched(read, *place):
-        found.extend(number for number, _, _ in read)
+        found.extend(number for number, *_ in read)
         return original(read, *place)
 
     monkeypatch.setattr(session, "chain_segment", watched)
@@ -197,12 +199,51 @@ def test_an_anchor_before_the_checkpoint_makes_a_turn_walk(aged, monkeypatch):
     assert aged.anchor.path.read_bytes() == old
     read = looked_at(monkeypatch)
     reserve(another(aged), 1)
-    assert read == list(range(len(read)))
-    assert len(read) >= len(rows(aged.store)) - 2
+    assert read[: max(read) + 1] == list(range(max(read) + 1))
+    assert max(read) >= len(rows(aged.store)) - 3
     tamper(aged.store, ("UPDATE entries SET entry = entry || ' ' WHERE number = 1", ()))
     aged.anchor.path.write_bytes(old)
     with pytest.raises(LedgerError, match="edited"):
         reserve(another(aged), 1)
+
+
+class TestForgedState:
+    """A checkpoint and its state are appended by somebody else, behind an anchor that covers all honest entries."""
+
+    def forge(self, ledger):
+        """Nothing is spent any more, and whoever asks is approved: a state that dpqr could write, with its entry."""
+        state = ledger.walk().state
+        state.accounts["survey"].spent.clear()
+        state.accounts["survey"].runs.clear()
+        text, number = state.text, state.length
+        entry = encode_entry(Entry(number=number, kind="checkpoint", time="", state=digest(text)))
+        forged = (number, entry, seal(state.seal, entry))
+        names = "number, entry, seal"
+        tamper(
+            ledger.store,
+            (f"INSERT INTO entries ({names}) VALUES (?, ?, ?)", forged),
+            ("DELETE FROM state", ()),
+            ("INSERT INTO state (number, text) VALUES (?, ?)", (number, text)),
+        )
+        return number
+
+    def test_behind_an_anchor_that_ends_before_it(self, aged):
+        number = self.forge(aged)
+        assert aged.anchor.read().entries == number
+        before = aged.anchor.path.read_bytes()
+        for use in (lambda: reserve(another(aged), 94), lambda: reserve(aged, 94), lambda: reserve(another(aged), 1)):
+            with pytest.raises(LedgerError, match=f"entry {number} breaks the rules"):
+                use()
+        assert aged.anchor.path.read_bytes() == before
+        assert len(rows(aged.store)) == number + 1
+
+    def test_an_honest_checkpoint_that_the_anchor_covers_is_no_walk(self, aged, monkeypatch):
+        while len(rows(aged.store)) - 1 not in checkpoints(aged):
+            reserve(aged, 1)
+        assert aged.anchor.read().entries == checkpoints(aged)[-1] + 1
+        read = looked_at(monkeypatch)
+        reserve(another(aged), 1)
+        assert read == [checkpoints(aged)[-1]]
 
 
 def test_a_rollback_to_before_the_checkpoint_is_found(aged, tmp_path):

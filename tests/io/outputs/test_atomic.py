@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 import re
@@ -11,13 +12,17 @@ import pytest
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import reserve, reserve_file
 
-RECORD = {"dpqr": "release/1", "files": ["answers.csv"]}
+
+def record_of(**texts):
+    """The record of a release with these files."""
+    hashes = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+    return json.dumps({"dpqr": "release/1", "files": list(hashes), "hashes": hashes})
 
 
 def publish(target, text="new"):
     with target.filled() as place:
         (place / "answers.csv").write_text(text)
-        (place / "release.json").write_text(json.dumps(RECORD))
+        (place / "release.json").write_text(record_of(**{"answers.csv": text}))
 
 
 def contents(directory):
@@ -168,6 +173,95 @@ def test_force_never_removes_a_file_that_the_release_did_not_bring(older):
     assert refusal(older, force=True) == (
         f"--out {older}: also holds 'notes.txt', which is not part of the release; move it away first"
     )
+
+
+def test_force_never_removes_what_a_forged_record_names(tmp_path):
+    place = tmp_path / "out"
+    place.mkdir()
+    (place / "people.csv").write_text("private")
+    (place / "release.json").write_text(record_of(**{"people.csv": "private"}))
+    assert refusal(place, force=True) == (
+        f"--out {place}: also holds 'people.csv', which is not part of the release; move it away first"
+    )
+    assert (place / "people.csv").read_text() == "private"
+
+
+@pytest.mark.parametrize("other", ["text", "link", "pipe", "directory"])
+def test_force_never_removes_a_file_that_is_another_by_now(older, other):
+    answers = older / "answers.csv"
+    held = older.parent / "held"
+    held.write_text("old")
+    answers.unlink()
+    {
+        "text": lambda: answers.write_text("mine"),
+        "link": lambda: answers.symlink_to(held),
+        "pipe": lambda: os.mkfifo(answers),
+        "directory": answers.mkdir,
+    }[other]()
+    assert refusal(older, force=True) == (
+        f"--out {older}: holds 'answers.csv' as its release did not write it, and is not replaced; move it away first"
+    )
+    assert os.path.lexists(answers)
+
+
+def test_force_needs_hashes(older):
+    (older / "release.json").write_text('{"dpqr": "release/1", "files": ["answers.csv"]}')
+    assert "holds no dpqr release" in refusal(older, force=True)
+
+
+def test_what_came_meanwhile_is_kept(older, monkeypatch):
+    target = reserve(str(older), force=True)
+    rename = Path.rename
+
+    def late(here, there):
+        if here == older:
+            (older / "notes.txt").write_text("mine")
+        return rename(here, there)
+
+    monkeypatch.setattr(Path, "rename", late)
+    publish(target)
+    assert (older / "answers.csv").read_text() == "new"
+    assert [path.read_text() for path in older.parent.glob(".out.*.replaced/out/*")] == ["mine"]
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o027, 0o077])
+def test_nothing_is_published_with_more_rights_than_0644(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        publish(reserve(str(tmp_path / "out")))
+        reserve_file(str(tmp_path / "a.csv")).write(lambda path: path.write_text("1"))
+        assert os.umask(umask) == umask
+    finally:
+        os.umask(before)
+    files = [tmp_path / "out" / "answers.csv", tmp_path / "out" / "release.json", tmp_path / "a.csv"]
+    assert {path.stat().st_mode & 0o7777 for path in files} == {0o644 & ~umask}
+    assert (tmp_path / "out").stat().st_mode & 0o7777 == 0o755 & ~umask
+
+
+def test_drafts_are_closed_to_other_users(tmp_path):
+    seen = []
+    with reserve(str(tmp_path / "out")).filled() as place:
+        seen.append(place)
+        seen[0].joinpath("answers.csv").write_text("1")
+        modes = [place.stat().st_mode & 0o7777]
+    reserve_file(str(tmp_path / "a")).write(
+        lambda path: (path.write_text("1"), modes.append(path.parent.stat().st_mode & 0o7777))
+    )
+    assert modes == [0o700, 0o700]
+
+
+def test_a_planted_link_is_not_written_through(tmp_path):
+    """0.10.0 wrote the draft of a file as .PID-NAME, through a link that had been put there."""
+    secret = tmp_path / "secret"
+    secret.write_text("keep")
+    target = reserve_file(str(tmp_path / "a.csv"))
+    (tmp_path / f".{os.getpid()}-a.csv").symlink_to(secret)
+    drafts = []
+    target.write(lambda path: (drafts.append(path), path.write_text("1")))
+    target = reserve_file(str(tmp_path / "b.csv"))
+    target.write(lambda path: (drafts.append(path), path.write_text("1")))
+    assert secret.read_text() == "keep"
+    assert drafts[0].parent.name.split(".")[-2] != drafts[1].parent.name.split(".")[-2]
 
 
 def test_a_file_is_never_replaced(tmp_path):

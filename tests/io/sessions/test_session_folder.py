@@ -1,12 +1,14 @@
 """The folder of a session: modes, one size of secrets, whole files only, turns, and what a cut-off line does."""
 
+import errno
 import os
 import stat
 
 import pytest
 
 from dpqr.errors import AlreadyThere, LedgerError, UsageFault
-from dpqr.io.sessions.session_folder import SECRET, SESSION, SessionFolder
+from dpqr.io.sessions import session_folder
+from dpqr.io.sessions.session_folder import LOG, SECRET, SECRET_BYTES, SESSION, SessionFolder, require_locks
 
 
 @pytest.fixture
@@ -21,6 +23,7 @@ def mode(path):
 
 
 def test_only_its_owner_reads_it_and_secrets_are_of_one_size(folder):
+    folder.allocate()
     sizes = set()
     for secret in ([], [{"side": 1, "threshold": 3}], [{"side": 1, "threshold": 10**12}] * 2):
         folder.keep(secret)
@@ -53,10 +56,16 @@ def test_what_is_missing_or_damaged(folder):
 
 
 def test_a_line_that_was_cut_off_is_left_out(folder):
-    folder.say({"ask": 0}, {"ask": 1})
+    with folder.opened_log(100) as log:
+        log.say({"ask": 0}, {"ask": 1}, durable=True)
+        assert folder.log() == [{"ask": 0}, {"ask": 1}]
+        log.trim()
     with (folder.path / "log").open("a") as log:
         log.write('{"ask": 2, "est')
     assert folder.log() == [{"ask": 0}, {"ask": 1}]
+    with folder.opened_log(100) as log:
+        log.say({"ask": 3})
+        assert folder.log() == [{"ask": 0}, {"ask": 1}, {"ask": 3}]
 
 
 def test_processes_take_turns(folder):
@@ -69,3 +78,73 @@ def test_processes_take_turns(folder):
 def test_no_session_has_no_turn(tmp_path):
     with pytest.raises(UsageFault, match="there is none"), SessionFolder(ledger=tmp_path / "l", name="x").turn():
         pass
+
+
+def test_without_file_locks_there_are_no_sessions(folder, monkeypatch):
+    monkeypatch.setattr(session_folder, "fcntl", None)
+    with pytest.raises(UsageFault, match=r"needs file locks.*\(fcntl\): two processes(.|\n)*Linux, macOS"):
+        require_locks()
+    with pytest.raises(UsageFault, match="needs file locks"), folder.turn():
+        pytest.fail("it has the turn")
+
+
+def test_a_blank_secret_is_none_and_keeps_its_place_on_the_disk(folder):
+    folder.allocate()
+    folder.keep({"threshold": 3})
+    before = (folder.path / SECRET).stat()
+    folder.blank()
+    after = (folder.path / SECRET).stat()
+    assert folder.secret() is None
+    assert (after.st_ino, after.st_size, mode(folder.path / SECRET)) == (before.st_ino, SECRET_BYTES, 0o600)
+    folder.allocate()
+    assert (folder.path / SECRET).stat().st_ino == before.st_ino
+    folder.keep({"threshold": 4})
+    assert folder.secret() == {"threshold": 4}
+
+
+@pytest.mark.parametrize("content", [b"", b'{"threshold": 3}', bytes(2 * SECRET_BYTES)])
+def test_a_secret_of_another_size_is_none(folder, content):
+    (folder.path / SECRET).write_bytes(content)
+    folder.allocate()
+    assert folder.secret() is None
+    assert (folder.path / SECRET).stat().st_size == SECRET_BYTES
+
+
+def test_where_a_secret_cannot_be_overwritten_it_is_removed(folder, monkeypatch):
+    folder.allocate()
+    folder.keep({"threshold": 3})
+
+    def full(descriptor, content):
+        raise OSError(errno.ENOSPC, "x")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="x"):
+        folder.blank()
+    assert not (folder.path / SECRET).exists()
+
+
+def test_a_log_has_room_for_lines_to_come_which_no_reader_sees(folder):
+    with folder.opened_log(5_000) as log:
+        log.say({"ask": 0})
+        log.rehearse()
+        size = (folder.path / LOG).stat().st_size
+        assert size == 5_000
+        assert folder.log() == [{"ask": 0}]
+        log.say({"ask": 1}, durable=True)
+        assert (folder.path / LOG).stat().st_size == size, "it was in place"
+    assert folder.log() == [{"ask": 0}, {"ask": 1}], "a killed process leaves what it has set aside"
+    with folder.opened_log(10) as log:
+        log.say({"ask": 2, "text": "longer than what was set aside"})
+        log.trim()
+    assert folder.log()[2]["ask"] == 2
+    assert (folder.path / LOG).read_text().endswith("\n")
+
+
+def test_a_disk_that_fails_is_named_with_the_folder(folder, monkeypatch):
+    def broken(descriptor):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", broken)
+    with pytest.raises(UsageFault, match=r"desk: a file of the session could not be written \(Input/output error\)"):
+        folder.write({"a": 1})
+    assert not folder.is_opened

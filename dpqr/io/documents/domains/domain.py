@@ -26,7 +26,7 @@ from dpqr.io.documents.domains.parents import labelled, links, with_parents
 from dpqr.io.documents.domains.spelling import missing_texts, spelling
 from dpqr.io.documents.entries.asked import NOTHING, Asked, Named
 from dpqr.io.documents.sources import plain
-from dpqr.io.documents.text.decoding import Location, decode, fitting, obvious, shaped, spoken
+from dpqr.io.documents.text.decoding import Location, decode, fitting, obvious, shaped
 from dpqr.io.documents.text.document_text import document_text, read_document, written_in
 from dpqr.io.documents.text.faults import Faults
 
@@ -97,7 +97,7 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = 
     """The same, its faults kept: where there are any, a draft of its sound columns."""
     if not isinstance(value, dict):
         form = "a domain is an object with 'fields', or one of sizes like {'age': 85}"
-        faults.keep(location.fault(f"{form}; got {spoken(value)}"))
+        faults.keep(location.fault(form))  # a whole document is never quoted: it may be another file than was meant
         return DomainDraft((), broken=(UNREADABLE,))
     before = len(faults.found)
     _keep_placeholders(value, location, faults)

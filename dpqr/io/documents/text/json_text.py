@@ -12,6 +12,7 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -33,14 +34,39 @@ class _Refused:
     reason: str
 
 
+Identity = tuple[int, int]
+"""Device and number of a file."""
+_PRIVATE: ContextVar[frozenset[Identity]] = ContextVar("files of the private table", default=frozenset())
+
+
+@contextmanager
+def never_read(private: frozenset[Identity]) -> Iterator[None]:
+    """Refuse to read these files as documents, inside the block.
+
+    **Privacy** A document is public: its faults are quoted in messages, key by key and label by label, and no budget
+    pays for that. Files are distinguished by device and number, so a copy under another name is not found.
+    """
+    token = _PRIVATE.set(private)
+    try:
+        yield
+    finally:
+        _PRIVATE.reset(token)
+
+
 def read_regular_file(path: Path, limit: int) -> bytes:
-    """All bytes of a regular file of at most `limit` bytes."""
+    """All bytes of a regular file of at most `limit` bytes. UsageFault for one that is `never_read`."""
     with reached(path):
         regular_size(path, limit)
         with path.open("rb") as opened:
+            status = os.fstat(opened.fileno())
+            if (status.st_dev, status.st_ino) in _PRIVATE.get():
+                raise UsageFault(
+                    f"{str(path)!r} is a file of the private table, and messages quote documents\n"
+                    "give a document of its own"
+                )
             # Not the limit: room for so many bytes would be taken first, and its return teaches the C library to keep
             # later arrays of that size instead of giving them back.
-            return opened.read(min(limit, os.fstat(opened.fileno()).st_size))
+            return opened.read(min(limit, status.st_size))
 
 
 def regular_size(path: Path, limit: int) -> int:

@@ -17,7 +17,7 @@ from dpqr.io.documents.text.decoding import Location
 from dpqr.io.documents.text.json_text import MAX_BYTES, parse_json, read_regular_file
 from dpqr.io.outputs.answer_tables.table_files import TableFormat, write_table
 from dpqr.io.outputs.answer_tables.tidy import Column, Texts, Tidy
-from dpqr.io.outputs.atomic import SingleFile
+from dpqr.io.outputs.atomic import SingleFile, write_text
 from dpqr.io.outputs.records.prediction_document import MODEL_FORMAT
 from dpqr.io.outputs.records.record import document_text
 from dpqr.prediction.learners.kernels import Kernel, KernelName
@@ -67,11 +67,7 @@ def write_predictions(target: SingleFile, table: Tidy) -> None:
 def write_document(target: SingleFile, document: dict[str, Any]) -> None:
     """Write a record or a model."""
     text = document_text(document)
-
-    def fill(path: Path) -> None:
-        path.write_text(text, encoding="utf-8", newline="\n")
-
-    target.write(fill)
+    target.write(lambda path: write_text(path, text))
 
 
 def read_model(path: str | os.PathLike[str]) -> Model:

@@ -145,7 +145,7 @@ def _nearest(query: str, names: list[str]) -> str:
 def read_table(path: Path) -> pa.Table:
     """Figures as numbers, everything else as text."""
     if not path.is_file():  # a pipe would let the command wait for ever
-        raise OSError
+        raise FileNotFoundError(path)
     if path.suffix == ".json":
         return completed(pa.Table.from_pylist(json.loads(path.read_bytes())))
     if path.suffix == ".parquet":

@@ -17,6 +17,7 @@ import numpy as np
 from dpqr.data.arrays import AnyArray, IntArray, WordArray
 from dpqr.errors import DataError
 from dpqr.io.tables.arrow_arrays import mask
+from dpqr.io.tables.limits import TOO_MANY_PERSONS
 from dpqr.io.tables.persons.person import as_text, distinct
 from dpqr.io.tables.tallies import merged
 from dpqr.noise.source import keyed_words
@@ -149,10 +150,7 @@ class Bounding:
             return
         held = self._joined()
         if PEAK * held.bytes > self.memory:
-            raise DataError(
-                "the table's persons need more memory than the declared limit; raise --max-memory, or give the table "
-                "as files where it comes by standard input"
-            )
+            raise DataError(TOO_MANY_PERSONS)
         self._held = held
 
     def _joined(self) -> _Held:

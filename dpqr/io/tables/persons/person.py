@@ -14,6 +14,7 @@ import numpy as np
 from dpqr.data.arrays import AnyArray, WordArray
 from dpqr.errors import DataError
 from dpqr.io.tables.arrow_arrays import is_text, mask, numpy_values, present
+from dpqr.io.tables.limits import OUT_OF_ORDER
 from dpqr.noise.source import NoiseSource
 
 
@@ -75,7 +76,7 @@ def last_in_order(last: Any, cells: Any) -> Any:
         return last
     joined = found if last is None else pa.concat_arrays([last, found])
     if compute.any(compute.less(joined[1:], joined[:-1]), min_count=0).as_py():
-        raise DataError("the engine does not hand out its rows in the order of persons; that is a fault of the engine")
+        raise DataError(OUT_OF_ORDER)
     return found[-1:]
 
 

@@ -150,3 +150,39 @@ def test_what_was_cut_leaves_no_trace_in_the_hash(path):
         assert file.digest == seal(seal(BEGINNING, '{"n":0}'), '{"n":9}')
     with held(path) as again:
         assert again.digest == file.digest
+
+
+def test_lines_go_where_space_was_set_aside(path, monkeypatch):
+    written(path, {"a": 1})
+    with held(path) as file:
+        file.set_aside(4_000)
+        size = path.stat().st_size
+        file.rehearse()
+        monkeypatch.setattr(os, "ftruncate", lambda *given: pytest.fail("what was set aside is given back"))
+        digest = file.digest
+        file.append({"b": 2})
+        assert file.digest == seal(digest, '{"b":2}')
+        assert path.stat().st_size == size
+    with held(path) as file:
+        assert file.lines == ['{"a":1}', '{"b":2}'], "a killed process leaves what it has set aside"
+
+
+def test_what_was_set_aside_is_given_back_and_a_longer_line_needs_its_own(path):
+    with held(path) as file:
+        file.set_aside(10)
+        file.append({"a": 1})
+        file.append({"text": "x" * 100})
+        file.set_aside(500)
+        file.append({"b": 2})
+        file.trim()
+        file.append({"c": 3})
+    assert path.read_text() == '{"a":1}\n{"text":"' + "x" * 100 + '"}\n{"b":2}\n{"c":3}\n'
+
+
+def test_a_cut_gives_back_what_was_set_aside(path):
+    with held(path) as file:
+        file.append({"a": 1})
+        file.set_aside(500)
+        file.cut(1)
+        file.append({"b": 2})
+    assert path.read_text() == '{"a":1}\n{"b":2}\n'

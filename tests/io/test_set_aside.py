@@ -1,0 +1,73 @@
+"""Space that is set aside: real blocks, whole writes, and nothing left behind where there is none."""
+
+import errno
+import os
+
+import pytest
+from support.disk_faults import small_disk
+
+from dpqr.io.set_aside import PIECE, Ballast, fill, write_whole
+
+
+def test_what_fills_a_file_is_no_line_and_cannot_be_compressed():
+    import zlib
+
+    assert min(PIECE) >= 128
+    assert len(zlib.compress(PIECE, 9)) > 0.8 * len(PIECE)
+
+
+@pytest.mark.parametrize("largest", [1, 7, 10**6])
+def test_writes_end_whole_where_the_system_takes_them_in_pieces(tmp_path, monkeypatch, largest):
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, content: write(descriptor, content[:largest]))
+    with (tmp_path / "file").open("wb") as opened:
+        write_whole(opened.fileno(), b"0123456789" * 3)
+    assert (tmp_path / "file").read_bytes() == b"0123456789" * 3
+
+
+def test_a_system_that_takes_nothing_is_no_endless_loop(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "write", lambda descriptor, content: 0)
+    with (tmp_path / "file").open("wb") as opened, pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        write_whole(opened.fileno(), b"x")
+
+
+@pytest.mark.parametrize("size", [0, 1, len(PIECE), len(PIECE) + 1])
+def test_a_file_is_filled_to_the_byte(tmp_path, size):
+    with (tmp_path / "file").open("wb") as opened:
+        fill(opened.fileno(), size)
+    assert (tmp_path / "file").stat().st_size == size
+
+
+def test_what_ballast_holds_is_there_for_others_once_it_is_released(tmp_path):
+    with small_disk(tmp_path / "disk") as disk:
+        ballast = Ballast(disk.place / "ballast")
+        ballast.hold(20 * disk.PAGE)
+        disk.fill_blocks()
+        disk.fill_files()
+        other = disk.place / "other"
+        with pytest.raises(OSError, match="No space"):
+            other.touch()
+        ballast.release()
+        other.write_bytes(bytes(20 * disk.PAGE))
+        ballast.release()
+
+
+def test_ballast_that_does_not_fit_leaves_nothing(tmp_path):
+    with small_disk(tmp_path / "disk") as disk:
+        disk.fill_blocks(free=5)
+        ballast = Ballast(disk.place / "ballast")
+        with pytest.raises(OSError, match="No space"):
+            ballast.hold(6 * disk.PAGE)
+        assert not ballast.path.exists()
+        ballast.hold(4 * disk.PAGE)
+        ballast.hold(5 * disk.PAGE)
+        assert ballast.path.stat().st_size == 5 * disk.PAGE
+
+
+def test_a_name_that_somebody_has_planted_is_not_followed(tmp_path):
+    (tmp_path / "private").write_text("keep me")
+    planted = tmp_path / "ballast"
+    planted.symlink_to(tmp_path / "private")
+    Ballast(planted).hold(100)
+    assert (tmp_path / "private").read_text() == "keep me"
+    assert not planted.is_symlink()
