@@ -1,4 +1,4 @@
-"""Losses with a corner, minimised as they are: hinge and pinball, by a path of barriers with a proved number of steps.
+"""Losses with a corner, minimised as they are: hinge and pinball, by a path of barriers, then by pivots if need be.
 
 Such a loss is base u + max(0, u), u the shortfall of a prediction. The barrier of width t replaces max(0, u) by the
 smallest p - t log p - t log q over p, q > 0 with p - q = u.
