@@ -129,6 +129,8 @@ def test_every_check_of_the_ledger(paid_release, tmp_path):
     (tmp_path / "other.json").write_text(json.dumps(sealed(sound.document["plan"] | {"seed": 9})))
     unplanned = copy.copy(sound)
     unplanned.walked = SimpleNamespace(entries=tuple(replace(entry, plan="") for entry in entries))
+    charged = states(charged="epsilon 9")
+    charged.walked = sound.walked
     fewer = {"plan": {**sound.document["plan"], "events": sound.document["plan"]["events"][:-1]}}
     cases = [
         ("ledger", edited(sound, lambda d: d.update(fewer)), "paid for another plan"),
@@ -142,6 +144,7 @@ def test_every_check_of_the_ledger(paid_release, tmp_path):
         ("ledger", states(dataset="other"), "it is another ledger"),
         ("ledger", states(entry=1, seal=entries[1].hash), "it is another ledger"),
         ("ledger", walked(events=entries[paid].events[:1]), "settled other events"),
+        ("ledger", charged, "and the record says epsilon 9"),
         ("settlement", walked(drawn="0" * 64), "names other draws"),
         ("settlement", versioned(walked(drawn=""), "0.11.0"), "has released nothing"),
         ("settlement", edited(sound, lambda d: d["transcript"].pop()), "names other draws"),
