@@ -33,8 +33,9 @@ FIRST = Period.parse("2026-02")
 """The first period with a budget, and of counters; January comes before it."""
 MONTHS = tuple(FIRST.later(step) for step in range(-1, 5))
 FIGURES = tuple(Fraction(part, 8) for part in (1, 2, 3, 5))
-DELTAS = (Fraction(1, 10**7), Fraction(4, 10**7))
-"""Of runs in pairs; a month has 5 of the former, a life 10, and of persons 3."""
+DELTAS = (Fraction(1, 10**7), Fraction(25, 10**8))
+"""Of runs in pairs. A month has five of the former, or two of the latter; where persons are not divided into periods, a
+life has three of the former, and a cap below the latter."""
 NAME = "survey"
 UNPAID = ExponentialEvent(epsilon=Fraction(4))
 """Dearer than any run here."""
@@ -406,3 +407,19 @@ def test_a_ledger_that_was_moved_pays_nothing_until_it_has_arrived():
     history.admit("arrive", note="here")
     history.expect(False, "arrive", note="here")
     history.admit("reserve", **content)
+
+
+def test_a_checkpoint_keeps_the_order_of_the_draws_of_a_run_that_another_theorem_proves():
+    """Its own filter may depend on it."""
+    history = History((0, 0), *BUDGETS["pairs of rows by month"])
+    one, two = (ExponentialEvent(epsilon=Fraction(1, each)) for each in (50, 60))
+    pricing = Pricing(accountant="advanced", delta=DELTAS[0])
+    asked = Asked(dataset=NAME, events=((one, 2), (two, 2)), unit=ROW, policy=history.terms.policy, pricing=pricing)
+    paid = history.admit("reserve", **asked.content(history.state))
+    order = [one, two, two, one]
+    for number, event in enumerate(order):
+        mark, then = digest(f"before {number}"), digest(f"before {number + 1}")
+        history.admit("draw", dataset=NAME, run=paid.number, events=((event, 1),), transcript=mark)
+        history.admit("record", dataset=NAME, run=paid.number, transcript=then)
+        stored = decode_state(history.state.text).accounts[NAME].runs[paid.number]
+        assert stored.draws == order[: number + 1]
