@@ -5,6 +5,7 @@ from itertools import product
 from types import SimpleNamespace
 
 import pytest
+from support.slow_cases import slowly
 
 from dpqr.app.sessions import turn as module
 from dpqr.app.sessions.session import PastDraw, Turn
@@ -68,7 +69,7 @@ def usable(kinds, side, draw):
     return not {named[1], "lost answer"} & {*kinds[places[-1] + 1 :]}
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("length", [1, 2, *slowly(3, 4)])
 def test_a_threshold_is_used_if_its_draw_is_the_last_of_its_side_and_no_answer_followed(monkeypatch, length):
     monkeypatch.setattr(module, "surprise_rows", lambda held, paper: {})
     for kinds in product(DRAWS, repeat=length):
