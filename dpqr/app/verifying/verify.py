@@ -6,15 +6,12 @@ What it cannot show: that the noise was honestly drawn, or that the table was th
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeVar
-
-from pyarrow import ArrowException
 
 from dpqr.app.verifying import checks_of_predictions
 from dpqr.app.verifying.checks_of_draws import answers, draws, figures_and_views, plan, statements, synthetic
@@ -25,6 +22,7 @@ from dpqr.app.verifying.evidence import Evidence, NotChecked, NotRepeated, Verif
 from dpqr.errors import DpqrError, GoalMissed, LedgerError, UsageFault
 from dpqr.io.ledger.addresses import is_address
 from dpqr.io.outputs.records.record import RECORD
+from dpqr.io.outputs.releases.read_answers import NO_TABLE
 from dpqr.io.outputs.releases.read_release import require_regular
 
 Held = TypeVar("Held")
@@ -55,7 +53,7 @@ PREDICTIONS: dict[str, Callable[[PredictionEvidence], str]] = {
 
 FORM = (
     *(ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError, StopIteration),
-    *(RecursionError, MemoryError, FileNotFoundError, NotADirectoryError, IsADirectoryError, csv.Error, ArrowException),
+    *(RecursionError, MemoryError, FileNotFoundError, NotADirectoryError, IsADirectoryError, *NO_TABLE),
 )
 """What a check may end with where a record or a file was written by somebody else. Other errors are of this machine."""
 

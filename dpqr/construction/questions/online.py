@@ -155,7 +155,7 @@ class Online:
         self.journal.record(side)
 
     def _affords_epoch(self) -> bool:
-        return self.surprises < self.terms.surprises and self.epochs < self.terms.epochs
+        return self.epochs < self.terms.epochs
 
     @property
     def law(self) -> NoiseLaw:

@@ -107,6 +107,7 @@ def test_a_session_from_its_opening_to_its_release(place):
     assert {name for name, state in found.items() if state != "ok"} == {
         "locked plan",
         "ledger",
+        "settlement",
         "synthetic rows",
         "figures",
     }
@@ -257,7 +258,7 @@ def test_a_secret_of_an_earlier_ask_admits_nothing_even_where_all_draws_fit(plac
 
 
 def test_a_forged_secret_admits_nothing_that_the_transcript_has_ended(place):
-    """It states the newest ask, and a threshold that was passed: a noisy answer of its side follows in the log."""
+    """It states the newest ask, and a threshold that was passed: a noisy answer of its side follows there."""
     opened(place)
     old = folder(place).secret()
     asked(place, SURPRISE)

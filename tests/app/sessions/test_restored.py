@@ -31,8 +31,18 @@ DRAWS = {
 }
 
 
+ASKS = 2
+"""How many the log holds."""
+
+
 def folder(secret):
-    return SimpleNamespace(log=list, secret=lambda: secret, name="desk")
+    log = [{"begun": 0}, *({"ask": number, "queries": [], "start": {}} for number in range(ASKS))]
+    return SimpleNamespace(log=lambda: log, secret=lambda: secret, name="desk")
+
+
+def kept(*lines, asks=ASKS):
+    """A secret that was written after so many asks."""
+    return {"asks": asks, "thresholds": list(lines)}
 
 
 def turn_of(kinds, secret):
@@ -41,10 +51,10 @@ def turn_of(kinds, secret):
     return SimpleNamespace(past=past, numbers=tuple(100 + each.number for each in past), folder=folder(secret))
 
 
-def found(kinds, lines):
+def found(kinds, secret):
     paper = SimpleNamespace(terms=TERMS)
     session = SimpleNamespace(paper=paper, document={"draws": FIRST})
-    return restored(turn_of(kinds, lines), session)
+    return restored(turn_of(kinds, secret), session)
 
 
 def usable(kinds, side, draw):
@@ -62,17 +72,48 @@ def test_a_threshold_is_used_if_its_draw_is_the_last_of_its_side_and_no_answer_f
     for kinds in product(DRAWS, repeat=length):
         draws = range(100, 100 + FIRST + length)
         state = found(kinds, None)
-        assert state.watches == {}
+        assert (state.watches, state.asks) == ({}, ASKS)
         assert state.epochs == sum(kind.startswith(("opened", "lost threshold", "of other")) for kind in kinds)
         assert state.surprises == sum("answer" in kind for kind in kinds)
         for side in (1, -1):
             for draw in draws:
-                lines = [{"side": side, "threshold": 4, "draw": draw}]
-                watches = found(kinds, lines).watches
+                watches = found(kinds, kept({"side": side, "threshold": 4, "draw": draw})).watches
                 assert set(watches) == ({side} if usable(kinds, side, draw) else set())
                 for watch in watches.values():
                     assert (watch.threshold, watch.charge_number, watch.ended) == (4, draw, False)
                     assert watch.epoch == TERMS.epoch(side)
+
+
+UP, DOWN = ({"side": side, "threshold": 4, "draw": 100 + FIRST + place} for place, side in enumerate((1, -1)))
+
+
+@pytest.mark.parametrize("asks", range(ASKS + 3))
+def test_a_secret_of_another_ask_than_the_newest_admits_nothing(asks):
+    """Older copies, and newer ones than this log: in between comparisons were made with its thresholds."""
+    state = found(("opened up", "opened down"), kept(UP, DOWN, asks=asks))
+    assert set(state.watches) == ({1, -1} if asks == ASKS else set())
+
+
+DAMAGED = [
+    None,
+    [UP, DOWN],
+    {"thresholds": [UP]},
+    {"asks": str(ASKS), "thresholds": [UP]},
+    {"asks": ASKS},
+    {"asks": ASKS, "thresholds": UP},
+    kept("UP", 7, None, []),
+    kept({**UP, "side": 0}),
+    kept({**UP, "side": "1"}),
+    kept({**UP, "threshold": 4.0}),
+    kept({**UP, "threshold": None}),
+    kept({**UP, "draw": True}),
+    kept({**UP, "draw": DOWN["draw"]}),
+]
+
+
+@pytest.mark.parametrize("secret", DAMAGED, ids=str)
+def test_a_damaged_secret_is_as_good_as_lost(secret):
+    assert found(("opened up", "opened down"), secret).watches == {}
 
 
 @pytest.mark.parametrize("lost", [False, True])

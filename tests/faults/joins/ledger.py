@@ -308,10 +308,21 @@ FAULTS: tuple[Anchored, ...] = (
         "Asked.content",
         ("require_unit(terms, self.unit)", "None", "any unit is paid"),
         ("require_policy(terms, self.policy)", "None", "any policy is paid"),
+        tests=_REFUSALS,
+    ),
+    *at(
+        _ROOM,
+        "Asked._price",
         (
-            "terms.currency.price(self.events, self.pricing)",
-            "terms.currency.price(self.events[:1], self.pricing)",
+            "currency.price(self.events, self.pricing)",
+            "currency.price(self.events[:1], self.pricing)",
             "the first kind of draw is paid",
+        ),
+        ("currency.name not in self.prices", "not self.prices", "the price in one currency is charged in another"),
+        (
+            "currency.price(self.events, self.pricing)",
+            "currency.price(self.events)",
+            "runs are priced as pure sums",
         ),
         tests=_REFUSALS,
     ),

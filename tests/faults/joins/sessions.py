@@ -5,9 +5,15 @@ from faults.anchored import Anchored, at
 _ROOM = "sessions"
 _VECTOR = ("mechanisms/test_every_comparison.py", "mechanisms/test_sparse_vector.py")
 _ONLINE = ("construction/questions",)
-_TURN = ("app/sessions", "app/predicting")
-_JOURNAL = ("io/journal", "app/sessions")
-_POINTS = ("app/predicting",)
+_TURN = (
+    "app/sessions/test_restored.py",
+    "app/sessions/test_stated.py",
+    "app/sessions/test_interactive.py",
+    "app/predicting/test_session.py",
+)
+_JOURNAL = ("io/journal/test_ledger_journal.py", "app/sessions/test_interactive.py")
+_POINTS = ("app/predicting/test_session.py",)
+_DISK = ("app/sessions/test_restored.py", "app/sessions/test_interactive.py", "app/sessions/test_disk_faults.py")
 
 FAULTS: tuple[Anchored, ...] = (
     *at(
@@ -359,5 +365,73 @@ FAULTS: tuple[Anchored, ...] = (
         "distinct",
         ("point not in known", "True", "a point that has an answer is drawn again"),
         tests=_POINTS,
+    ),
+    *at(
+        _ROOM,
+        "Online._affords_epoch",
+        (
+            "self.surprises < self.terms.surprises and self.epochs < self.terms.epochs",
+            "self.surprises < self.terms.surprises",
+            "more thresholds than were paid for",
+        ),
+        (
+            "self.surprises < self.terms.surprises and self.epochs < self.terms.epochs",
+            "self.epochs < self.terms.epochs",
+            "a threshold is paid after the last surprise",
+        ),
+        (
+            "self.surprises < self.terms.surprises and self.epochs < self.terms.epochs",
+            "self.surprises < self.terms.surprises and self.epochs <= self.terms.epochs",
+            "one threshold more than was paid for",
+        ),
+        tests=_ONLINE,
+    ),
+    *at(
+        _ROOM,
+        "kept_thresholds",
+        ("secret.get(ASKS) != asks", "False", "thresholds of an older copy are compared again"),
+        ("secret.get(ASKS) != asks", "secret.get(ASKS) < asks - 1", "thresholds of the ask before are compared again"),
+        tests=_DISK,
+    ),
+    *at(
+        _ROOM,
+        "Asking.seal",
+        ("self.folder.blank()", "None", "thresholds stay on the disk while answers are compared"),
+        ("self.asks += 1", "", "thresholds are kept as those of the ask before"),
+        ("self.log.say(line, durable=True)", "None", "an ask is not in the log"),
+        tests=_DISK,
+    ),
+    *at(
+        _ROOM,
+        "Asking.end",
+        (
+            "keep_thresholds(self.folder, self.asks, self.thresholds)",
+            "keep_thresholds(self.folder, self.asks - 1, self.thresholds)",
+            "thresholds that go on are lost",
+        ),
+        tests=_DISK,
+    ),
+    *at(
+        _ROOM,
+        "is_spoilt",
+        ("begun > ended", "False", "a question that a kill has ended gets its rest back"),
+        ("begun > ended", "begun > ended + 1", "one question may end without an answer"),
+        tests=(*_DISK, *_POINTS),
+    ),
+    *at(
+        _ROOM,
+        "answered",
+        (
+            "asking.keep(thresholds_of(online.watches))",
+            "None",
+            "thresholds that were not passed are lost",
+        ),
+        tests=_DISK,
+    ),
+    *at(
+        _ROOM,
+        "start_of",
+        ("len(online.history)", "online.surprises", "a process says that it knew answers that were lost"),
+        tests=_DISK,
     ),
 )

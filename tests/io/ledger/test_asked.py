@@ -9,7 +9,7 @@ from dpqr.errors import BudgetRefused
 from dpqr.io.ledger.account_state import AccountState
 from dpqr.io.ledger.asked import Asked
 from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.privacy.policy import Policy
+from dpqr.privacy.policy import Policy, Source
 
 
 def state(**given):
@@ -30,6 +30,17 @@ def test_every_kind_of_draw_is_priced():
     assert replace(ASKED, events=events).content(state())["cost"] == 1 + Fraction(3, 8)
 
 
+def test_a_run_that_is_priced_again_costs_the_same_in_every_currency():
+    asked = replace(ASKED, events=draws("1/2", 2), pricing=by("1e-6"))
+    budgets = [state(), state(delta="1e-6"), state(delta="1e-6", accountant="zcdp")]
+    for each in (*budgets, *budgets):
+        fresh = replace(asked).content(each)["cost"]
+        assert asked.content(each)["cost"] == fresh
+    assert replace(asked, events=draws("1/8")).content(state())["cost"] == Fraction(1, 8)
+    pure, advanced = (replace(asked, pricing=each).content(budgets[1])["cost"] for each in (by(None), by("1e-6")))
+    assert (pure.delta, advanced.delta) == (0, Fraction(1, 10**6))
+
+
 LAXER = [
     {"records": 7},
     {"bytes": 7},
@@ -39,6 +50,7 @@ LAXER = [
     {"counts": "n"},
     {"fail": True},
     {"approval": True},
+    {"source": Source(address="duckdb:/data/t.duckdb?table=t")},
 ]
 
 

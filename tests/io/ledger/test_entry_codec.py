@@ -12,7 +12,7 @@ from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
 from dpqr.privacy.budget import Cost, PrivacyBudget
 from dpqr.privacy.ledger import DataKind, Entry
 from dpqr.privacy.periods import PeriodBudgets
-from dpqr.privacy.policy import Policy
+from dpqr.privacy.policy import Policy, Source
 from dpqr.privacy.reason import Reason
 
 TIME = "2030-01-02T03:04:05+00:00"
@@ -85,6 +85,7 @@ POLICIES = {
     "counts": "n",
     "fail": True,
     "approval": True,
+    "source": Source(address="duckdb:/data/t.duckdb?table=t", query="SELECT 1"),
 }
 TERMS = {
     "budget": PrivacyBudget(Fraction(7)),

@@ -68,7 +68,7 @@ def entry(kind, **changed):
 
 
 def test_every_field_and_kind_is_here():
-    assert {each.name for each in fields(Entry)} == {*ANOTHER, "kind", "hash"}
+    assert {each.name for each in fields(Entry)} == {*ANOTHER, "kind", "hash", "text", "rejected"}
     assert {name for content in ENTRIES.values() for name in content} == {*ANOTHER} - {"number", "time"}
 
 

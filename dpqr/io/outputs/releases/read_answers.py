@@ -24,6 +24,8 @@ from dpqr.io.outputs.records.record import RECORD
 from dpqr.io.outputs.releases.read_release import FORMS, ReleaseFiles
 from dpqr.io.outputs.releases.release_files import BASIS, ERROR, FIGURES, OWN_COLUMNS
 
+NO_TABLE = (text_csv.Error, pa.ArrowException)
+"""What reading a file that is no table ends with, beside ValueError and OSError."""
 _FIGURES = re.compile(r"(rehearsal-)?figures\.(csv|parquet|json)")
 
 
