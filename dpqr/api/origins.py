@@ -132,7 +132,7 @@ class Kept:
         from dpqr.app.show import kept_receipt
         from dpqr.report.wording import facts
 
-        return Receipt.of(lambda: facts(kept_receipt(self.files.record)))
+        return Receipt.of(lambda: facts(kept_receipt(self.files.record, self.files.unverified)))
 
     def synthetic(self) -> pd.DataFrame:
         from dpqr.io.outputs.answer_tables.answer_frames import read_synthetic_frame

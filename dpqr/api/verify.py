@@ -34,12 +34,19 @@ class Verification:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found against the release; a check that was not made found nothing."""
+        """Whether nothing was found against the release, and its figures were repeated bit for bit, or within the
+        tolerance where that was accepted; a check that was not made found nothing."""
         return self._found.passed
 
     @property
+    def outcome(self) -> str:
+        """What it came to: "repeated bit for bit", "repeated within the tolerance", "not repeatable on this machine",
+        "nothing to repeat" or "does not belong together"."""
+        return self._found.outcome
+
+    @property
     def checks(self) -> tuple[Check, ...]:
-        """Each with `name`, `state` ("ok", "FAILED", "not checked") and `text`."""
+        """Each with `name`, `state` ("ok", "FAILED", "not checked", "not repeated") and `text`."""
         return self._found.checks
 
     def document(self) -> dict[str, Any]:
@@ -47,7 +54,7 @@ class Verification:
         return self._found.document()
 
     def require(self) -> None:
-        """Raise GoalMissed where a check found a mismatch, and LedgerError where the ledger is damaged."""
+        """Raise GoalMissed unless it has passed, and LedgerError where the ledger is damaged."""
         from dpqr.app.verifying.verify import require_verified
 
         require_verified(self._found)
@@ -56,7 +63,7 @@ class Verification:
         return "\n".join(map(str, self.checks))
 
     def __repr__(self) -> str:
-        return f"Verification({'passed' if self.passed else str(self.checks[-1])})"
+        return f"Verification({'passed' if self.passed else self._found.against})"
 
 
 class Comparison:
@@ -124,6 +131,7 @@ def verify(
     anchor: Path | None = None,
     plan: Path | None = None,
     usual: bool = False,
+    tolerance: bool = False,
 ) -> Verification:
     """Check a release: its files, its prices, and that its figures follow from its noisy draws.
 
@@ -132,6 +140,7 @@ def verify(
         ledger: the ledger that paid, or its export; anchor: the ledger's anchor.
         plan: the locked plan that was reviewed.
         usual: the ledger is a setting, not named for this release: one that none paid for is not held against it.
+        tolerance: accept what this machine cannot repeat bit for bit (`dpqr guide verify`).
 
     Raises:
         UsageFault: one of them is not there. A mismatch is no error, but a check that failed.
@@ -139,9 +148,9 @@ def verify(
     from dpqr.app.verifying.evidence import VerifyRequest
     from dpqr.app.verifying.verify import verify as verified
 
-    named = {"ledger": ledger, "anchor": anchor, "plan": plan}
-    given = {name: None if place is None else os.fspath(place) for name, place in named.items()}
-    request = VerifyRequest(release=os.fspath(release), usual=usual, **given)
+    ledger, anchor, plan = (None if place is None else os.fspath(place) for place in (ledger, anchor, plan))
+    given = {"usual": usual, "tolerance": tolerance}
+    request = VerifyRequest(release=os.fspath(release), ledger=ledger, anchor=anchor, plan=plan, **given)
     return Verification(withheld(lambda: verified(request)))
 
 
@@ -154,6 +163,7 @@ def reprice(release: Path, *, delta: str | None = None) -> pd.DataFrame:
 
     Returns:
         One row an accountant: `stated` by the release at its delta, `now` at `delta`; NaN where it is not covered.
+        `attrs["not_verified"]` says why its record may have been changed since it was written; None: its hashes fit.
 
     Raises:
         UsageFault, DocumentError: there is no release, or it is damaged.
@@ -165,7 +175,9 @@ def reprice(release: Path, *, delta: str | None = None) -> pd.DataFrame:
     found = withheld(lambda: repriced(os.fspath(release), delta))
     document = found.document()
     columns = {side: _floats(document[side]["epsilon"]) for side in ("stated", "now")}
-    return pd.DataFrame(columns).rename_axis("accountant").reset_index()
+    priced = pd.DataFrame(columns).rename_axis("accountant").reset_index()
+    priced.attrs["not_verified"] = document["not_verified"]
+    return priced
 
 
 def _floats(prices: dict[str, Any]) -> dict[str, float]:

@@ -85,13 +85,11 @@ def _texts(request: ReportRequest, files: ReleaseFiles) -> Iterator[tuple[str, s
     if request.html:
         yield "html", request.html, release_html(reported_files(files, request.ledger, request.anchor))
     if request.registry:
-        yield "registry", request.registry, registry_text(files.record, request.stated)
+        doubt = f"# Not verified: {' '.join(files.unverified.split())}\n" if files.unverified else ""
+        yield "registry", request.registry, doubt + registry_text(files.record, request.stated)
     if request.croissant:
-        yield (
-            "croissant",
-            request.croissant,
-            croissant_text(files.record, request.stated, file_hashes(files), table_columns(files)),
-        )
+        known = file_hashes(files), table_columns(files), files.unverified
+        yield "croissant", request.croissant, croissant_text(files.record, request.stated, *known)
 
 
 def release_html(found: Reported) -> str:
@@ -125,6 +123,7 @@ def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str |
         preview=Preview(columns=preview[0], rows=preview[1]) if preview else None,
         hashes=file_hashes(files),
         figures=read_figures(files),
+        unverified=files.unverified,
     )
 
 

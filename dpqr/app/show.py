@@ -11,19 +11,26 @@ from dpqr.errors import UsageFault
 from dpqr.io.outputs.answer_tables.views_table import Views
 from dpqr.io.outputs.releases.kept_views import kept_views
 from dpqr.io.outputs.releases.read_answers import BlockEntry, block_entries, read_answers, read_figures
-from dpqr.io.outputs.releases.read_release import ReleaseFiles, prediction_record, read_release, release_around
+from dpqr.io.outputs.releases.read_release import (
+    ReleaseFiles,
+    prediction_record,
+    read_release,
+    release_around,
+    unverified_predictions,
+)
 from dpqr.report.wording import Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
     """What lies on disk of a run. entries: the blocks that it answered; of a prediction run, none. figures: rows of
-    their table."""
+    their table. unverified: why record and files do not belong together, or may not; empty: their hashes fit."""
 
     record: dict[str, Any]
     receipt: tuple[Fact, ...]
     entries: tuple[BlockEntry, ...]
     figures: tuple[dict[str, Any], ...] = ()
+    unverified: str = ""
 
 
 def show(place: str) -> Kept:
@@ -33,9 +40,23 @@ def show(place: str) -> Kept:
     """
     found = _found(place)
     if isinstance(found, dict):
-        return Kept(record=found, receipt=kept_receipt(found), entries=())
-    figures = tuple(read_figures(found))
-    return Kept(record=found.record, receipt=kept_receipt(found.record), entries=block_entries(found), figures=figures)
+        doubt = unverified_predictions(place, found)
+        return Kept(record=found, receipt=kept_receipt(found, doubt), entries=(), unverified=doubt)
+    figures, doubt = tuple(read_figures(found)), found.unverified
+    return Kept(
+        record=found.record,
+        receipt=kept_receipt(found.record, doubt),
+        entries=block_entries(found),
+        figures=figures,
+        unverified=doubt,
+    )
+
+
+def unverified(place: str) -> str:
+    """Why a release, or predictions, may have been changed since it was made; empty: all hashes fit. Raises: as
+    `show`."""
+    found = _found(place)
+    return unverified_predictions(place, found) if isinstance(found, dict) else found.unverified
 
 
 def show_answers(place: str, query: str) -> AnsweredBlock:
@@ -77,8 +98,13 @@ def _found(place: str) -> ReleaseFiles | dict[str, Any]:
     return record or read_release(place if os.path.isdir(place) else around or place)
 
 
-def kept_receipt(record: dict[str, Any]) -> tuple[Fact, ...]:
-    """As it was printed; of a record that keeps none, what it says in words."""
+def kept_receipt(record: dict[str, Any], unverified: str = "") -> tuple[Fact, ...]:
+    """As it was printed; of a record that keeps none, what it says in words. unverified: why neither is believed."""
+    doubt = (("Not verified", unverified),) if unverified else ()
+    return (*doubt, *_kept_lines(record))
+
+
+def _kept_lines(record: dict[str, Any]) -> tuple[Fact, ...]:
     lines, trust = record.get("receipt"), record.get("trust")
     if isinstance(lines, list) and lines and all(_is_line(line) for line in lines):
         return tuple((name, text) for name, text in lines)

@@ -23,12 +23,16 @@ as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout."
 @click.option("--ledger", metavar="FILE", callback=options.named, help="The ledger that paid, or its export.")
 @click.option("--anchor", metavar="FILE", callback=options.named, help="The ledger's anchor, outside of it.")
 @click.option("--plan", metavar="FILE", callback=options.named, help="The locked plan that was reviewed.")
+@click.option("--tolerance", is_flag=True, help="Accept what this machine cannot repeat bit for bit.")
 @as_json
-def verify_command(release: str, *, ledger: str | None, anchor: str | None, plan: str | None, as_json: bool) -> None:
+def verify_command(
+    release: str, *, ledger: str | None, anchor: str | None, plan: str | None, tolerance: bool, as_json: bool
+) -> None:
     """Check a release: its files, its prices, and that its figures follow from its noisy draws.
 
-    Nothing private is needed. One line for each check; the first mismatch ends it. Exit code 6: something does not
-    belong together. 7: the ledger is damaged.
+    Nothing private is needed. One line for each check; the first mismatch ends it. Exit code 0: all that the release
+    allows was repeated bit for bit. 6: something does not belong together, or this machine cannot repeat it. 7: the
+    ledger is damaged.
 
     \b
     dpqr verify release/
@@ -39,7 +43,8 @@ def verify_command(release: str, *, ledger: str | None, anchor: str | None, plan
     from dpqr.report.wording import plain
 
     say_settings()
-    found = verify(release, ledger=ledger, anchor=anchor, plan=plan, usual=not is_typed("ledger"))
+    usual = not is_typed("ledger")
+    found = verify(release, ledger=ledger, anchor=anchor, plan=plan, usual=usual, tolerance=tolerance)
     if as_json:
         product_json(found.document())
     else:
@@ -47,6 +52,7 @@ def verify_command(release: str, *, ledger: str | None, anchor: str | None, plan
             product(plain(str(check)))
     found.require()
     if not as_json:
+        product(found.outcome)
         product(LIMITS)
 
 
@@ -69,7 +75,9 @@ def reprice_command(release: str, *, delta: str | None, as_json: bool) -> None:
         product_json(found.document())
     else:
         deltas = found.delta_before, found.delta
-        product(rendered(repriced_view(found.version, found.charged, found.before, found.now, deltas), sys.stdout))
+        prices = found.before, found.now
+        view = repriced_view(found.version, found.charged, *prices, deltas, found.unverified)
+        product(rendered(view, sys.stdout))
 
 
 @click.command("compare")

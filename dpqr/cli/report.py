@@ -41,8 +41,11 @@ def command(release: str, **options: Any) -> None:
     dpqr report release/ --registry record.yaml --title 'Survey tables' ...
     """
     from dpqr.api.pages import write_report
+    from dpqr.app.show import unverified
     from dpqr.cli.terminal.streams import say
     from dpqr.report.wording import plain
 
+    if doubt := unverified(release):
+        say(f"not verified: {plain(doubt)}")
     for path in write_report(release, **options):
         say(f"wrote {plain(path)}")

@@ -64,6 +64,8 @@ def command(
     dpqr show release/ --views 5
     dpqr show predictions.csv
     """
+    if views is not None or query is not None or as_json:
+        _say_unverified(release)
     if views is not None:
         if query is not None or form is not None or rows is not None:
             raise UsageFault("--views shows all marginals together; leave --query, --as and --rows out")
@@ -77,6 +79,16 @@ def command(
     if form is not None or rows is not None:
         raise UsageFault(f"--{'as' if form else 'rows'} is about the answers of a query; add --query NAME")
     _receipt(release, as_json=as_json, color=not no_color)
+
+
+def _say_unverified(release: str) -> None:
+    """On stderr, where the receipt, which says it too, is not shown."""
+    from dpqr.app.show import unverified
+    from dpqr.cli.terminal.streams import say
+    from dpqr.report.wording import plain
+
+    if doubt := unverified(release):
+        say(f"not verified: {plain(doubt)}")
 
 
 def _receipt(release: str, *, as_json: bool, color: bool) -> None:

@@ -130,7 +130,8 @@ class Entry:
     that bounds each person's rows over its life.
     draw: the run of reservation `run` begins a draw; `transcript` is the running hash of all before it.
     record: the draw is in the transcript, whose hash is now `transcript`.
-    settle: `events` were charged in the run of reservation `settles`; `note` is how it ended.
+    settle: `events` were charged in the run of reservation `settles`; `note` is how it ended; `drawn` is the SHA-256 of
+    what its record says was drawn, empty where nothing was released, and in entries of versions up to 0.10.
     reject: the owner has seen that the entries `rejected`, which jobs have appended past dpqr, break the rules.
     void: one of those, where the rules refuse it; never written. `text` is what is stored.
 
@@ -163,6 +164,7 @@ class Entry:
     layer: Layer | None = None
     rejected: tuple[int, ...] = ()
     text: str = ""
+    drawn: str = ""
 
 
 class Ledger(Protocol):
@@ -229,15 +231,18 @@ class Ledger(Protocol):
             BudgetRefused: as `reserve`.
         """
 
-    def settle(self, reservation: Reservation, events: Composition, *, note: str) -> Account:
+    def settle(self, reservation: Reservation, events: Composition, *, note: str, drawn: str = "") -> Account:
         """Replace the reservation by the events that were charged; no events: nothing was drawn.
 
         A reservation is settled once and never upward; until then it is spent in full.
 
+        Args:
+            drawn: the SHA-256 of what was drawn, as the run's record states it (`drawn_digest`); empty: there is none.
+
         Privacy:
             `events` must be a function of the released transcript (the draws that were charged are). The sum of all
             charges then stays below the limit on every path, which is all that a filter needs. A budget in epsilon and
-            delta refunds the draws of pure sums alone (`PairCurrency`).
+            delta refunds the draws of pure sums alone (`PairCurrency`). `drawn` is a function of released values.
         """
 
     def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:

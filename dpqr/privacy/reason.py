@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 
 from dpqr.errors import UsageFault
@@ -13,6 +14,26 @@ def require_line(option: str, text: str) -> None:
     """Raise UsageFault unless a text is one line of a record."""
     if len(text) > LONGEST_REASON or not text.isprintable():
         raise UsageFault(f"{option}: give one line of at most {LONGEST_REASON} printable characters")
+
+
+IGNORABLE = (
+    *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0),
+    *(*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
+)
+"""Letters and marks that are not seen: those of Unicode's Default_Ignorable_Code_Point. All else of it is no letter."""
+
+
+def person(name: str) -> str:
+    """Return what of a person's name is compared; empty where it names nobody.
+
+    Letters, marks and digits after NFKC and case folding. Blanks, dots, hyphens, quotes and whatever is not seen make
+    no other name. Letters of two alphabets that look alike do: names are declared, and nobody has checked them.
+
+    >>> person("M. Lee"), person("m.lee"), person("\uff2d\u2009LEE"), person(" - ")
+    ('mlee', 'mlee', 'mlee', '')
+    """
+    compared = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name.casefold()).casefold())
+    return "".join(one for one in compared if unicodedata.category(one)[0] in "LMN" and ord(one) not in IGNORABLE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

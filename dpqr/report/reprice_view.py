@@ -17,7 +17,12 @@ Prices = Mapping[str, Fraction | None]
 
 
 def repriced_view(
-    version: str, charged: str, before: Prices, now: Prices, deltas: tuple[Fraction, Fraction]
+    version: str,
+    charged: str,
+    before: Prices,
+    now: Prices,
+    deltas: tuple[Fraction, Fraction],
+    unverified: str = "",
 ) -> RenderableType:
     """A line an accountant.
 
@@ -26,6 +31,7 @@ def repriced_view(
         charged: the accountant of its guarantee.
         before, now: epsilon by accountant; None where its theorem does not cover the events.
         deltas: of the two.
+        unverified: why the record may have been changed; empty: its hashes fit.
     """
     table = plain_table()
     table.add_column("accountant", no_wrap=True)
@@ -35,7 +41,8 @@ def repriced_view(
         own = " (charged)" if name == charged else ""
         table.add_row(Text(plain(name) + own), Text(_figure(before, name)), Text(_figure(now, name)))
     said = "The guarantee stays what the release states. What is shown here is neither spent nor given back."
-    return Group(table, Text(said))
+    doubt = [Text(f"Not verified: {plain(unverified)}")] if unverified else []
+    return Group(*doubt, table, Text(said))
 
 
 def _figure(prices: Prices, name: str) -> str:

@@ -39,7 +39,7 @@ def test_by_its_directory_or_any_of_its_files(place, file):
 def test_a_record_without_a_receipt_says_what_it_has_in_words(place, lines):
     changed(place, receipt=lines, warning="look", trust=["the fit is heuristic", 7])
     names = [name for name, _ in show(str(place)).receipt]
-    assert names == ["Warning", "Guarantee", "Accuracy", "Note"]
+    assert names == ["Not verified", "Warning", "Guarantee", "Accuracy", "Note"]
 
 
 @pytest.mark.parametrize("query", [None, "cdf"])

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import json
 
 import pytest
+
+import dpqr
+from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.io.outputs.records.record import document_text
 
 
 @pytest.fixture
@@ -19,6 +25,7 @@ def test_a_line_a_check(released):
     assert (ended.code, ended.err) == (0, "")
     assert lines[0].startswith("ok           record: release/1 of dpqr")
     assert "ok           answers: 13 rows equal bit for bit" in lines
+    assert lines[-2] == "repeated bit for bit"
     assert lines[-1].startswith("not shown by any check: that the noise was honestly drawn")
 
 
@@ -33,6 +40,36 @@ def test_a_mismatch_ends_with_six(released):
     found = released.run("verify", "out", "--json")
     assert found.code == 6
     assert (found.json["passed"], found.json["checks"][-1]["state"]) == (False, "FAILED")
+
+
+def test_what_cannot_be_repeated_here_needs_the_tolerance(released):
+    """An answer that is a little off, under a record that names another numpy."""
+    place = released.path / "out"
+    record, answers = json.loads((place / "release.json").read_text()), (place / "answers.csv").read_text()
+    first = next(csv.DictReader(answers.splitlines()))["estimate"]
+    (place / "answers.csv").write_text(answers.replace(first, repr(float(first) + 0.001), 1))
+    record["versions"]["numpy"] = "1.0"
+    record["hashes"]["answers.csv"] = hashlib.sha256((place / "answers.csv").read_bytes()).hexdigest()
+    (place / "release.json").write_text(document_text(sealed(record)))
+    ended = released.run("verify", "out")
+    assert (ended.code, ended.err.splitlines()[0].partition(": answers: ")[0]) == (
+        6,
+        "dpqr: not repeatable on this machine",
+    )
+    assert any(line.startswith("not repeated answers: ") for line in ended.out.splitlines())
+    assert "--tolerance" in ended.err
+    ended = released.run("verify", "out", "--json")
+    assert (ended.code, ended.json["passed"], ended.json["outcome"]) == (6, False, "not repeatable on this machine")
+    ended = released.run("verify", "out", "--tolerance")
+    assert (ended.code, ended.out.splitlines()[-2]) == (0, "repeated within the tolerance"), ended.err
+    found = dpqr.verify(place)
+    assert (found.passed, found.outcome) == (False, "not repeatable on this machine")
+    assert "not repeated answers" in repr(found)
+    with pytest.raises(dpqr.GoalMissed, match="--tolerance"):
+        found.require()
+    accepted = dpqr.verify(place, tolerance=True)
+    assert (accepted.passed, accepted.outcome) == (True, "repeated within the tolerance")
+    accepted.require()
 
 
 def test_a_damaged_ledger_ends_with_seven(desk):

@@ -25,6 +25,7 @@ from dpqr.io.outputs.records.record import read_record
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import KeyedNoise, NoiseSource
 from dpqr.privacy.accountants.filters import EveryFilter
+from dpqr.privacy.budget import upward_text
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import RELEASED, Ledger
 from dpqr.privacy.reservation import Reservation
@@ -92,17 +93,31 @@ class PaidRun:
             return noise
         return KeyedNoise(hmac.digest(self.ledger.key(self.paid), _ROWS_OF_PERSONS, "sha256"))
 
-    def released(self) -> None:
+    def released(self, drawn: str) -> None:
         """The release is published: settle at what was charged, and do without the transcript.
+
+        drawn: the SHA-256 of what its record says was drawn, which binds the record to this entry of the ledger.
 
         What was not charged comes back: draws of a plan whose loop has ended early. The end is a function of the
         released transcript, unless a draw was lost: what was left out for that is no such function, and stays paid.
         """
         if not self.paid:
             return
-        whole = self.kept is not None and self.kept.lost
-        self._settle(self.paid.events if whole else self.guard.events, RELEASED)
+        self._settle(self.paid.events if self._whole else self.guard.events, RELEASED, drawn)
         self._forget()
+
+    @property
+    def _whole(self) -> bool:
+        """Whether a draw was lost, so that what was left out is no function of the released transcript."""
+        return self.kept is not None and self.kept.lost
+
+    @property
+    def charged(self) -> str:
+        """The figures of what the ledger will keep, where that is less than it has set aside; else empty."""
+        if not self.paid or self._whole:
+            return ""
+        kept = self.paid.currency.settled(self.paid.cost, self.guard.events, self.paid.pricing)
+        return "" if kept == self.paid.cost else self.paid.currency.words(kept, upward_text)
 
     def failed(self, error: BaseException) -> None:
         """Decide what becomes of the reservation of a run that ends with `error`, and add a note on it to the error.
@@ -144,9 +159,9 @@ class PaidRun:
         self._settle(events, f"ended by {type(error).__name__} {when} rows were read")
         self._forget()
 
-    def _settle(self, events: Composition, note: str) -> None:
+    def _settle(self, events: Composition, note: str, drawn: str = "") -> None:
         if self.ledger and self.paid:
-            self.ledger.settle(self.paid, events, note=note)
+            self.ledger.settle(self.paid, events, note=note, drawn=drawn)
 
     def _forget(self) -> None:
         if self.kept:

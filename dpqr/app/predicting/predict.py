@@ -22,6 +22,7 @@ from dpqr.errors import UsageFault
 from dpqr.io.documents.domains.domain import domain_text, read_domain
 from dpqr.io.outputs.answer_tables.tidy import Tidy
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
+from dpqr.io.outputs.records.drawn import drawn_digest
 from dpqr.io.outputs.records.plan_document import SEAL, sealed
 from dpqr.io.outputs.records.prediction_document import model_document, prediction_document, prediction_plan_document
 from dpqr.io.outputs.releases.prediction_files import (
@@ -114,8 +115,8 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
         rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
         reason = run.paid.reason if run.paid else request.reason
         released = replace(finished, paid=run.paid, reason=reason, rehearsed=rehearsed)
-        _write(released, files, domain)
-        run.released()
+        record = _write(released, files, domain)
+        run.released(drawn_digest(record) if record else "")
     return released
 
 
@@ -165,11 +166,13 @@ def session_files(out: str | None) -> tuple[SingleFile, ...]:
     return _reserved(out, function=False)
 
 
-def write_session(released: PredictionRelease, points: Tidy, files: tuple[SingleFile, ...]) -> None:
-    """The points of a session with their predictions, and the record beside them, where they have places."""
+def write_session(released: PredictionRelease, points: Tidy, files: tuple[SingleFile, ...]) -> dict[str, Any] | None:
+    """The points of a session with their predictions, and the record beside them, which is returned, where they have
+    places."""
     table = released_table(released)
-    if files:
-        _write_with_record(released, files, Tidy(table.rows, {**points.columns, **table.columns}))
+    if not files:
+        return None
+    return _write_with_record(released, files, Tidy(table.rows, {**points.columns, **table.columns}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,20 +281,23 @@ def opened_table(
     )
 
 
-def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: str) -> None:
-    """The model, or the predictions and then the record that says what they are worth. domain: its file's text, read
-    before anything was paid for."""
+def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: str) -> dict[str, Any] | None:
+    """The model, or the predictions and then the record that says what they are worth; that record. domain: its file's
+    text, read before anything was paid for."""
     if not files:
-        return
+        return None
     if isinstance(released.plan.form, FunctionForm):
-        write_document(files[0], sealed(model_document(released, domain, prediction_receipt(released))))
-        return
-    _write_with_record(released, files, released_table(released))
+        model = sealed(model_document(released, domain, prediction_receipt(released)))
+        write_document(files[0], model)
+        return model
+    return _write_with_record(released, files, released_table(released))
 
 
-def _write_with_record(released: PredictionRelease, files: tuple[SingleFile, ...], table: Tidy) -> None:
-    """The predictions, and then the record, which holds their hash."""
+def _write_with_record(released: PredictionRelease, files: tuple[SingleFile, ...], table: Tidy) -> dict[str, Any]:
+    """The predictions, and then the record, which holds their hash and is returned."""
     write_predictions(files[0], table)
     document = prediction_document(released, prediction_receipt(released))
     hashes = {files[0].path.name: hashlib.sha256(files[0].path.read_bytes()).hexdigest()}
-    write_document(files[1], sealed(document | {"hashes": hashes}))
+    record = sealed(document | {"hashes": hashes})
+    write_document(files[1], record)
+    return record

@@ -22,6 +22,7 @@ from dpqr.app.requests import LedgerRequest, PredictionRequest
 from dpqr.app.sessions.session import begun, closing, require_repeatable, stated, turn
 from dpqr.errors import UsageFault
 from dpqr.io.documents.domains.domain import domain_text
+from dpqr.io.outputs.records.drawn import drawn_digest
 from dpqr.io.outputs.records.prediction_document import prediction_guarantee
 from dpqr.io.tables.points import read_points, require_public
 from dpqr.io.tables.source import TableSource
@@ -192,7 +193,8 @@ def close_predictions(name: str, payer: LedgerRequest, out: str | None) -> Predi
         if not session.answers:
             return None
         finished = session.release([each.number for each in session.answers])
-        write_session(finished, session.points, files)
+        record = write_session(finished, session.points, files)
+        held.drawn = drawn_digest(record) if record else ""
         return finished
 
 

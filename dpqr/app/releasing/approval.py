@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from dpqr.app.paying.budget import configured_ledger
 from dpqr.app.predicting.predict import checked_prediction
-from dpqr.app.releasing.locked_plan import following, following_prediction, plans_predictions
+from dpqr.app.releasing.locked_plan import (
+    following,
+    following_prediction,
+    plans_predictions,
+    require_forecast,
+    require_same_notes,
+)
 from dpqr.app.releasing.release import checked_plan
 from dpqr.app.requests import LedgerRequest, PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
 from dpqr.app.sessions.planning import OpenRequest, planned_session
@@ -17,6 +24,8 @@ from dpqr.io.tables.source import TableSource
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.privacy.reason import Reason
 from dpqr.strategies.plan import Plan
+
+Approvable = TypeVar("Approvable", Plan, PredictionPlan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +43,8 @@ def approve(payer: LedgerRequest, path: str, reason: Reason) -> Approved:
     """Approve one run by the plan in the file `path`.
 
     The plan is made again from the documents that it holds, under the policy of today, so that nobody approves what
-    would be refused, or figures that do not follow from the documents. reason: why, and who approves.
+    would be refused, or figures, notes or keys that do not follow from the documents. A forecast alone is not simulated
+    again. reason: why, and who approves.
 
     Raises:
         UsageFault, DocumentError, InfeasiblePlan; BudgetRefused where the budget's policy forbids such a release.
@@ -55,11 +65,21 @@ def _planned(payer: LedgerRequest, path: str) -> tuple[Plan | PredictionPlan, di
         empty = PredictionPlanRequest(target="", epsilon="", domain=None)
         asked = PredictionRequest(table=nothing, plan=empty, payer=payer)
         predicting, _, _ = checked_prediction(following_prediction(asked, path, opened=False))
-        return predicting, prediction_plan_document(predicting)
+        return predicting, _as_made(predicting, prediction_plan_document)
     release = ReleaseRequest(source=nothing, plan=PlanRequest(), payer=payer)
     followed = following(release, path, opened=False)
     if followed.plan.questions is None:
         plan, _ = checked_plan(followed)
     else:
         plan = planned_session(OpenRequest(name="", run=followed)).whole
-    return plan, plan_document(plan)
+    return plan, _as_made(plan, plan_document)
+
+
+def _as_made(plan: Approvable, document: Callable[[Approvable], dict[str, Any]]) -> dict[str, Any]:
+    """The locked plan's document. DocumentError where a person reads in it what the plan made again does not say."""
+    inputs = plan.inputs
+    if inputs is None or inputs.locked is None:
+        raise AssertionError("an approved plan is a locked one")
+    require_same_notes(inputs.locked, document(replace(plan, inputs=replace(inputs, locked=None))))
+    require_forecast(inputs.locked)
+    return document(plan)

@@ -44,6 +44,9 @@ POLICY = ("cells", "columns")
 WRITTEN_BY = {PLAN_FORMAT: "`dpqr plan --out FILE`", PREDICTION_PLAN: "`dpqr predict --lock FILE`"}
 SESSION = "`dpqr interactive open NAME --lock FILE`"
 USE = {PLAN_FORMAT: "released", PREDICTION_PLAN: "predicted by"}
+FORECAST = "expected"
+"""What `dpqr plan` adds to a release's plan; the hash covers it, and it is simulated, not compared."""
+NOTHING = "nothing"
 _ABSENT = object()
 
 
@@ -166,11 +169,16 @@ def _stated(given: Any, usual: Any, names: Sequence[str] | None = None) -> dict[
 
 def require_unchanged(locked: LockedPlan, now: Mapping[str, Any]) -> None:
     """DocumentError unless a locked plan is what would be planned now: `now` is its document."""
+    for name in locked.document:
+        if name not in now and (name != FORECAST or now["dpqr"] != PLAN_FORMAT):
+            raise _unknown(locked, _again(now), member("$", name))
     parts = ["version", "request", *now]
     for name in parts:
         if name in SPOKEN:
             continue
         found = next(differences(locked.document.get(name), now[name], f"$.{name}"), None)
+        if found and found[2] == NOTHING and name != "request":
+            raise _unknown(locked, _again(now), found[0])
         if found:
             raise _changed(locked, _again(now), *found)
 
@@ -178,6 +186,45 @@ def require_unchanged(locked: LockedPlan, now: Mapping[str, Any]) -> None:
 def _again(now: Mapping[str, Any]) -> str:
     """The command that writes such a plan anew."""
     return SESSION if now["dpqr"] == PLAN_FORMAT and "surprises" in now["schedule"] else WRITTEN_BY[now["dpqr"]]
+
+
+def require_same_notes(locked: LockedPlan, now: Mapping[str, Any]) -> None:
+    """DocumentError unless a locked plan has the notes of the plan that would be made now: a person reads them."""
+    kept, made = list(locked.document["notes"]), list(now["notes"])
+    if kept == made:
+        return
+    lacking = next((note for note in made if note not in kept), None)
+    said = "order" if lacking is None else f"it does not say this, which holds now: {lacking}"
+    said = "it says what the plan made again does not" if set(kept) - set(made) and lacking is None else said
+    raise DocumentError(
+        f"{locked.name}: $.notes are not those of the plan made again: {said}\n"
+        f"write a new plan with {_again(now)} for the same dataset, and have it reviewed"
+    )
+
+
+FORECASTED: Mapping[str, Any] = {
+    **dict.fromkeys(("epsilon", "schedule", "records", "basis", "tables", "runs", "notes")),
+    **{name: dict.fromkeys(("mean", "deviation")) for name in ("error", "l1_over_n")},
+    "blocks": {"name": None, "answers": None, "error": dict.fromkeys(("mean", "deviation")), "l1_over_n": None},
+}
+"""The keys of a forecast, nested as they are; those of each of a list's members."""
+
+
+def require_forecast(locked: LockedPlan) -> None:
+    """DocumentError for a key in the forecast of a locked plan that no forecast has."""
+    for path in unknown_keys(locked.document.get(FORECAST), FORECASTED, f"$.{FORECAST}"):
+        raise _unknown(locked, WRITTEN_BY[PLAN_FORMAT], path)
+
+
+def unknown_keys(value: Any, known: Mapping[str, Any] | None, path: str) -> Iterator[str]:
+    """The paths of keys that are not known, in JSON of any form."""
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from unknown_keys(each, known, member(path, index))
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            at = member(path, key)
+            yield from unknown_keys(each, known[key], at) if known and key in known else (at,)
 
 
 def require_noted(locked: LockedPlan, notes: Sequence[str]) -> None:
@@ -205,7 +252,15 @@ def differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, str, str]]
 
 
 def _words(value: Any) -> str:
-    return "nothing" if value is _ABSENT else spoken(value)
+    return NOTHING if value is _ABSENT else spoken(value)
+
+
+def _unknown(locked: LockedPlan, again: str, path: str) -> DocumentError:
+    """Of a key that a plan has not, or not there. What stands under it may be anything, and is not repeated."""
+    return DocumentError(
+        f"{locked.name}: {path} is no part of the plan that would be made now; nothing was opened\n"
+        f"take it out, or write a new plan with {again} and have it reviewed"
+    )
 
 
 def _changed(locked: LockedPlan, again: str, path: str, old: str, new: str) -> DocumentError:

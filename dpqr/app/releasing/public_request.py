@@ -59,6 +59,11 @@ def public_inputs(request: ReleaseRequest, held: Reading, document: QueriesDocum
     return PublicInputs(request=documents | _options(request.plan, held, request.notes), files=files)
 
 
+def with_spoken(notes: tuple[str, ...], document: QueriesDocument) -> tuple[str, ...]:
+    """What a plan says of its request: also what its documents alone would not say again, as the request keeps them."""
+    return tuple(dict.fromkeys((*notes, *document.spoken)))
+
+
 def prediction_inputs(request: PredictionRequest, held: Reading) -> PublicInputs:
     """The same of predictions."""
     documents = {"dpqr": "prediction-request/1", "domain": public_domain(request.plan.domain or "")}

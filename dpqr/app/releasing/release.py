@@ -20,7 +20,7 @@ from dpqr.app.planning.planning import plan_with_documents
 from dpqr.app.releasing.earlier_counts import earlier_counts
 from dpqr.app.releasing.locked_plan import require_noted, require_unchanged
 from dpqr.app.releasing.machine import require_resources, resources
-from dpqr.app.releasing.public_request import public_inputs
+from dpqr.app.releasing.public_request import public_inputs, with_spoken
 from dpqr.app.releasing.reading import Reading, bound, charging, count_column, reading, require_named
 from dpqr.app.releasing.rehearse import rehearsed_rows, rehearsed_table, require_rehearsable
 from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
@@ -35,7 +35,9 @@ from dpqr.errors import UsageFault
 from dpqr.io.outputs.answer_tables.cumulative_table import cumulative_table
 from dpqr.io.outputs.answer_tables.views_table import require_views
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
+from dpqr.io.outputs.records.drawn import drawn_digest
 from dpqr.io.outputs.records.plan_document import plan_document, plan_hash
+from dpqr.io.outputs.records.release_document import drawn_parts
 from dpqr.io.outputs.releases.release_files import write_release
 from dpqr.io.outputs.releases.synthetic import require_sampleable
 from dpqr.io.tables.load import LoadedTable, load_table
@@ -95,9 +97,10 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     require_files(request.source, plan.problem.period)
     source = replace(request.source, period=plan.problem.period)
     held = reading(source, request.limits, plan.problem.domain, request.payer, locked=request.locked is not None)
-    inputs = public_inputs(replace(request, plan=asked), held, document)
+    spoken = with_spoken(request.notes, document)
+    inputs = public_inputs(replace(request, plan=asked, notes=spoken), held, document)
     paying = _paid_notes(request, plan)
-    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits, *paying), inputs=inputs)
+    plan = replace(plan, notes=tuple(dict.fromkeys((*spoken, *plan.notes, *held.bits, *paying))), inputs=inputs)
     if request.locked:
         require_unchanged(request.locked, plan_document(plan))
         require_noted(request.locked, paying)
@@ -154,10 +157,11 @@ def release(
         source = noise or SystemNoise()
         table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
         drawn = construct(plan, _draws(run, table, source), table.dropped, run.guard, progress, prices, run.paid)
-        finished = replace(_named(drawn, request, run, rehearsed), earlier=earlier)
+        finished = replace(_named(drawn, request, run, rehearsed), earlier=earlier, charged=run.charged)
+        digest = drawn_digest(drawn_parts(finished))
         if target:
             _write(finished, target, output)
-        run.released()
+        run.released(digest)
     return finished
 
 

@@ -19,7 +19,9 @@ from dpqr.construction.questions.terms import BETA, Answer, Terms
 from dpqr.construction.release import Release
 from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
+from dpqr.io.outputs.records.drawn import drawn_digest
 from dpqr.io.outputs.records.plan_document import plan_hash
+from dpqr.io.outputs.records.release_document import drawn_parts
 from dpqr.io.outputs.releases.release_files import write_release
 from dpqr.io.sessions.asking import keep_thresholds
 from dpqr.io.tables.points import documents_apart
@@ -161,6 +163,8 @@ def close(name: str, payer: LedgerRequest, output: OutputRequest) -> Release | N
         finished = closed_release(held, stated_session(held))
         if finished is not None and output.directory is not None:
             write_release(finished, _target(output.directory), answers=output.format, receipt=receipt(finished))
+        if finished is not None:
+            held.drawn = drawn_digest(drawn_parts(finished))
         return finished
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from dpqr.app.planning.planning import plan_release, read_documents
 from dpqr.app.releasing.locked_plan import require_unchanged
-from dpqr.app.releasing.public_request import public_inputs
+from dpqr.app.releasing.public_request import public_inputs, with_spoken
 from dpqr.app.releasing.reading import Reading, bound, charging, reading
 from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.app.sessions.session import filter_of
@@ -106,6 +106,7 @@ def planned_session(request: OpenRequest) -> Opening:
     first, rest = (price.times(SLACK) for price in accountant.cut(budget, _shares(share)))
     with documents_apart(run.source):
         document = _first_workload(asked)
+    run = replace(run, notes=with_spoken(run.notes, document))
     public = public_documents(document.sources)
     if public.files:
         raise UsageFault("--expect: files of coefficients are not for sessions of questions; write queries instead")
@@ -163,7 +164,7 @@ def _noted(whole: Plan, terms: Terms, held: Reading, run: ReleaseRequest) -> Pla
         f"{terms.surprises:,} surprises are paid for; a free answer lies within "
         f"{terms.margin + terms.slack(BETA / 2):,} records of the truth with probability 0.95"
     )
-    return replace(whole, notes=(*run.notes, *whole.notes, *held.bits, reach))
+    return replace(whole, notes=tuple(dict.fromkeys((*run.notes, *whole.notes, *held.bits, reach))))
 
 
 def _followed(whole: Plan, run: ReleaseRequest, held: Reading, document: QueriesDocument) -> Plan:

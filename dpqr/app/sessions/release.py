@@ -51,6 +51,7 @@ def closed_release(held: Turn, session: StatedSession) -> Release | None:
         made,
         events=held.run.guard.events,
         paid=held.paid,
+        charged="" if held.spoilt else held.run.charged,
         reason=held.paid.reason,
         planned=held.paid.plan or made.planned,
         date=datetime.now(UTC).date().isoformat(),

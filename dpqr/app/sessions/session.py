@@ -51,7 +51,8 @@ class Turn:
     """What one process holds of a session.
 
     run: the reservation's filters and journal. past: draws before this turn. numbers: of their charges, for each was
-    charged again: this process's filters start anew.
+    charged again: this process's filters start anew. drawn: SHA-256 of what the record of the closed session says was
+    drawn; empty: there is none.
     """
 
     folder: SessionFolder
@@ -61,6 +62,7 @@ class Turn:
     run: PaidRun
     past: tuple[PastDraw, ...] = ()
     numbers: tuple[int, ...] = ()
+    drawn: str = ""
 
     def settle(self, note: str, *, whole: bool) -> None:
         """End the session: what was not drawn comes back, unless it is paid as a whole; its files go.
@@ -70,7 +72,7 @@ class Turn:
             have decided: either leaves the reservation paid in full.
         """
         paid = self.paid.events if whole or self.journal.lost else self.run.guard.events
-        self.ledger.settle(self.paid, paid, note=note)
+        self.ledger.settle(self.paid, paid, note=note, drawn=self.drawn)
 
     @property
     def spoilt(self) -> bool:

@@ -9,10 +9,10 @@ from functools import partial
 
 from dpqr import __version__
 from dpqr.app.releasing.locked_plan import SPOKEN
-from dpqr.app.verifying.evidence import Evidence, NotChecked
+from dpqr.app.verifying.evidence import PROVED, Evidence, NotChecked, NotRepeated, is_since
 from dpqr.errors import DpqrError, GoalMissed
 from dpqr.io.outputs.records.document_parts import versions_part
-from dpqr.io.outputs.records.plan_document import plan_document, sealed
+from dpqr.io.outputs.records.plan_document import SEAL, plan_document, sealed
 from dpqr.io.outputs.records.sameness import Sameness, same_documents, same_rows
 from dpqr.io.outputs.releases.read_answers import read_table
 from dpqr.io.outputs.releases.release_files import CUMULATIVE, FIGURES_FILE, SYNTHETIC, VIEWS_FILE
@@ -24,12 +24,14 @@ STATED = ("version", "versions", "date", "publisher", "hashes", "sha256", "plan"
 def plan(evidence: Evidence) -> str:
     """The documents and options of the record give its plan; what it says beside, nothing gives again."""
     kept = evidence.document["plan"]
-    if evidence.planned_from and sealed(kept) != kept:
+    if sealed(kept) != kept and (SEAL in kept or is_since(evidence.record.version, PROVED)):
         raise GoalMissed("the plan in the record is not what its seal was made of")
+    _ = evidence.planned_from
 
     def compared() -> Sameness:
         made = {name: part for name, part in plan_document(evidence.plan).items() if name not in (*SPOKEN, "version")}
-        return same_documents({name: kept.get(name) for name in made}, made, "$.plan")
+        older = {} if evidence.record.version == __version__ else dict.fromkeys(made)
+        return same_documents(older | {name: kept[name] for name in made if name in kept}, made, "$.plan")
 
     return f"the request in the record gives it; {_repeated(evidence, compared).words('values')}"
 
@@ -71,8 +73,7 @@ def statements(evidence: Evidence) -> str:
 
 def answers(evidence: Evidence) -> str:
     """Estimates, errors, measured values and intervals follow from the draws."""
-    found = _same(evidence, lambda: evidence.answers)
-    return f"{found.words('rows')}{_elsewhere(evidence) if found.near else ''}"
+    return _same(evidence, lambda: evidence.answers, "rows").words("rows")
 
 
 def synthetic(evidence: Evidence) -> str:
@@ -83,10 +84,10 @@ def synthetic(evidence: Evidence) -> str:
     name = next((name for name in evidence.record.files if name.endswith(SYNTHETIC)), None)
     if name is None:
         raise NotChecked("the release holds none")
-    found = _same(evidence, lambda: same_rows(evidence.path / name, evidence.made[0] / name))
+    found = _here(evidence, lambda: same_rows(evidence.path / name, evidence.made[0] / name))
     said = f"{found.near:,} of {found.compared:,} rows come out otherwise{_elsewhere(evidence)}"
     if found.near and evidence.answers.near:
-        raise NotChecked(f"{said}; the answers are equal within the tolerance alone")
+        raise NotRepeated(f"{said}; the answers are equal within the tolerance alone")
     if found.near:
         raise GoalMissed(said)
     return found.words("rows")
@@ -101,7 +102,7 @@ def figures_and_views(evidence: Evidence) -> str:
     found = [_same(evidence, partial(same_rows, evidence.path / name, evidence.made[0] / name)) for name in names]
     other = [name for name, each in zip(names, found, strict=True) if each.near]
     if other and evidence.answers.near:
-        raise NotChecked(f"rows of {other[0]} come out otherwise; the answers are equal within the tolerance alone")
+        raise NotRepeated(f"rows of {other[0]} come out otherwise; the answers are equal within the tolerance alone")
     if other:
         raise GoalMissed(f"rows of {other[0]} come out otherwise{_elsewhere(evidence)}")
     return f"{sum(each.compared for each in found):,} rows equal bit for bit"
@@ -114,7 +115,15 @@ def _elsewhere(evidence: Evidence) -> str:
     return f"; made with {', '.join(other)}" if other else "; made elsewhere, or changed since"
 
 
-def _same(evidence: Evidence, compare: Callable[[], Sameness]) -> Sameness:
+def _same(evidence: Evidence, compare: Callable[[], Sameness], noun: str = "figures") -> Sameness:
+    """What a comparison found. NotRepeated where figures are equal within the tolerance alone."""
+    found = _here(evidence, compare)
+    if found.near:
+        raise NotRepeated(f"{found.words(noun)}{_elsewhere(evidence)}", within=True)
+    return found
+
+
+def _here(evidence: Evidence, compare: Callable[[], Sameness]) -> Sameness:
     """What a comparison found. On the versions and the arithmetic that the record names nothing may differ by a bit."""
     found = _repeated(evidence, compare)
     if found.near and evidence.document["versions"] == versions_part():
@@ -136,6 +145,6 @@ def _repeated(evidence: Evidence, compare: Callable[[], Sameness]) -> Sameness:
     except DpqrError as mismatch:
         if made_by == __version__:
             raise
-        raise NotChecked(
+        raise NotRepeated(
             f"dpqr {made_by} made it and can repeat it; {__version__} does otherwise: {mismatch}"
         ) from None

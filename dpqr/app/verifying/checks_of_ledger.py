@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from dpqr.app.paying.budget import configured_ledger
 from dpqr.app.releasing.locked_plan import read_plan
-from dpqr.app.verifying.evidence import Evidence, NotChecked, require_written
+from dpqr.app.verifying.evidence import Evidence, NotChecked, is_since, require_written
 from dpqr.app.verifying.repeat import stated_reason
 from dpqr.errors import GoalMissed
-from dpqr.io.ledger.addresses import is_address
-from dpqr.io.ledger.export_file import is_export, read_export
-from dpqr.io.ledger.location import NO_ANCHOR
 from dpqr.io.ledger.record import Record
+from dpqr.io.outputs.records.drawn import drawn_digest
 from dpqr.io.outputs.records.plan_document import SEAL
 from dpqr.io.outputs.records.record_form import Paid
+from dpqr.privacy.budget import upward_text
 from dpqr.privacy.ledger import Entry
+
+PLANNED, BINDING = (0, 10), (0, 11)
+"""Versions of dpqr from which on every reservation names its plan, and every settlement what was drawn."""
 
 
 def ledger(evidence: Evidence) -> str:
@@ -26,21 +29,45 @@ def ledger(evidence: Evidence) -> str:
         raise (GoalMissed if asked else NotChecked)("none paid for this release")
     if given is None:
         raise NotChecked(f"entry {stated.entry} of dataset {stated.dataset!r} paid; give the ledger, or its export")
-    walked = whole_ledger(given, evidence.request.anchor)
+    walked = evidence.walked
     paid = _entry(walked, stated)
     planned = evidence.events(evidence.document["plan"]["events"])
-    if paid.events != planned or paid.plan not in ("", _followed(evidence)):
+    if paid.events != planned or not names_plan(paid, _followed(evidence), evidence.record.version):
         raise GoalMissed(f"entry {paid.number} paid for another plan")
     if paid.reason != stated_reason(evidence.record):
         raise GoalMissed(f"entry {paid.number} was paid for another reason, by or for somebody else")
     return f"{len(walked.entries)} entries are chained and priced; entry {paid.number} paid; {_end(evidence, walked)}"
 
 
-def whole_ledger(given: str, anchor: str | None) -> Record:
-    """The ledger, or its export, from the first entry on. LedgerError where it is damaged."""
-    if not is_address(given) and is_export(Path(given)):
-        return read_export(Path(given))
-    return configured_ledger(given, anchor or NO_ANCHOR).verify()
+def names_plan(paid: Entry, followed: str, version: object) -> bool:
+    """Whether a reservation was made for the plan of this hash; of versions before PLANNED some name none."""
+    return paid.plan == followed or (not paid.plan and not is_since(version, PLANNED))
+
+
+def settlement(evidence: Evidence) -> str:
+    """The entry that settled the run names the draws of this record: another run by the same plan has others."""
+    stated = evidence.record.ledger
+    if isinstance(stated, str):
+        raise NotChecked("none paid for this release")
+    return require_bound(evidence.walked, stated.entry, evidence.document)
+
+
+def require_bound(walked: Record, number: int, record: Mapping[str, Any]) -> str:
+    """That a reservation's settlement names the draws of a record. Raises: GoalMissed where it names others; NotChecked
+    where it names none. A record of a version that binds its draws may not name an entry that binds none."""
+    settled = next((entry for entry in walked.entries if entry.settles == number), None)
+    if settled is None:
+        raise NotChecked(f"not bound: entry {number} is not settled yet, so no entry names what was drawn")
+    if not settled.drawn and is_since(record["version"], BINDING):
+        raise GoalMissed(f"entry {settled.number} names no draws: the run that it settled has released nothing")
+    if not settled.drawn:
+        raise NotChecked(
+            f"not bound: entry {settled.number} is of dpqr 0.10 or older and names no draws; another release by the "
+            "same plan could name the same entry"
+        )
+    if settled.drawn != drawn_digest(record):
+        raise GoalMissed(f"entry {settled.number} names other draws than the record: it settled another run")
+    return f"entry {settled.number} names the draws of the record, {settled.drawn[:12]}"
 
 
 def _entry(walked: Record, stated: Paid) -> Entry:
@@ -61,7 +88,17 @@ def _end(evidence: Evidence, walked: Record) -> str:
     )
     if settled.events not in (drawn, planned):
         raise GoalMissed(f"entry {settled.number} settled other events than the record says were charged")
+    _require_charged(walked, settled, evidence.record.ledger)
     return f"entry {settled.number} settled {'what was charged' if settled.events == drawn else 'all that was planned'}"
+
+
+def _require_charged(walked: Record, settled: Entry, stated: str | Paid) -> None:
+    """What the record says that the ledger keeps. GoalMissed where it keeps something else."""
+    if isinstance(stated, str) or not stated.charged or settled.cost is None:
+        return
+    kept = walked.state.accounts[stated.dataset].terms.currency.words(settled.cost, upward_text)
+    if kept != stated.charged:
+        raise GoalMissed(f"entry {settled.number} keeps {kept}, and the record says {stated.charged}")
 
 
 def locked_plan(evidence: Evidence) -> str:

@@ -19,28 +19,48 @@ from dpqr.app.predicting.planning import settled_prediction
 from dpqr.app.predicting.predict import as_read, wanted_run
 from dpqr.app.releasing.locked_plan import SPOKEN, read_plan
 from dpqr.app.releasing.public_request import stated_prediction
-from dpqr.app.verifying.checks_of_ledger import whole_ledger
-from dpqr.app.verifying.checks_of_record import ROUNDING
-from dpqr.app.verifying.evidence import NotChecked, VerifyRequest, require_written
+from dpqr.app.releasing.rehearse import rehearsed_rows
+from dpqr.app.verifying.checks_of_ledger import names_plan, require_bound
+from dpqr.app.verifying.checks_of_record import ROUNDING, require_one_version
+from dpqr.app.verifying.evidence import NotChecked, NotRepeated, VerifyRequest, is_since, require_written, walked_ledger
 from dpqr.errors import DocumentError, GoalMissed, InfeasiblePlan, UsageFault
-from dpqr.io.outputs.records.document_parts import parsed_events, rational, reason_part
+from dpqr.io.documents.domains.domain import public_domain
+from dpqr.io.documents.text.json_text import parse_json
+from dpqr.io.ledger.record import Record
+from dpqr.io.outputs.records.document_parts import parsed_events, reason_part
 from dpqr.io.outputs.records.plan_document import SEAL, sealed
-from dpqr.io.outputs.records.prediction_document import MODEL_FORMAT, PLAN_FORMAT, prediction_plan_document
-from dpqr.io.outputs.records.sameness import same_documents
+from dpqr.io.outputs.records.prediction_document import (
+    MODEL_FORMAT,
+    PLAN_FORMAT,
+    model_document,
+    prediction_document,
+    prediction_plan_document,
+)
+from dpqr.io.outputs.records.sameness import Sameness, same_documents
 from dpqr.io.outputs.releases.prediction_files import record_path
 from dpqr.io.outputs.releases.read_answers import read_table
 from dpqr.io.outputs.releases.read_release import prediction_record
 from dpqr.io.tables.file import STDIN
 from dpqr.io.tables.source import TableSource
+from dpqr.mechanisms.learned_functions import step
 from dpqr.prediction.forms import DIRECT
 from dpqr.prediction.names import CLASSIFIERS
-from dpqr.prediction.plan import PredictionPlan, deviation, usable
+from dpqr.prediction.plan import PredictionPlan, usable
 from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.release import PredictionRelease
 from dpqr.privacy.accountants.known import PREDICTING, available
-from dpqr.privacy.budget import PrivacyBudget, upward_text
+from dpqr.privacy.budget import NO_COST, PrivacyBudget, upward_text
+from dpqr.privacy.currency import currency
 from dpqr.privacy.events import Composition
+from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.privacy.reservation import Reservation
+from dpqr.report.prediction_view import prediction_receipt
 
 DIGITS = 6
+SEALED = (0, 7)
+"""Versions of dpqr from this on seal the records of predictions."""
+STATED = ("version", "hashes", SEAL, "plan")
+"""Keys of the record that have a check of their own."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +88,11 @@ class PredictionEvidence:
             raise GoalMissed(f"{self.path}: its record is not what its seal was made of")
         return found
 
+    @cached_property
+    def walked(self) -> Record:
+        """The whole ledger, or its export. Raises: as `walked_ledger`."""
+        return walked_ledger(self.request)
+
     def events(self, parts: Any) -> Composition:
         """GoalMissed for events that dpqr does not know."""
         try:
@@ -80,9 +105,9 @@ class PredictionEvidence:
         """Made again from the public request that the record holds. GoalMissed where it gives none."""
         request = self.document["plan"].get("request")
         if request is None:
-            raise NotChecked("the record holds no documents to plan it from; dpqr 0.1 to 0.7 kept none")
+            raise NotRepeated("the record holds no documents to plan it from; dpqr 0.1 to 0.7 kept none")
         if request["options"]["trust"]:
-            raise NotChecked("a third party's code takes part in it, and a check runs no code that a record names")
+            raise NotRepeated("a third party's code takes part in it, and a check runs no code that a record names")
         try:
             stated = stated_prediction(request, TableSource(paths=(STDIN,)))
             session = True if "draws" in self.document else stated.plan.session
@@ -106,6 +131,12 @@ class PredictionEvidence:
 def record(evidence: PredictionEvidence) -> str:
     """Read, of a known form, and what its hash was made of."""
     found = evidence.document
+    whole = sealed(found["plan"]) == found["plan"]
+    if not whole and (SEAL in found["plan"] or is_since(found["version"], SEALED)):
+        raise GoalMissed("the plan in the record is not what its seal was made of")
+    if SEAL not in found and is_since(found["version"], SEALED):
+        raise GoalMissed(f"a record of dpqr {found['version']} states its sha256, and this one does not")
+    require_one_version(found)
     seal = "its sha256 is right" if SEAL in found else "it states no sha256"
     return f"{found['dpqr']} of dpqr {found['version']}, written as dpqr writes it; {seal}"
 
@@ -115,6 +146,8 @@ def files(evidence: PredictionEvidence) -> str:
     found = evidence.document
     if found["dpqr"] == MODEL_FORMAT:
         return "the model is its own record"
+    if "hashes" not in found and SEAL in found:
+        raise GoalMissed("the record holds no hash of the predictions, which its version does")
     if "hashes" not in found:
         raise NotChecked("the record holds no hash of the predictions")
     (stated,) = found["hashes"].values()  # the file may have another name by now
@@ -143,12 +176,12 @@ def ledger(evidence: PredictionEvidence) -> str:
         raise (GoalMissed if asked else NotChecked)("none paid for this run")
     if given is None:
         raise NotChecked(f"entry {stated['entry']} of dataset {stated['dataset']!r} paid; give the ledger")
-    entries = whole_ledger(given, evidence.request.anchor).entries
+    entries = evidence.walked.entries
     paid = entries[stated["entry"]] if 0 <= stated["entry"] < len(entries) else None
     if paid is None or (paid.kind, paid.dataset, paid.hash) != ("reserve", stated["dataset"], stated["seal"]):
         raise GoalMissed(f"entry {stated['entry']} is not the one whose seal the record states: it is another ledger")
     asked_for = {name: evidence.document[name] for name in reason_part(paid.reason)}
-    if paid.plan not in ("", evidence.document["plan"].get(SEAL)):
+    if not names_plan(paid, str(evidence.document["plan"].get(SEAL)), evidence.document["version"]):
         raise GoalMissed(f"entry {paid.number} paid for the plan {paid.plan[:12]}, which is another one")
     if paid.events != evidence.planned or reason_part(paid.reason) != asked_for:
         raise GoalMissed(f"entry {paid.number} paid for another plan, or for another reason")
@@ -157,6 +190,14 @@ def ledger(evidence: PredictionEvidence) -> str:
         raise GoalMissed(f"entry {settled.number} settled less than the record says was charged")
     end = "it is not settled yet" if settled is None else f"entry {settled.number} settled it"
     return f"{len(entries)} entries are chained and priced; entry {paid.number} paid; {end}"
+
+
+def settlement(evidence: PredictionEvidence) -> str:
+    """The entry that settled the run names the draws of this record, or its file."""
+    stated = evidence.document["ledger"]
+    if stated is None:
+        raise NotChecked("none paid for this run")
+    return require_bound(evidence.walked, stated["entry"], evidence.document)
 
 
 def events(evidence: PredictionEvidence) -> str:
@@ -176,7 +217,8 @@ def prices(evidence: PredictionEvidence) -> str:
     shared = []
     for name, one in available(PREDICTING).items():
         stated, today = found["spent"].get(name), one.epsilon(evidence.planned, budget.delta)
-        if (stated is None) != (today is None) and found["version"] == __version__:
+        known = name in found["spent"] and (stated is None) == (today is None)
+        if not known and found["version"] == __version__:
             raise GoalMissed(f"under {name} the record states another price than the events cost")
         if stated is None or today is None:
             continue
@@ -186,43 +228,101 @@ def prices(evidence: PredictionEvidence) -> str:
     proved = PREDICTING[plan["accountant"]].epsilon(evidence.planned, budget.delta)
     if proved is not None and proved > budget.epsilon:
         raise GoalMissed("the planned events cost more than the guarantee")
+    if unknown := sorted(set(found["spent"]) - set(PREDICTING)):
+        raise GoalMissed(f"the record states a price under {unknown[0]}, which dpqr does not know")
     return f"the planned events give the stated epsilon under {', '.join(shared)}"
 
 
 def plan(evidence: PredictionEvidence) -> str:
-    """The documents and options of the record give its plan, and the figures that follow from it. Another version of
-    dpqr may rightly plan otherwise."""
+    """The documents and options of the record give its plan. Another version of dpqr may rightly plan otherwise."""
+
+    def compared() -> Sameness:
+        kept, made = evidence.document["plan"], prediction_plan_document(evidence.replanned)
+        parts = {name: part for name, part in made.items() if name not in (*SPOKEN, "version")}
+        older = {} if evidence.document["version"] == __version__ else dict.fromkeys(parts)
+        return same_documents(older | {name: kept[name] for name in parts if name in kept}, parts, "$.plan")
+
+    return f"the request in the record gives it; {_of_version(evidence, compared).words('values')}"
+
+
+def statements(evidence: PredictionEvidence) -> str:
+    """What the record says beside plan, prices and draws: guarantee, receipt, and the figures that follow from what was
+    bought, lambda, sensitivity and noise among them."""
+    kept = {name: part for name, part in evidence.document.items() if name not in STATED}
+
+    def compared() -> Sameness:
+        made = _made_again(evidence.document, evidence.replanned)
+        return same_documents(kept, {name: part for name, part in made.items() if name not in STATED})
+
+    found = _of_version(evidence, compared)
+    if found.near:
+        raise NotRepeated(found.words("values"), within=True)
+    return found.words("values")
+
+
+def _of_version(evidence: PredictionEvidence, compare: Callable[[], Sameness]) -> Sameness:
+    """What a comparison found; a mismatch with what another version of dpqr has made is none that can be repeated."""
     try:
-        return _planned_again(evidence)
+        return compare()
     except GoalMissed as mismatch:
         if evidence.document["version"] == __version__:
             raise
-        raise NotChecked(
+        raise NotRepeated(
             f"dpqr {evidence.document['version']} made it, {__version__} does otherwise: {mismatch}"
         ) from None
 
 
-def _planned_again(evidence: PredictionEvidence) -> str:
-    kept, made = evidence.document["plan"], evidence.replanned
-    compared = {name: part for name, part in prediction_plan_document(made).items() if name not in SPOKEN}
-    found = same_documents({name: kept.get(name) for name in compared}, compared, "$.plan")
-    learned = _learned(evidence.document, made)
-    same_documents({name: evidence.document[name] for name in learned}, learned)
-    return f"the request in the record gives it; {found.words('values')}"
-
-
-def _learned(document: dict[str, Any], made: PredictionPlan) -> dict[str, Any]:
-    """What follows from the plan and from what it bought: the number of records, and which lambda."""
-    counted = document["counted"]
+def _made_again(document: dict[str, Any], planned: PredictionPlan) -> dict[str, Any]:
+    """The record that the plan and what was drawn give."""
+    notes, factor = tuple(document["plan"]["notes"]), Fraction(document.get("factor", 1))
+    made, counted = replace(planned, notes=notes, factor=factor), document["counted"]
     records = made.problem.records if counted is None else int(counted)
-    chosen = replace(made, factor=Fraction(document.get("factor", 1)))
-    step = {"draws": document["draws"] | {"step": grid(chosen, records or 1)}} if "draws" in document else {}
-    if not isinstance(made.recipe, StableRecipe) or made.noise in DIRECT or records is None:
-        return step | {"noise_deviation": deviation(chosen, None)}
-    learner = chosen.learner(records)
-    exact = {"lambda": learner.penalty, "sensitivity": learner.bound}
-    stated = {name: None if value is None else rational(value) for name, value in exact.items()}
-    return stated | step | {"records": usable(records), "noise_deviation": deviation(chosen, usable(records))}
+    weights = document["weights"] if document["dpqr"] == MODEL_FORMAT else []
+    session = document.get("draws", {"numbers": weights})
+    released = PredictionRelease(
+        plan=made,
+        numbers=np.array(session["numbers"], dtype=np.int64),
+        step=grid(made, records or 1) if "draws" in document else 1.0,
+        spent={name: None if cost is None else Fraction(cost["exact"]) for name, cost in document["spent"].items()},
+        private=bool(document["private"]),
+        counted=counted,
+        paid=_payer(document["ledger"], made),
+        reason=Reason(**{name: document[name] or "" for name in reason_part(UNSTATED)}),
+        rehearsed=rehearsed_rows(made.problem) if document["rehearsal"] is True else None,
+        charged=parsed_events(document["events"]) if "draws" in document else None,
+    )
+    if made.noise in DIRECT:
+        mechanism = made.direct()
+        released = replace(released, penalty=mechanism.penalty, step=mechanism.grid)
+    elif isinstance(made.recipe, StableRecipe):
+        learner = made.learner(records or 0)
+        released = replace(released, records=usable(records or 0), penalty=learner.penalty, bound=learner.bound)
+        released = released if "draws" in document else replace(released, step=step(learner.bound))
+    if document["dpqr"] != MODEL_FORMAT:
+        return prediction_document(released, prediction_receipt(released))
+    return model_document(released, _domain_text(document), prediction_receipt(released))
+
+
+def _domain_text(document: dict[str, Any]) -> str:
+    """The text of the domain file in a model. GoalMissed where it is not the plan's domain."""
+    text = str(document["domain_file"])
+    if public_domain(parse_json(text.encode(), "domain_file")) != document["plan"]["request"]["domain"]:
+        raise GoalMissed("the domain file in the model is not the domain of its plan")
+    return text
+
+
+def _payer(stated: dict[str, Any] | None, plan: PredictionPlan) -> Reservation | None:
+    """What the record states of its payer; the ledger alone knows currency and cost."""
+    if stated is None:
+        return None
+    return Reservation(
+        dataset=str(stated["dataset"]),
+        number=int(stated["entry"]),
+        receipt=str(stated["seal"]),
+        currency=currency("basic"),
+        cost=NO_COST,
+        events=plan.events,
+    )
 
 
 def draws(evidence: PredictionEvidence) -> str:
@@ -249,16 +349,3 @@ def draws(evidence: PredictionEvidence) -> str:
     if not same:
         raise GoalMissed("the predictions are not those that the recorded draws give")
     return f"{len(values):,} predictions follow from the recorded draws"
-
-
-def formed(check: Callable[[PredictionEvidence], str]) -> Callable[[PredictionEvidence], str]:
-    """The check, to which a record or a file of another form than dpqr gives it is a mismatch."""
-
-    def checked(evidence: PredictionEvidence) -> str:
-        try:
-            return check(evidence)
-        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, OSError) as fault:
-            kind = type(fault).__name__
-            raise GoalMissed(f"the record, or the file, has not the form that dpqr gives it ({kind})") from None
-
-    return checked

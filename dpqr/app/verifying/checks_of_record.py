@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
 from dpqr import __version__
-from dpqr.app.verifying.evidence import PROOFS, Evidence, NotChecked
+from dpqr.app.verifying.evidence import PROOFS, PROVED, Evidence, NotChecked, is_since
 from dpqr.app.verifying.reprice import prices_today
 from dpqr.construction.sentences import budget_words
 from dpqr.errors import GoalMissed
@@ -25,9 +26,21 @@ ROUNDING = 1e-9
 
 def record(evidence: Evidence) -> str:
     """Read, of a known form, and what its hash was made of."""
-    found = evidence.record
-    seal = "its sha256 is right" if all(name in evidence.document for name in PROOFS) else "it states no sha256"
+    found, proofs = evidence.record, [name for name in PROOFS if name in evidence.document]
+    if len(proofs) != (len(PROOFS) if is_since(found.version, PROVED) else 0):
+        raise GoalMissed(
+            f"of {', '.join(PROOFS)} the record holds {len(proofs)}, and dpqr {found.version} does otherwise"
+        )
+    require_one_version(evidence.document)
+    seal = "its sha256 is right" if proofs else "it states no sha256"
     return f"{found.dpqr} of dpqr {found.version}, written as dpqr writes it; {seal}"
+
+
+def require_one_version(document: Mapping[str, Any]) -> None:
+    """GoalMissed where the parts of a record state several versions of dpqr."""
+    made_by = document["versions"]["dpqr"] if "versions" in document else document["version"]
+    if {made_by, document["plan"].get("version", made_by)} != {document["version"]}:
+        raise GoalMissed("record, plan and versions name several versions of dpqr")
 
 
 def files(evidence: Evidence) -> str:
@@ -38,6 +51,8 @@ def files(evidence: Evidence) -> str:
         raise GoalMissed(f"{odd[0]!r} is in one of the record's list and the directory, and not in the other")
     if kept is None:
         raise NotChecked(f"{len(stated)} files are there, and the record holds no hashes of them")
+    if unnamed := sorted({*stated} - {*kept}):
+        raise GoalMissed(f"the record lists {unnamed[0]!r}, and holds no hash of it")
     for name, digest in kept.items():
         if file_hash(evidence.path / name) != digest:
             raise GoalMissed(f"{name} is not the file that the record was written for; restore it")

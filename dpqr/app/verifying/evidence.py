@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from msgspec import UnsetType
 
+from dpqr.app.paying.budget import configured_ledger
 from dpqr.app.verifying.repeat import planned_again, repeated, replayed, write_again
 from dpqr.app.verifying.repeat_session import repeated_session
 from dpqr.construction.answers.cumulative import Earlier
@@ -21,6 +22,10 @@ from dpqr.construction.questions.replay import Questions
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import SESSION
 from dpqr.errors import DocumentError, GoalMissed, UsageFault
+from dpqr.io.ledger.addresses import is_address
+from dpqr.io.ledger.export_file import is_export, read_export
+from dpqr.io.ledger.location import NO_ANCHOR
+from dpqr.io.ledger.record import Record
 from dpqr.io.outputs.answer_tables.cumulative_table import handed_over
 from dpqr.io.outputs.records.document_parts import parsed_events
 from dpqr.io.outputs.records.plan_document import sealed
@@ -32,8 +37,8 @@ from dpqr.privacy.events import Composition
 from dpqr.strategies.plan import Plan
 
 Made = TypeVar("Made")
-PROOFS = ("versions", "hashes", "sha256")
-"""Keys that came together, in the version that can be verified whole."""
+PROOFS, PROVED = ("versions", "hashes", "sha256"), (0, 4)
+"""Keys that came together, and the first version that has them, which can be verified whole."""
 _TEXT_OR_BLANK = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
 
 
@@ -41,13 +46,15 @@ _TEXT_OR_BLANK = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
 class VerifyRequest:
     """A release that somebody checks. release: its directory. ledger, anchor: of the ledger that paid, or its export;
     plan: the locked plan that it should follow; None: not given. usual: the ledger is a setting, of other releases
-    too: one that no ledger paid for is not held against it."""
+    too: one that no ledger paid for is not held against it. tolerance: what cannot be repeated here bit for bit is
+    accepted."""
 
     release: str
     ledger: str | None = None
     anchor: str | None = None
     plan: str | None = None
     usual: bool = False
+    tolerance: bool = False
 
 
 def release_files(place: str) -> ReleaseFiles:
@@ -57,8 +64,22 @@ def release_files(place: str) -> ReleaseFiles:
     return read_release(place)
 
 
+def is_since(version: object, first: tuple[int, int]) -> bool:
+    """Whether a record's version of dpqr is `first` or later; one that is not read as numbers is no older one."""
+    numbers = str(version).split(".")
+    return not all(each.isascii() and each.isdecimal() for each in numbers) or tuple(map(int, numbers)) >= first
+
+
 class NotChecked(Exception):
     """Why a check could not be made. It found nothing, for or against."""
+
+
+class NotRepeated(NotChecked):
+    """Why this machine cannot repeat a figure bit for bit. within: it is equal within the tolerance."""
+
+    def __init__(self, reason: str, *, within: bool = False) -> None:
+        super().__init__(reason)
+        self.within = within
 
 
 class Evidence:
@@ -110,10 +131,15 @@ class Evidence:
         stated = self.document["plan"]
         found = self.questions.request if self.questions else stated.get("request")
         if found is None and self.of_session:
-            raise NotChecked("dpqr 0.6 and 0.7 kept no questions of a session, so there is nothing to repeat it from")
+            raise NotRepeated("dpqr 0.6 and 0.7 kept no questions of a session, so there is nothing to repeat it from")
         if found is None:
-            raise NotChecked("the record holds no documents to plan it from; dpqr 0.1 to 0.3 kept none")
+            raise NotRepeated("the record holds no documents to plan it from; dpqr 0.1 to 0.3 kept none")
         return found
+
+    @cached_property
+    def walked(self) -> Record:
+        """The whole ledger, or its export. Raises: as `walked_ledger`."""
+        return walked_ledger(self.request)
 
     @cached_property
     def plan(self) -> Plan:
@@ -153,7 +179,9 @@ class Evidence:
         turn, stated = self.plan.problem.turn, self.record.cumulative
         if turn is None or isinstance(stated, UnsetType):
             return None
-        after = stated.after
+        after, before = stated.after, turn.before
+        if (after.period if after else None) != (before.name if before else None):
+            raise GoalMissed("the release goes on from another one of its counter than the one before it")
         if after is None:
             return Earlier()
         try:
@@ -182,6 +210,17 @@ class Evidence:
         least = min(planned.values(), default=0.0)
         noise = [np.full(block.rows, planned.get(block.name, least)) for block in self.plan.problem.workload.blocks]
         return same_answers(self.path / name, self.made[0] / name, np.concatenate(noise))
+
+
+def walked_ledger(request: VerifyRequest) -> Record:
+    """The ledger that is given, or its export, from the first entry on. Raises: NotChecked where none is given;
+    LedgerError where it is damaged."""
+    given = request.ledger
+    if given is None:
+        raise NotChecked("give the ledger that paid, or its export")
+    if not is_address(given) and is_export(Path(given)):
+        return read_export(Path(given))
+    return configured_ledger(given, request.anchor or NO_ANCHOR).verify()
 
 
 def require_written(document: Any, path: Path) -> None:

@@ -24,7 +24,8 @@ Prices = Mapping[str, Fraction | None]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repriced:
     """version: of dpqr, that made the release. charged: the accountant that its guarantee rests on, which stays as it
-    is. before: at `delta_before`, as the record states it. now: at `delta`."""
+    is. before: at `delta_before`, as the record states it. now: at `delta`. unverified: why the record may have been
+    changed since it was written; empty: its hashes fit."""
 
     version: str
     charged: str
@@ -32,12 +33,14 @@ class Repriced:
     before: Prices
     delta: Fraction
     now: Prices
+    unverified: str = ""
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
         return {
             "version": self.version,
             "charged": self.charged,
+            "not_verified": self.unverified or None,
             "stated": {"delta": rational(self.delta_before), "epsilon": _figures(self.before)},
             "now": {"delta": rational(self.delta), "epsilon": _figures(self.now)},
         }
@@ -69,6 +72,7 @@ def reprice(release: str, delta: str | None = None) -> Repriced:
         before=stated,
         delta=before if at is None else at,
         now=prices_today(events, before if at is None else at, record.spent.charged),
+        unverified=files.unverified,
     )
 
 

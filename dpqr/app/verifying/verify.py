@@ -15,13 +15,15 @@ from typing import Any, Literal, TypeVar
 
 from dpqr.app.verifying import checks_of_predictions
 from dpqr.app.verifying.checks_of_draws import answers, draws, figures_and_views, plan, statements, synthetic
-from dpqr.app.verifying.checks_of_ledger import ledger, locked_plan
-from dpqr.app.verifying.checks_of_predictions import PredictionEvidence, formed
+from dpqr.app.verifying.checks_of_ledger import ledger, locked_plan, settlement
+from dpqr.app.verifying.checks_of_predictions import PredictionEvidence
 from dpqr.app.verifying.checks_of_record import events, files, prices, record
-from dpqr.app.verifying.evidence import Evidence, NotChecked, VerifyRequest
+from dpqr.app.verifying.evidence import Evidence, NotChecked, NotRepeated, VerifyRequest
 from dpqr.errors import DpqrError, GoalMissed, LedgerError, UsageFault
 from dpqr.io.ledger.addresses import is_address
 from dpqr.io.outputs.records.record import RECORD
+from dpqr.io.outputs.releases.read_answers import NO_TABLE
+from dpqr.io.outputs.releases.read_release import require_regular
 
 Held = TypeVar("Held")
 CHECKS: dict[str, Callable[[Evidence], str]] = {
@@ -37,14 +39,23 @@ CHECKS: dict[str, Callable[[Evidence], str]] = {
     "synthetic rows": synthetic,
     "figures": figures_and_views,
     "statements": statements,
+    "settlement": settlement,
 }
 """Every check by the name that its line bears. It returns what it found, or raises NotChecked or the mismatch."""
 
 PREDICTIONS: dict[str, Callable[[PredictionEvidence], str]] = {
-    name: formed(getattr(checks_of_predictions, name.replace(" ", "_")))
-    for name in ("record", "files", "locked plan", "ledger", "events", "prices", "plan", "draws")
+    name: getattr(checks_of_predictions, name.replace(" ", "_"))
+    for name in (
+        *("record", "files", "locked plan", "ledger", "events", "prices", "plan", "draws", "statements", "settlement"),
+    )
 }
 """The same of predictions, or of a released function."""
+
+FORM = (
+    *(ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError, StopIteration),
+    *(RecursionError, MemoryError, FileNotFoundError, NotADirectoryError, IsADirectoryError, *NO_TABLE),
+)
+"""What a check may end with where a record or a file was written by somebody else. Other errors are of this machine."""
 
 LIMITS = (
     "not shown by any check: that the noise was honestly drawn, and that the table was the one that is named; a ledger "
@@ -52,18 +63,31 @@ LIMITS = (
 )
 
 
+State = Literal["ok", "FAILED", "not checked", "not repeated"]
+Outcome = Literal[
+    "repeated bit for bit",
+    "repeated within the tolerance",
+    "not repeatable on this machine",
+    "nothing to repeat",
+    "does not belong together",
+]
+"""What a verification came to: words on the screen and in JSON."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What one check found. code: 0; of a mismatch 6, of a damaged ledger 7.
+    """What one check found. code: 0; of a mismatch and of what is not repeated 6, of a damaged ledger 7. repeated:
+    False where the tolerance was accepted.
 
     >>> str(Check(name="answers", state="ok", text="1,231 rows equal bit for bit"))
     'ok           answers: 1,231 rows equal bit for bit'
     """
 
     name: str
-    state: Literal["ok", "FAILED", "not checked"]
+    state: State
     text: str
     code: int = 0
+    repeated: bool = True
 
     def __str__(self) -> str:
         return f"{self.state:<12} {self.name}: {self.text}"
@@ -71,53 +95,80 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """All checks in their order; they end with the first mismatch."""
+    """All checks in their order; they end with the first mismatch. What is not repeated here is no mismatch, and no
+    success."""
 
     checks: tuple[Check, ...]
 
     @property
+    def against(self) -> Check | None:
+        """The check that decides against the release: the mismatch, or the first that was not repeated."""
+        found = [each for each in self.checks if each.code]
+        return next((each for each in found if each.state == "FAILED"), found[0] if found else None)
+
+    @property
     def code(self) -> int:
         """The exit code of the command."""
-        return self.checks[-1].code
+        return self.against.code if self.against else 0
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found against the release. A check that was not made found nothing."""
+        """Whether nothing was found against the release, and all that it allows was repeated, bit for bit unless a
+        tolerance was accepted. A check that was not made found nothing."""
         return self.code == 0
+
+    @property
+    def outcome(self) -> Outcome:
+        """In words."""
+        if self.against:
+            return "does not belong together" if self.against.state == "FAILED" else "not repeatable on this machine"
+        if not all(each.repeated for each in self.checks):
+            return "repeated within the tolerance"
+        drawn = next((each for each in reversed(self.checks) if each.name in ("draws", "answers")), None)
+        return "repeated bit for bit" if drawn and drawn.state == "ok" else "nothing to repeat"
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
         checks = [{"check": each.name, "state": each.state, "text": each.text} for each in self.checks]
-        return {"passed": self.passed, "checks": checks, "limits": LIMITS}
+        return {"passed": self.passed, "outcome": self.outcome, "checks": checks, "limits": LIMITS}
 
 
 def verify(request: VerifyRequest) -> Verified:
-    """Check a release, and the ledger and the plan where they are given. Raises: UsageFault where one is not there."""
+    """Check a release, and the ledger and the plan where they are given. Raises: UsageFault where one is not there;
+    DataError where something else than regular files lies in the release's directory."""
     _require_there(request)
     if os.path.isfile(request.release):
-        return _verified(PREDICTIONS, PredictionEvidence(request))
+        return _verified(PREDICTIONS, PredictionEvidence(request), tolerance=request.tolerance)
     with TemporaryDirectory(prefix="dpqr-verify-") as scratch:
-        return _verified(CHECKS, Evidence(request, Path(scratch)))
+        return _verified(CHECKS, Evidence(request, Path(scratch)), tolerance=request.tolerance)
 
 
-def _verified(checks: Mapping[str, Callable[[Held], str]], evidence: Held) -> Verified:
+def _verified(checks: Mapping[str, Callable[[Held], str]], evidence: Held, *, tolerance: bool) -> Verified:
     found: list[Check] = []
     for name, check in checks.items():
-        found.append(_checked(name, check, evidence))
-        if found[-1].code:
+        found.append(_checked(name, check, evidence, tolerance=tolerance))
+        if found[-1].state == "FAILED":
             break
     return Verified(checks=tuple(found))
 
 
 def require_verified(found: Verified) -> None:
-    """GoalMissed or LedgerError where a check failed."""
-    failed = found.checks[-1]
-    if failed.code:
-        kind = LedgerError if failed.code == LedgerError.exit_code else GoalMissed
-        raise kind(f"{failed.name}: {failed.text}")
+    """GoalMissed or LedgerError where a check failed; GoalMissed where a figure was not repeated."""
+    against = found.against
+    if against is None:
+        return
+    if against.state == "not repeated":
+        raise GoalMissed(
+            f"{found.outcome}: {against.name}: {against.text}\n"
+            "verify on the versions that the record names, or accept what is not repeated with --tolerance"
+        )
+    kind = LedgerError if against.code == LedgerError.exit_code else GoalMissed
+    raise kind(f"{against.name}: {against.text}")
 
 
 def _require_there(request: VerifyRequest) -> None:
+    if os.path.isdir(request.release):
+        require_regular(Path(request.release))
     if not os.path.isfile(request.release) and not os.path.isfile(Path(request.release) / RECORD):
         raise UsageFault(
             f"{request.release}: is no release directory, and no file of predictions; give one that dpqr has made"
@@ -127,12 +178,19 @@ def _require_there(request: VerifyRequest) -> None:
             raise UsageFault(f"{option} {place}: there is no such file; fix the path")
 
 
-def _checked(name: str, check: Callable[[Held], str], evidence: Held) -> Check:
+def _checked(name: str, check: Callable[[Held], str], evidence: Held, *, tolerance: bool) -> Check:
     try:
         return Check(name=name, state="ok", text=check(evidence))
+    except NotRepeated as found:
+        if not tolerance:
+            return Check(name=name, state="not repeated", text=str(found), code=GoalMissed.exit_code)
+        return Check(name=name, state="ok" if found.within else "not checked", text=str(found), repeated=False)
     except NotChecked as reason:
         return Check(name=name, state="not checked", text=str(reason))
     except LedgerError as damage:
         return Check(name=name, state="FAILED", text=str(damage), code=damage.exit_code)
     except DpqrError as mismatch:
         return Check(name=name, state="FAILED", text=str(mismatch), code=GoalMissed.exit_code)
+    except FORM as fault:
+        text = f"the record, or a file, has not the form that dpqr gives it ({type(fault).__name__})"
+        return Check(name=name, state="FAILED", text=text, code=GoalMissed.exit_code)

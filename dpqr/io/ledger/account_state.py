@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dpqr.errors import BudgetRefused, LedgerError
-from dpqr.io.ledger.refusals import folded, unapproved
+from dpqr.io.ledger.refusals import unapproved
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import NO_COST, PURE, Cost
 from dpqr.privacy.currency import Currency
@@ -15,10 +16,21 @@ from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.layers import LayerNode
 from dpqr.privacy.ledger import Account, Entry, Terms
 from dpqr.privacy.periods import WHOLE
-from dpqr.privacy.reason import Reason
+from dpqr.privacy.reason import Reason, person
 from dpqr.privacy.reservation import Reservation, Run
 
 Approval = tuple[str, str]
+
+
+def spelled(name: str) -> str:
+    """A name as versions up to 0.10 compared it: without capitals, and with single blanks.
+
+    Names that differ by `person` differ by this too. So a ledger admits what those versions have written, and every
+    request, which passes `person`, passes this.
+    """
+    return " ".join(name.casefold().split())
+
+
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -145,14 +157,15 @@ class AccountState:
     nodes: tuple[LayerNode, ...] = ()
     approvals: list[Approval] = field(default_factory=list)
 
-    def approval(self, plan: str, reason: Reason) -> Approval:
+    def approval(self, plan: str, reason: Reason, compared: Callable[[str], str] = person) -> Approval:
         """One of the plan by somebody else than who asks; by the one whom the reason names, where it names any.
 
-        Raises: BudgetRefused.
+        compared: what of a name counts; of entries that are replayed what counted in every version (`spelled`). Raises:
+        BudgetRefused.
         """
-        asker, named = folded(reason.by), folded(reason.approved_by)
-        others = [each for each in self.approvals if each[0] == plan and folded(each[1]) != asker]
-        found = next((each for each in others if named in ("", folded(each[1]))), None)
+        asker, named = compared(reason.by), compared(reason.approved_by)
+        others = [each for each in self.approvals if each[0] == plan and compared(each[1]) != asker]
+        found = next((each for each in others if named in ("", compared(each[1]))), None)
         if not asker or found is None:
             raise unapproved(self.terms.dataset, plan, reason)
         return found

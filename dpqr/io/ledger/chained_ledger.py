@@ -31,7 +31,7 @@ from dpqr.privacy.budget import PURE, Pricing
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import DEFAULT, Account, Entry, Terms
 from dpqr.privacy.policy import Policy, PolicyChange
-from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.privacy.reason import UNSTATED, Reason, person
 from dpqr.privacy.reservation import Reservation, Run
 
 WAIT = 90.0
@@ -87,6 +87,8 @@ class ChainedLedger:
 
     def approve(self, dataset: str, plan: str, reason: Reason) -> None:
         """See `Ledger.approve`."""
+        if not person(reason.by):
+            raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
         with self.transaction() as transaction:
             transaction.add("approve", dataset=dataset, plan=plan, reason=reason)
 
@@ -168,13 +170,13 @@ class ChainedLedger:
         with self._reading() as session:
             return session.stored_key(reservation.number)
 
-    def settle(self, reservation: Reservation, events: Composition, *, note: str) -> Account:
+    def settle(self, reservation: Reservation, events: Composition, *, note: str, drawn: str = "") -> Account:
         """See `Ledger.settle`."""
         require_text(note, what="a note")
         dataset, number = reservation.dataset, reservation.number
         with self._run_transaction(reservation) as transaction:
             cost = transaction.state.unsettled(number).settled(events)
-            transaction.add("settle", dataset=dataset, cost=cost, events=events, settles=number, note=note)
+            transaction.add("settle", dataset=dataset, cost=cost, events=events, settles=number, note=note, drawn=drawn)
         return transaction.state.account(dataset)
 
     def account(self, dataset: str) -> Account:
@@ -212,8 +214,7 @@ class ChainedLedger:
         with self._reading() as session:
             session.require_integrity()
             record = walked(session, self.anchor)
-            waiting = [number for each in record.state.accounts.values() for number in each.runs]
-            session.require_keys(waiting, spoilt=bool(record.chain.rejected))
+            session.require_keys(record.state.waiting, spoilt=bool(record.chain.rejected))
         self._require_anchor(record.state)
         return replace(record, unproved=require_proofs(record))
 
@@ -257,7 +258,7 @@ class ChainedLedger:
             made, numbers = Transaction(session=session, state=record.state, clock=self.clock), lying(record)
             if numbers:
                 made.add("reject", rejected=numbers)
-                session.keep_keys([number for each in record.state.accounts.values() for number in each.runs])
+                session.keep_keys(record.state.waiting)
                 made.checkpoint(stride=1)
                 made.finish(self.anchor)
         return numbers
@@ -266,12 +267,13 @@ class ChainedLedger:
         """Let a role of the database append what jobs append.
 
         Tables of an older version are brought up to date first. Jobs could write the state of those, so it is made
-        anew, from the first entry on.
+        anew, from the first entry on; and keys of no run, which are removed.
         """
         self.store.grant(role)
         with self.transaction() as transaction:
             stored = transaction.session.stored_state()
             if stored is not None and stored[1] == "":
+                transaction.session.keep_keys(transaction.state.waiting)
                 transaction.checkpoint(stride=1)
 
     @contextmanager

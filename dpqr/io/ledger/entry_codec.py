@@ -131,7 +131,7 @@ def _content(entry: Entry) -> dict[str, Any]:
         "note": entry.note,
     }
     if entry.kind == "settle":
-        return {**content, "settles": entry.settles}
+        return {**content, "settles": entry.settles, **({"drawn": entry.drawn} if entry.drawn else {})}
     priced = {} if entry.pricing is None else _pricing_document(entry.pricing)
     planned = {"plan": entry.plan} if entry.plan else {}
     period = {"period": entry.period} if entry.period else {}
@@ -243,6 +243,7 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
         plan=_text(document.get("plan", "")),
         period=_text(document.get("period", WHOLE)),
         layer=read_layer(document.get("layer")),
+        drawn=_text(document.get("drawn", "")),
     )
 
 

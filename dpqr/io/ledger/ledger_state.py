@@ -20,13 +20,12 @@ from datetime import datetime
 
 from dpqr.data.period import PeriodRows, named_periods
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
-from dpqr.io.ledger.account_state import AccountState, OpenRun, is_digest
+from dpqr.io.ledger.account_state import AccountState, OpenRun, is_digest, spelled
 from dpqr.io.ledger.chain import BEGINNING, ChainSegment, Link, digest
 from dpqr.io.ledger.entry_codec import decode_entry
 from dpqr.io.ledger.refusals import (
     before_first,
     breaks_the_rules,
-    folded,
     has_moved,
     over_cap,
     over_limit,
@@ -92,6 +91,11 @@ class LedgerState:
     def text(self) -> str:
         """The text whose digest a checkpoint holds."""
         return encode_state(Checkpoint(length=self.length, anchored=self.anchored, accounts=self.accounts))
+
+    @property
+    def waiting(self) -> frozenset[int]:
+        """Numbers of the reservations that are not settled."""
+        return frozenset(number for held in self.accounts.values() for number in held.runs)
 
     def replay(self, chain: ChainSegment, refusable: Collection[int] = ()) -> tuple[Entry, ...]:
         """Admit what follows; its entries. LedgerError for an entry that no ledger would have admitted.
@@ -200,7 +204,7 @@ class LedgerState:
         held = self._account_state(entry.dataset)
         if not is_digest(entry.plan):
             raise LedgerError("an approval that names no plan")
-        if not folded(entry.reason.by):
+        if not spelled(entry.reason.by):
             raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
         held.approvals.append((entry.plan, entry.reason.by))
 
@@ -231,7 +235,7 @@ class LedgerState:
         held = self._account_state(entry.dataset)
         run = OpenRun.of(entry, held.terms.currency)
         if held.terms.policy.approval:
-            held.approvals.remove(held.approval(entry.plan, entry.reason))
+            held.approvals.remove(held.approval(entry.plan, entry.reason, spelled))
         held.spent = held.charged(held.spent, entry, entry.cost)
         held.nodes = held.noded(entry, entry.cost)
         held.reservations += 1
@@ -253,6 +257,8 @@ class LedgerState:
     def _settle(self, entry: Entry) -> None:
         run = self._run(entry, entry.settles)
         paid = run.paid
+        if entry.drawn and not is_digest(entry.drawn):
+            raise LedgerError("a settlement that names draws by no digest")
         if not run.settled(run.events) <= entry.cost:
             raise BudgetRefused(f"the draws that entry {paid.number} has begun cost more than that settlement")
         if not entry.cost <= paid.cost:

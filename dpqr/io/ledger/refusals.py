@@ -10,7 +10,7 @@ from dpqr.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.privacy.budget import Cost, downward_text, upward_text
 from dpqr.privacy.ledger import Account, Terms
 from dpqr.privacy.policy import Policy
-from dpqr.privacy.reason import Reason
+from dpqr.privacy.reason import Reason, person
 
 
 def of_place(error: LedgerError, place: object) -> LedgerError:
@@ -118,7 +118,7 @@ def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
             f"dataset {dataset!r}: its budget pays for approved plans only, and this run follows none\n"
             f"release, predict or open with --plan, after somebody else has approved the plan with {approve}"
         )
-    if not reason.by.strip():
+    if not person(reason.by):
         return BudgetRefused(
             f"dataset {dataset!r}: its budget pays only where somebody else than who asks has approved the plan\n"
             "say who asks: add --by NAME"
@@ -126,15 +126,10 @@ def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
     whose = f" by {reason.approved_by!r}" if reason.approved_by else ""
     return BudgetRefused(
         f"dataset {dataset!r}: the plan {plan[:12]} has no unused approval{whose}; it takes one by somebody else "
-        f"than {reason.by!r} for each run\n"
+        f"than {reason.by!r} for each run; capitals, blanks and dots make no other name\n"
         "where it is not written yet: `dpqr plan --out plan.json`, of predictions `dpqr predict --lock plan.json`, of "
         f"a session `open NAME --lock plan.json`; then {approve}, and release, predict or open with --plan plan.json"
     )
-
-
-def folded(name: str) -> str:
-    """A person's name as it is compared: without capitals, and with single blanks."""
-    return " ".join(name.casefold().split())
 
 
 def spent_words(account: Account) -> str:

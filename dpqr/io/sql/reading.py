@@ -50,7 +50,7 @@ def _read(found: Translated, domain: str | dict[str, Any] | Domain, strict: bool
         if not empty or len(empty) == len(found.entries):
             raise combined(_distinct(_placed(fault, found, domain, strict) for fault in error.faults)) from None
         return _read(found.without(empty), domain, strict)
-    return replace(read, notes=(*found.notes, *read.notes))
+    return replace(read, notes=(*found.notes, *read.notes), spoken=(*found.notes, *read.spoken))
 
 
 def _empty_branch(fault: Fault, found: Translated) -> int | None:

@@ -27,6 +27,7 @@ HUGE = 1_000_000
 STRONG = 3
 """Epsilons up to which the factor, at most 20, is said to protect."""
 REHEARSAL = "REHEARSAL: no table was opened; the answers describe nobody"
+NOT_VERIFIED = "NOT VERIFIED: record and files may have been changed since the release was made"
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a repeatable test source"
 
 
@@ -56,6 +57,8 @@ def release_page(found: Reported) -> Page:
 def _stamp(found: Reported) -> str:
     if found.record.get("rehearsal"):
         return REHEARSAL
+    if found.unverified:
+        return NOT_VERIFIED
     return "" if found.record.get("private", True) else NOT_PRIVATE
 
 
@@ -80,6 +83,8 @@ def lead(found: Reported) -> Iterator[Fact]:
 def _promise(found: Reported) -> Section:
     """Promise, unit, who, when, why."""
     parts: list[Part] = [Words(text=str(found.record.get("guarantee") or UNKNOWN))]
+    if found.unverified:
+        parts.append(Words(text=f"Not verified: {found.unverified}", strong=True))
     if found.stated("warning"):
         parts.append(Words(text=f"Warning: {found.record['warning']}", strong=True))
     parts += [Words(text=sentence) for sentence in meaning(found)]

@@ -45,7 +45,7 @@ class Reported:
 
     record: release.json; an older one may lack parts. place: its directory, as commands name it. spending: None where
     no ledger was given. preview: None where there are no synthetic rows. hashes: SHA-256 of its files, by name.
-    figures: rows of their table.
+    figures: rows of their table. unverified: why record and files may have been changed; empty: their hashes fit.
     """
 
     record: dict[str, Any]
@@ -55,6 +55,7 @@ class Reported:
     preview: Preview | None = None
     hashes: Mapping[str, str] = field(default_factory=dict)
     figures: Sequence[dict[str, Any]] = ()
+    unverified: str = ""
 
     @property
     def plan(self) -> dict[str, Any]:

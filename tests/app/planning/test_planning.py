@@ -94,7 +94,7 @@ def test_the_domain_of_the_option_goes_before_that_of_the_queries(desk):
     desk.write(d__json={"fields": [{**field, "dpqr": {**field["dpqr"], "null": "cell"}} for field in DOMAIN["fields"]]})
     made = plan(domain="d.json")
     assert made.problem.domain.shape == (3, 5, 4)
-    assert made.notes[-1] == "the domain in q.json is not used: another is given"
+    assert made.notes[-1] == "the domain in the queries document is not used: another is given"
 
 
 def test_memory_counts_histogram_hypothesis_and_widest_marginal(desk):

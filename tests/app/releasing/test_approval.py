@@ -105,7 +105,7 @@ def test_predictions_follow_an_approved_plan(predicting):
     assert (record["approved_by"], record["plan"]["sha256"]) == ("M. Lee", digest)
     made, paid = predicting.path / "p.csv", predicting.path / "l.sqlite"
     checked = dpqr.verify(made, ledger=paid, plan=predicting.path / "lock.json").document()["checks"]
-    assert [check["state"] for check in checked] == ["ok"] * 7 + ["not checked"]
+    assert [check["state"] for check in checked] == ["ok"] * 7 + ["not checked", "ok", "ok"]
     assert not dpqr.verify(made, plan=predicting.path / "other.json").passed
     assert predict(predicting).code == 4, "one approval pays for one run"
 
@@ -265,3 +265,78 @@ def test_the_same_from_python(reviewed):
     ledger.policy("other", require_approval=True)
     with pytest.raises(BudgetRefused):
         dpqr.release("table.csv", **{**asked, "dataset": "other"})
+
+
+def resealed(desk, name, change, plan="plan.json"):
+    """A plan that somebody has changed with care: under a new seal."""
+    document = json.loads((desk.path / plan).read_text())
+    change(document)
+    (desk.path / name).write_text(json.dumps(sealed(document)))
+    return name
+
+
+SECRET = "a very private value"
+UNKNOWN = {
+    "$.remark": lambda d: d.update(remark=SECRET),
+    "$.unit.remark": lambda d: d["unit"].update(remark=SECRET),
+    "$.domain.columns[0].remark": lambda d: d["domain"]["columns"][0].update(remark=SECRET),
+    "$.expected.remark": lambda d: d["expected"].update(remark=SECRET),
+    "$.expected.blocks[0].error.remark": lambda d: d["expected"]["blocks"][0]["error"].update(remark=SECRET),
+}
+
+
+@pytest.mark.parametrize("path", UNKNOWN)
+def test_a_key_that_no_plan_has_is_named_and_its_value_is_not_repeated(reviewed, path):
+    ended = approve(reviewed, plan=resealed(reviewed, "more.json", UNKNOWN[path]))
+    assert (ended.code, path in ended.err, SECRET in ended.err) == (3, True, False), ended.err
+    assert [each.kind for each in dpqr.Ledger(reviewed.path / "l.sqlite").entries()] == ["open", "init"]
+
+
+def test_a_forecast_belongs_to_a_release_alone(predicting):
+    name = resealed(predicting, "more.json", lambda d: d.update(expected={"epsilon": 1}), plan="lock.json")
+    ended = approve(predicting, plan=name)
+    assert (ended.code, "$.expected" in ended.err) == (3, True), ended.err
+
+
+NOTES = {
+    "one more": lambda notes: notes.append(SECRET),
+    "one instead": lambda notes: notes.__setitem__(0, SECRET),
+    "one less": lambda notes: notes.pop(),
+    "twice": lambda notes: notes.append(notes[0]),
+}
+
+
+@pytest.mark.parametrize("change", NOTES)
+@pytest.mark.parametrize("plan", ["plan.json", "lock.json", "session.json"])
+def test_notes_are_those_of_the_plan_made_again(asking, plan, change):
+    """A plan without notes gains one."""
+    document = json.loads((asking.path / plan).read_text())
+    edit = NOTES[change] if document["notes"] else NOTES["one more"]
+    ended = approve(asking, plan=resealed(asking, "said.json", lambda d: edit(d["notes"]), plan=plan))
+    assert (ended.code, "$.notes" in ended.err, SECRET in ended.err) == (3, True, False), ended.err
+    assert approve(asking, plan=plan).code == 0
+
+
+def test_notes_of_how_documents_were_read_are_kept_with_the_request(reviewed):
+    """Of a plan from SQL, and of one whose queries hold an unused domain; the plan made again says them too."""
+    document = json.loads((reviewed.path / "q.json").read_text())
+    reviewed.write(d__json=document["domain"])
+    (reviewed.path / "q.sql").write_text("SELECT sex, COUNT(*) FROM t GROUP BY sex;")
+    for queries in ("q.json", "q.sql"):
+        asked = ("plan", "--queries", queries, "--domain", "d.json", "--eps", "1", *PAID, "--out", f"{queries}.plan")
+        ended = reviewed.run(*asked)
+        assert ended.code == 0, ended.err
+        ended = approve(reviewed, plan=f"{queries}.plan")
+        assert ended.code == 0, ended.err
+    kept = json.loads((reviewed.path / "q.json.plan").read_text())
+    assert "the domain in the queries document is not used: another is given" in kept["request"]["notes"]
+    assert kept["notes"][0] == kept["request"]["notes"][0]
+
+
+@pytest.mark.parametrize("by", ["M.Lee", "m lee", "M\u2010LEE", "\uff2d. \uff2c\uff45\uff45", "M. Le\u034fe"])
+def test_a_name_that_is_spelled_otherwise_is_no_other_name(reviewed, by):
+    assert approve(reviewed, by=by).code == 0
+    asked = ("release", "table.csv", "--plan", "plan.json", *PAID)
+    ended = reviewed.run(*asked, "--by", "M. Lee")
+    assert (ended.code, "make no other name" in ended.err) == (4, True), ended.err
+    assert release(reviewed, "--approved-by", "M. LEE", "--dry-run").code == 0

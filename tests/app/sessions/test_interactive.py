@@ -107,6 +107,7 @@ def test_a_session_from_its_opening_to_its_release(place):
     assert {name for name, state in found.items() if state != "ok"} == {
         "locked plan",
         "ledger",
+        "settlement",
         "synthetic rows",
         "figures",
     }

@@ -6,7 +6,7 @@ import pytest
 
 from dpqr.app.verifying import checks_of_draws
 from dpqr.app.verifying.checks_of_draws import answers, draws, plan, statements, synthetic
-from dpqr.app.verifying.evidence import Evidence, NotChecked
+from dpqr.app.verifying.evidence import Evidence, NotChecked, NotRepeated
 from dpqr.errors import GoalMissed
 from dpqr.io.outputs.records.sameness import Sameness
 
@@ -29,7 +29,7 @@ def test_another_version_of_dpqr_may_make_another_release(evidence, monkeypatch)
         plan(evidence)
 
 
-@pytest.mark.parametrize(("near", "outcome"), [(0, GoalMissed), (1, NotChecked)])
+@pytest.mark.parametrize(("near", "outcome"), [(0, GoalMissed), (1, NotRepeated)])
 def test_synthetic_rows_follow_a_fit_to_the_bit_or_not_at_all(evidence, monkeypatch, near, outcome):
     evidence.document["versions"]["numpy"] = "1.0"
     evidence.answers = Sameness(compared=9, near=near)
@@ -41,7 +41,10 @@ def test_synthetic_rows_follow_a_fit_to_the_bit_or_not_at_all(evidence, monkeypa
 def test_what_made_it_elsewhere_is_named(evidence):
     evidence.document["versions"]["numpy"] = "1.0"
     evidence.answers = Sameness(compared=9, near=1)
-    assert answers(evidence) == "8 of 9 rows equal bit for bit, the others within the tolerance; made with numpy 1.0"
+    said = "8 of 9 rows equal bit for bit, the others within the tolerance; made with numpy 1.0"
+    with pytest.raises(NotRepeated, match=said) as found:
+        answers(evidence)
+    assert found.value.within
 
 
 @pytest.mark.parametrize("check", [answers, draws, statements, synthetic])
@@ -53,8 +56,9 @@ def test_where_the_record_was_made_nothing_may_differ_by_a_bit(evidence, monkeyp
     with pytest.raises(GoalMissed, match="1 of 9 figures differ, within the tolerance; but the record names the"):
         check(evidence)
     evidence.document["versions"]["arithmetic"] = "0" * 16
-    if check is not synthetic:
-        assert "8 of 9" in check(evidence)
+    with pytest.raises(NotRepeated) as found:
+        check(evidence)
+    assert found.value.within == (check is not synthetic)
 
 
 def test_a_plan_may_come_from_elsewhere(evidence, monkeypatch):

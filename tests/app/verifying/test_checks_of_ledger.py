@@ -24,7 +24,7 @@ def evidence(paid_release, tmp_path):
 def stating(evidence, **changed):
     """The same evidence with a record that states otherwise."""
     record = msgspec.structs.replace(evidence.record, **changed)
-    kept = {name: getattr(evidence, name) for name in ("request", "document", "events", "questions")}
+    kept = {name: getattr(evidence, name) for name in ("request", "document", "events", "questions", "walked")}
     return SimpleNamespace(record=record, **kept)
 
 
@@ -76,6 +76,15 @@ def test_a_run_that_lost_draws_was_settled_as_planned(evidence):
     paid = SimpleNamespace(events=tuple(evidence.events(events)), settles=evidence.record.ledger.entry, number=9)
     made = SimpleNamespace(document=lost, record=evidence.record, events=evidence.events)
     assert _end(made, SimpleNamespace(entries=[paid])) == "entry 9 settled all that was planned"
+
+
+def test_a_record_that_says_that_another_sum_was_charged(evidence):
+    """It says nothing where all was; here all of it was."""
+    paid = msgspec.structs.replace(evidence.record.ledger, charged="epsilon 1")
+    assert ledger(stating(evidence, ledger=paid)).endswith("settled what was charged")
+    paid = msgspec.structs.replace(paid, charged="epsilon 0.9975")
+    with pytest.raises(GoalMissed, match=r"entry \d+ keeps epsilon 1, and the record says epsilon 0.9975"):
+        ledger(stating(evidence, ledger=paid))
 
 
 def test_a_run_that_is_not_settled_yet(evidence, tmp_path):

@@ -60,7 +60,8 @@ def test_a_sound_file_passes(place, kind):
     found = states(place, kind, ledger=place / "l.sqlite")
     drawn = "ok" if kind not in ("run", "model") else "not checked"
     assert found == dict.fromkeys(PREDICTIONS, "ok") | {"draws": drawn, "locked plan": "not checked"}
-    assert states(place, kind)["ledger"] == "not checked"
+    without = states(place, kind)
+    assert without["ledger"] == without["settlement"] == "not checked"
 
 
 def forged(place, kind, change):
@@ -120,11 +121,11 @@ def no_form(document):
         ("session", other_number, "draws"),
         ("numbers", other_number, "draws"),
         ("labels", other_label, "draws"),
-        ("session", no_form, "plan"),
-        ("session", finer, "plan"),
-        ("numbers", less_noise, "plan"),
+        ("session", no_form, "draws"),
+        ("session", finer, "statements"),
+        ("numbers", less_noise, "statements"),
         ("run", other_learner, "ledger"),
-        ("model", less_noise, "plan"),
+        ("model", less_noise, "statements"),
         ("session", more, "ledger"),
         ("run", more, "ledger"),
         ("session", cheaper, "prices"),

@@ -43,7 +43,8 @@ def test_the_ledger_itself_serves_as_its_export_does(paid_release):
 
 def test_what_is_not_given_is_not_checked(paid_release):
     states = {each.name: each.state for each in verify(VerifyRequest(release=paid_release.release)).checks}
-    assert {name for name, state in states.items() if state != "ok"} == {"figures", "ledger", "locked plan"}
+    unchecked = {"figures", "ledger", "locked plan", "settlement"}
+    assert {name for name, state in states.items() if state != "ok"} == unchecked
     assert set(states.values()) == {"ok", "not checked"}
 
 
@@ -163,3 +164,70 @@ def test_a_damaged_ledger_has_its_own_exit_code(paid_release):
 def test_evidence_is_read_once(paid_release, tmp_path):
     evidence = Evidence(paid_release, tmp_path)
     assert evidence.document is evidence.document
+
+
+def other_numpy(document):
+    document["versions"]["numpy"] = "1.0"
+
+
+@pytest.fixture
+def widened(paid_release, record):
+    """A record that names another numpy, and an answer that is a little off: within the tolerance of other machines."""
+    answers = record.with_name("answers.csv")
+    first = next(csv.DictReader(answers.read_text().splitlines()))["estimate"]
+    other = answers.read_text().replace(first, repr(float(first) + 0.001), 1).encode()
+
+    def change(document):
+        other_numpy(document)
+        document["hashes"]["answers.csv"] = hashlib.sha256(other).hexdigest()
+
+    with changed(answers, other), changed(record, resealed(record, change)):
+        yield paid_release
+
+
+def test_altered_versions_are_no_success_without_the_tolerance(widened):
+    found = verify(widened)
+    assert (found.code, found.passed, found.outcome) == (6, False, "not repeatable on this machine")
+    states = {each.name: each.state for each in found.checks}
+    assert (states["answers"], states["statements"], states["settlement"]) == ("not repeated", "ok", "ok")
+    assert found.document()["outcome"] == "not repeatable on this machine"
+    with pytest.raises(
+        GoalMissed, match=r"not repeatable on this machine: answers: .* made with numpy 1\.0\n.*--tolerance"
+    ):
+        require_verified(found)
+
+
+def test_the_tolerance_is_an_outcome_of_its_own(widened):
+    found = verify(replace(widened, tolerance=True))
+    assert (found.code, found.outcome) == (0, "repeated within the tolerance")
+    answers = next(each for each in found.checks if each.name == "answers")
+    assert (answers.state, answers.repeated) == ("ok", False)
+
+
+def test_a_mismatch_is_none_within_any_tolerance(widened, record):
+    with changed(record, resealed(record, lambda d: d["transcript"][0]["measured"][0]["values"].__setitem__(0, 90))):
+        found = verify(replace(widened, tolerance=True))
+    assert (found.code, found.outcome) == (6, "does not belong together")
+
+
+def test_what_was_repeated_bit_for_bit_says_so(paid_release, record):
+    assert verify(paid_release).outcome == "repeated bit for bit"
+    assert verify(replace(paid_release, tolerance=True)).outcome == "repeated bit for bit"
+    with changed(record, resealed(record, other_numpy)):
+        assert verify(paid_release).outcome == "repeated bit for bit", "versions widen nothing by themselves"
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_another_version_of_dpqr_is_no_way_around(paid_release, record, left):
+    """A forged record may not be taken for an older one that is done otherwise today."""
+
+    def older(document):
+        document["version"] = document["versions"]["dpqr"] = document["plan"]["version"] = "0.9.0"
+        document["plan"] = sealed(document["plan"])
+        document["transcript"][0]["measured"][0]["values"][left] += 90
+
+    with changed(record, resealed(record, older)):
+        for tolerance in (False, True):
+            request = VerifyRequest(release=paid_release.release, tolerance=tolerance)
+            assert (verify(request).code == 0) == tolerance
+            assert verify(replace(request, ledger=paid_release.ledger)).code == 6, "the ledger knows the plan"

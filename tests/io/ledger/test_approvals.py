@@ -9,6 +9,7 @@ import pytest
 from support.ledger_jobs import UNIT, draws, ledger_in, rows, store_of, terms
 
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
+from dpqr.io.ledger.account_state import spelled
 from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
 from dpqr.io.ledger.ledger_state import LedgerState
 from dpqr.io.ledger.state_codec import Checkpoint, decode_state, encode_state
@@ -153,3 +154,67 @@ def test_ledgers_without_approvals_are_written_as_before(tmp_path):
     assert "approv" not in encode_state(state)
     assert not any("approv" in text for _, text, _ in rows(store_of(tmp_path)))
     assert "plan" not in json.loads(encode_entry(Entry(number=1, kind="settle", time="T", dataset="a", settles=0)))
+
+
+SPELLED = [
+    "M.Lee",
+    "m. lee",
+    "M Lee",
+    "M\u2010Lee",
+    "\uff2d. \uff2cee",
+    "M. Le\u034fe",
+    "M. Lee\ufe0f",
+    "(M. Lee)",
+    "M. LEE",
+]
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_a_name_spelled_otherwise_is_the_same_person(ledger, name):
+    """In every place that compares names: who asks, who approved, and who is named as the one who did."""
+    ledger.approve("survey", PLAN, Reason(by=name))
+    for refused in (
+        pay,
+        lambda *given, **more: ledger.require_fit("survey", draws(1), unit=UNIT, policy=ASKED, **more),
+    ):
+        with pytest.raises(BudgetRefused, match="capitals, blanks and dots make no other name"):
+            refused(ledger, plan=PLAN, reason=Reason(by="M. Lee"))
+    assert pay(ledger, reason=Reason(by="Ann", approved_by="M. Lee")).reason.approved_by == name
+
+
+@pytest.mark.parametrize("name", ["M. Le\u0435", "M. Lea", "Lee", "M. Lee 2", "M. Lée"])
+def test_another_name_is_another_person(ledger, name):
+    """A Cyrillic letter makes another name: names are declared, and letters are not judged by their looks."""
+    ledger.approve("survey", PLAN, Reason(by=name))
+    assert pay(ledger, reason=Reason(by="M. Lee")).reason.approved_by == name
+
+
+@pytest.mark.parametrize("nobody", ["", " ", ". -", "\u3164", "\u2800"])
+def test_a_name_without_letters_names_nobody(ledger, nobody):
+    with pytest.raises(UsageFault, match="say who approves"):
+        ledger.approve("survey", PLAN, Reason(by=nobody))
+    ledger.approve("survey", PLAN, LEE)
+    with pytest.raises(BudgetRefused, match="add --by NAME"):
+        pay(ledger, reason=Reason(by=nobody))
+
+
+def test_a_ledger_of_dpqr_0_10_is_read_as_it_was(ledger, monkeypatch):
+    """It compared names by capitals and single blanks alone, and admitted what is refused today."""
+    monkeypatch.setattr("dpqr.io.ledger.account_state.AccountState.approval.__defaults__", (spelled,))
+    monkeypatch.setattr("dpqr.io.ledger.chained_ledger.person", spelled)
+    ledger.approve("survey", PLAN, Reason(by="M.Lee"))
+    pay(ledger, reason=Reason(by="M. Lee"))
+    monkeypatch.undo()
+    assert [entry.kind for entry in ledger.verify().entries][2:] == ["approve", "reserve"]
+    ledger.approve("survey", PLAN, Reason(by="M.Lee"))
+    with pytest.raises(BudgetRefused):
+        pay(ledger, reason=Reason(by="M. Lee"))
+
+
+def test_a_settlement_names_draws_by_a_digest_or_not(ledger):
+    ledger.approve("survey", PLAN, LEE)
+    paid = pay(ledger)
+    with pytest.raises(LedgerError, match="by no digest"):
+        ledger.settle(paid, draws(1), note="released", drawn="draws")
+    ledger.settle(paid, draws(1), note="released", drawn=OTHER)
+    assert ledger.verify().entries[-1].drawn == OTHER

@@ -206,7 +206,7 @@ def test_persons_and_counts_may_be_floats_and_texts() -> None:
         (pd.DataFrame({"a": [1j]}), "column 'a' has the type complex128, which Arrow lacks"),
         (pd.DataFrame({"a": pd.period_range("2020", periods=1)}), "column 'a' has the type extension<pandas.period"),
         (pa.table({"a": [[1]]}), "column 'a' has the type list<"),
-        (pd.Series([1]), "its Arrow stream is none of a table"),
+        (pa.chunked_array([[1]]), "its Arrow stream is none of a table"),
     ],
 )
 def test_structural_faults(frame, said) -> None:

@@ -73,7 +73,7 @@ class QueriesDocument:
     workload: blocks whose axes are positions in `domain`.
     columns: names of all columns of the whole domain.
     sources: the documents as they were parsed.
-    notes: what a plan must say of it.
+    notes: what a plan must say of it. spoken: of these, what follows from how it was written and not from `sources`.
     """
 
     domain: Domain
@@ -81,6 +81,7 @@ class QueriesDocument:
     sources: Sources
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    spoken: tuple[str, ...] = ()
 
 
 def read_queries(
@@ -110,8 +111,9 @@ def read_queries(
     compiled = _compiled_all(listed(form, "queries"), whole, folder, location, faults)
     faults.finish()
     unused = domain is not None and "domain" in form
-    notes = (f"the domain in {location.document} is not used: another is given",) if unused else ()
-    return _projected(whole, compiled, notes, Sources(queries=form, domain=declared, folder=folder))
+    spoken = ("the domain in the queries document is not used: another is given",) if unused else ()
+    read = _projected(whole, compiled, spoken, Sources(queries=form, domain=declared, folder=folder))
+    return replace(read, spoken=spoken)
 
 
 def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, faults: Faults) -> dict[str, Any]:

@@ -40,13 +40,19 @@ _CONTEXT: dict[str, Any] = {
 
 
 def croissant_text(
-    record: dict[str, Any], stated: Stated, hashes: Mapping[str, str], columns: Mapping[str, Sequence[str]]
+    record: dict[str, Any],
+    stated: Stated,
+    hashes: Mapping[str, str],
+    columns: Mapping[str, Sequence[str]],
+    unverified: str = "",
 ) -> str:
     """The card as JSON.
 
     hashes: SHA-256 of every file of the release, by name. columns: of each file that is a table, by its name.
+    unverified: why they may have been changed; empty: they fit the record.
     """
-    return json.dumps(croissant_card(record, stated, hashes, columns), indent=2, ensure_ascii=False) + "\n"
+    doubt = {"dpqr:notVerified": unverified} if unverified else {}
+    return json.dumps(croissant_card(record, stated, hashes, columns) | doubt, indent=2, ensure_ascii=False) + "\n"
 
 
 def croissant_card(

@@ -36,7 +36,6 @@ from dpqr.io.outputs.records.document_parts import (
 )
 from dpqr.io.outputs.records.plan_document import plan_document, sealed
 from dpqr.mechanisms.block_errors import FINENESS, error_unit
-from dpqr.privacy.reservation import Reservation
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.partition import Merged
@@ -63,7 +62,7 @@ def release_document(
     others were measured. warning: what may have gone wrong with the table or the domain file; null: nothing seen.
     The guarantee is that of all planned events, wherever the loop stopped. sha256: of the canonical JSON of the rest.
     """
-    plan, unit = release.plan, release.plan.problem.unit
+    plan, unit, drawn = release.plan, release.plan.problem.unit, drawn_parts(release)
     return sealed(
         {
             "dpqr": RELEASE_FORMAT,
@@ -71,7 +70,7 @@ def release_document(
             "guarantee": release_guarantee(release),
             "unit": unit.words,
             "counts": unit.counted,
-            "ledger": _ledger(release.paid),
+            "ledger": _ledger(release),
             **reason_part(release.reason),
             "events": events_part(release.events or plan.events),
             "spent": _spent(release),
@@ -79,17 +78,29 @@ def release_document(
             "receipt": [list(line) for line in receipt],
             "certificate": _certificate(release.certificate),
             "intervals": {"level": float(LEVEL), "words": interval_words(release)},
-            **_measured_errors(release),
-            "dropped": _dropped(release),
+            "error_bars": _bars(release.bars),
+            "errors": drawn["errors"],
+            "bounds": None if release.bounds is None else _bounds(release.bounds),
+            "dropped": drawn["dropped"],
             "trust": list(release.trust),
             "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
             **_files(files or {}, synthetic, views),
             **_cumulative(release),
             "plan": plan_document(plan),
-            "transcript": [_round(finished) for finished in release.transcript.rounds],
-            **({} if release.questions is None else {"questions": asdict(release.questions)}),
+            "transcript": drawn["transcript"],
+            **({"questions": drawn["questions"]} if "questions" in drawn else {}),
         }
     )
+
+
+def drawn_parts(release: Release) -> dict[str, Any]:
+    """What was drawn, and of a session what was asked; null for what was not bought. `drawn_digest` names it."""
+    return {
+        "dropped": _dropped(release),
+        "errors": None if release.errors is None else _errors(release.errors),
+        "transcript": [_round(finished) for finished in release.transcript.rounds],
+        **({} if release.questions is None else {"questions": asdict(release.questions)}),
+    }
 
 
 def _files(hashes: Mapping[str, str], synthetic: dict[str, Any] | None, views: dict[str, Any] | None) -> dict[str, Any]:
@@ -128,9 +139,13 @@ def _measured_errors(release: Release) -> dict[str, Any]:
     }
 
 
-def _ledger(paid: Reservation | None) -> str | dict[str, Any]:
-    """The reservation that paid; seal: of the ledger's chain up to it."""
-    return "none" if paid is None else {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt}
+def _ledger(release: Release) -> str | dict[str, Any]:
+    """The reservation that paid; seal: of the ledger's chain up to it; charged: what is kept of it, if not all."""
+    paid = release.paid
+    if paid is None:
+        return "none"
+    kept = {"charged": release.charged} if release.charged else {}
+    return {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt, **kept}
 
 
 def _spent(release: Release) -> dict[str, Any]:

@@ -24,6 +24,8 @@ from dpqr.io.outputs.records.record import RECORD
 from dpqr.io.outputs.releases.read_release import FORMS, ReleaseFiles
 from dpqr.io.outputs.releases.release_files import BASIS, ERROR, FIGURES, OWN_COLUMNS
 
+NO_TABLE = (text_csv.Error, pa.ArrowException)
+"""What reading a file that is no table ends with, beside ValueError and OSError."""
 _FIGURES = re.compile(r"(rehearsal-)?figures\.(csv|parquet|json)")
 
 
@@ -145,7 +147,7 @@ def _nearest(query: str, names: list[str]) -> str:
 def read_table(path: Path) -> pa.Table:
     """Figures as numbers, everything else as text."""
     if not path.is_file():  # a pipe would let the command wait for ever
-        raise OSError
+        raise FileNotFoundError(path)
     if path.suffix == ".json":
         return completed(pa.Table.from_pylist(json.loads(path.read_bytes())))
     if path.suffix == ".parquet":

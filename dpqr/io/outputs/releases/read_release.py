@@ -52,22 +52,41 @@ class ReleaseFiles:
 
     def require_sealed(self) -> None:
         """DocumentError unless the record is as it was written."""
-        if SEAL in self.record and sealed(self.record) != self.record:
-            raise DocumentError(f"{self.path / RECORD}: was changed after it was written; restore it")
+        if doubt := self._doubt_of_record():
+            raise DocumentError(f"not verified: {doubt}")
 
     def require_unchanged(self, name: str) -> None:
         """DocumentError unless this file is the one that the record was written for. Records of dpqr 0.3 and older hold
         no hashes."""
+        if doubt := self._doubt_of_file(name):
+            raise DocumentError(f"not verified: {doubt}")
+
+    @property
+    def unverified(self) -> str:
+        """Why record and files do not belong together, or nothing shows that they do; empty: their hashes fit."""
+        hashes = self.record.get("hashes")
+        if SEAL not in self.record or not isinstance(hashes, dict):
+            return f"{self.path / RECORD}: states no hashes, so nothing shows what was changed"
+        names = dict.fromkeys(map(str, (*self.record["files"], *hashes)))
+        return self._doubt_of_record() or next(filter(None, map(self._doubt_of_file, names)), "")
+
+    def _doubt_of_record(self) -> str:
+        if SEAL in self.record and sealed(self.record) != self.record:
+            return f"{self.path / RECORD}: was changed after it was written; restore it"
+        return ""
+
+    def _doubt_of_file(self, name: str) -> str:
         hashes = self.record.get("hashes")
         try:
             same = not isinstance(hashes, dict) or hashes.get(name) == file_hash(self.path / name)
-        except OSError:
-            raise DocumentError(f"{self.path / name}: cannot be read; restore it, or release again") from None
-        if not same:
-            raise DocumentError(
-                f"{self.path / name}: was changed since the release was made, for its hash is not the record's; "
-                "restore it, or release again"
-            )
+        except (OSError, ValueError):
+            return f"{self.path / name}: cannot be read; restore it, or release again"
+        if same:
+            return ""
+        return (
+            f"{self.path / name}: was changed since the release was made, for its hash is not the record's; "
+            "restore it, or release again"
+        )
 
     def require_same(self, workload: Workload, domain: Domain) -> None:
         """DocumentError unless these are the queries, and columns of the sizes, that the release has answered."""
@@ -112,10 +131,12 @@ class ReleaseFiles:
 
 
 def read_release(directory: str) -> ReleaseFiles:
-    """Raises: UsageFault where there is no release; DocumentError where its record is damaged."""
+    """Raises: UsageFault where there is no release; DocumentError where its record is damaged; DataError where
+    something else than regular files lies there."""
     path = Path(directory)
     if not os.path.isdir(path):  # which is quiet about names that no file can have
         raise UsageFault(f"{directory}: is no release directory; give one that dpqr release has made")
+    require_regular(path)
     try:
         record = read_record(path)
         whole = str(record["dpqr"]).startswith(RECORD_KIND) and {"ledger", "plan", "files", "synthetic"} <= set(record)
@@ -128,6 +149,25 @@ def read_release(directory: str) -> ReleaseFiles:
     if not whole:
         raise DocumentError(f"{path / RECORD}: is no record of a release; give a directory that dpqr release has made")
     return ReleaseFiles(path=path, record=record)
+
+
+def require_regular(directory: Path) -> None:
+    """DataError for a pipe, a socket, a device or a link that leads out of a release's directory; nothing is opened.
+
+    A pipe would let a reader wait for ever, and a link would show a file of the reader's own as part of a release that
+    somebody else has made. Directories are passed by: a reader opens none.
+    """
+    inside = os.path.realpath(directory)
+    with os.scandir(directory) as listed:
+        for entry in sorted(listed, key=lambda each: each.name):
+            if entry.is_dir(follow_symlinks=False):
+                continue
+            own = os.path.commonpath((inside, os.path.realpath(entry.path))) == inside
+            if not own or not os.path.isfile(entry.path):
+                raise DataError(
+                    f"{entry.path}: is a link that leads out of the directory, a pipe, a socket or a device; a release "
+                    "holds regular files alone\nremove it, or copy the release anew"
+                )
 
 
 def file_text(path: Path) -> str:
@@ -229,6 +269,26 @@ def prediction_record(place: str) -> dict[str, Any] | None:
 def _prediction_record(path: Path) -> dict[str, Any] | None:
     found = _record(path.parent, path.name)
     return found if found and found.get("dpqr") in (RELEASE_FORMAT, MODEL_FORMAT) else None
+
+
+def unverified_predictions(place: str, record: dict[str, Any]) -> str:
+    """Why a record of predictions and their file do not belong together; empty: their hashes fit. As `unverified`."""
+    if SEAL in record and sealed(record) != record:
+        return f"{place}: its record was changed after it was written; restore it"
+    if SEAL not in record:
+        return f"{place}: its record states no hashes, so nothing shows what was changed"
+    hashes = record.get("hashes")
+    if not isinstance(hashes, dict) or os.path.samefile(place, _own_record(place)):
+        return ""
+    if file_hash(Path(place)) not in hashes.values():
+        return f"{place}: is not the file that its record was written for; restore it"
+    return ""
+
+
+def _own_record(place: str) -> str:
+    """The record beside a file of predictions, or the file itself, where it is one."""
+    beside = record_path(place)
+    return beside if os.path.isfile(beside) else place
 
 
 def _record(directory: Path, name: str) -> dict[str, Any] | None:

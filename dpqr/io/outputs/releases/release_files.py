@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -204,6 +206,9 @@ def write_release(
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file, as records state it. Raises: OSError."""
-    with path.open("rb") as opened:
+    """SHA-256 of a regular file, as records state it. Raises: OSError, also where it is no such file, which is not
+    waited for."""
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            raise FileNotFoundError(path)
         return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -42,7 +42,7 @@ def test_a_given_domain_wins_and_a_note_says_so(tmp_path: Path) -> None:
     path = write(tmp_path, domain="nowhere.json", queries=[{"marginal": ["a"]}])
     document = read_queries(path, read_domain({"a": 7}))
     assert document.domain.shape == (7,)
-    assert document.notes == ("the domain in queries.json is not used: another is given",)
+    assert document.notes == ("the domain in the queries document is not used: another is given",)
 
 
 def test_without_a_domain_the_command_that_starts_one_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,172 @@
+"""What is no regular file in a release's directory is refused, never waited for; hashes that do not fit are named."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpqr
+from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.io.outputs.records.record import document_text
+
+READERS = (
+    ("verify", "out"),
+    ("show", "out"),
+    ("show", "out", "--query", "sex"),
+    ("reprice", "out"),
+    ("report", "out", "--html", "page.html"),
+    ("compare", "out", "out"),
+)
+
+
+@pytest.fixture
+def released(desk, free_release):
+    shutil.copytree(free_release.release, desk.path / "out")
+    return desk
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def device(path):
+    path.symlink_to("/dev/zero")
+
+
+def unix_socket(path):
+    listening = socket.socket(socket.AF_UNIX)
+    here = os.getcwd()
+    os.chdir(path.parent)  # the name of a socket may be 107 bytes long
+    try:
+        listening.bind(path.name)
+    finally:
+        os.chdir(here)
+        listening.close()
+
+
+def link_out(path):
+    outside = path.parent.parent / "private.csv"
+    outside.write_text("a private line\n")
+    path.symlink_to(outside)
+
+
+def dangling(path):
+    path.symlink_to(path.parent / "nothing")
+
+
+KINDS = (pipe, device, unix_socket, link_out, dangling)
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("name", ["answers.csv", "release.json", "synthetic.parquet", "more.csv"])
+def test_it_is_refused_before_anything_is_opened(released, make, name):
+    """In a process of its own with a limit of time: a reader that waits for a pipe would wait for ever."""
+    place = released.path / "out" / name
+    place.unlink(missing_ok=True)
+    make(place)
+    program = "import sys; from dpqr.cli.main import main; sys.exit(main())"
+    codes = set()
+    for command in READERS if (make, name) == (pipe, "answers.csv") else READERS[:1]:
+        ran = subprocess.run(
+            [sys.executable, "-c", program, *command], cwd=released.path, capture_output=True, text=True, timeout=60
+        )
+        codes.add(ran.returncode)
+        assert "a private line" not in ran.stdout + ran.stderr
+        assert f"{name}: is a link that leads out of the directory, a pipe" in ran.stderr
+    assert codes == {5}
+
+
+def test_a_link_within_the_release_is_a_file_of_it(released):
+    place = released.path / "out"
+    (place / "sub").mkdir()
+    shutil.move(place / "answers.csv", place / "sub/answers.csv")
+    (place / "answers.csv").symlink_to("sub/answers.csv")
+    assert released.run("show", "out").code == 0
+    assert released.run("verify", "out").code == 6, "the directory is none of the release"
+
+
+def test_a_directory_in_the_place_of_a_file(released):
+    place = released.path / "out/answers.csv"
+    place.unlink()
+    place.mkdir()
+    assert released.run("verify", "out").code == 6
+    ended = released.run("show", "out")
+    assert (ended.code, "Not verified" in ended.out) == (0, True), ended.err
+
+
+def changed_answers(out: Path) -> None:
+    (out / "answers.csv").write_text((out / "answers.csv").read_text() + "\n")
+
+
+def changed_record(out: Path) -> None:
+    record = json.loads((out / "release.json").read_text())
+    (out / "release.json").write_text(document_text(record | {"purpose": "another"}))
+
+
+def without_hashes(out: Path) -> None:
+    record = json.loads((out / "release.json").read_text())
+    (out / "release.json").write_text(document_text(sealed({k: v for k, v in record.items() if k != "hashes"})))
+
+
+def without_a_file(out: Path) -> None:
+    (out / "synthetic.parquet").unlink()
+
+
+CHANGES = {
+    changed_answers: "answers.csv: was changed since the release was made",
+    changed_record: "release.json: was changed after it was written",
+    without_hashes: "release.json: states no hashes",
+    without_a_file: "synthetic.parquet: cannot be read",
+}
+
+
+def words(text):
+    """Without the breaks of lines that a narrow screen makes."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_hashes_that_do_not_fit_are_said(released, change):
+    place, said = released.path / "out", CHANGES[change]
+    assert "ot verified" not in released.run("show", "out").out
+    change(place)
+    shown = released.run("show", "out")
+    assert (shown.code, "Not verified" in shown.out, said in words(shown.out)) == (0, True, True), shown.out
+    ended = released.run("show", "out", "--json")
+    assert (json.loads(ended.out)["dpqr"], said in words(ended.err)) == ("release/1", True)
+    ended = released.run("reprice", "out")
+    assert (ended.code, f"Not verified: out/{said}" in words(ended.out)) == (0, True), ended.out
+    assert said in json.loads(released.run("reprice", "out", "--json").out)["not_verified"]
+    assert said in dpqr.api.verify.reprice(place).attrs["not_verified"]
+    assert said in words(str(dpqr.read_release("out").receipt))
+
+
+@pytest.mark.parametrize("change", [changed_record, without_hashes])
+def test_a_report_says_so_too(released, change):
+    facts = ("--title", "T", "--curator", "C", "--use", "U", "--region", "R", "--about", "A", "--sector", "Education")
+    files = ("--html", "page.html", "--registry", "r.yaml", "--croissant", "card.json", "--author", "me")
+    change(released.path / "out")
+    ended = released.run("report", "out", *files, *facts, "--date", "2026-01-01")
+    assert (ended.code, "not verified" in ended.err) == (0, True), ended.err
+    assert "NOT VERIFIED" in (released.path / "page.html").read_text()
+    assert (released.path / "r.yaml").read_text().startswith("# Not verified: ")
+    assert "dpqr:notVerified" in json.loads((released.path / "card.json").read_text())
+
+
+def test_a_report_of_changed_answers_is_refused(released):
+    changed_answers(released.path / "out")
+    ended = released.run("report", "out", "--html", "page.html")
+    assert (ended.code, "not verified: " in ended.err, (released.path / "page.html").exists()) == (3, True, False)
+
+
+def test_answers_of_a_changed_record_are_doubted(released):
+    changed_record(released.path / "out")
+    ended = released.run("show", "out", "--query", "prefix(income) by sex")
+    assert (ended.code, "not verified: out/release.json: was changed" in words(ended.err)) == (0, True), ended.err
