@@ -123,10 +123,11 @@ def test_a_session_settles_what_it_drew_unless_it_is_whole_or_a_draw_is_lost(los
     settled = []
     held = Turn(
         folder=folder(None),
-        ledger=SimpleNamespace(settle=lambda paid, events, *, note: settled.append((events, note))),
+        ledger=SimpleNamespace(settle=lambda paid, events, *, note, drawn: settled.append((events, note, drawn))),
         paid=SimpleNamespace(events="all"),
         journal=SimpleNamespace(lost=lost),
         run=SimpleNamespace(guard=SimpleNamespace(events="drawn")),
+        drawn="a" * 64,
     )
     held.settle("ended", whole=whole)
-    assert settled == [("all" if lost or whole else "drawn", "ended")]
+    assert settled == [("all" if lost or whole else "drawn", "ended", "a" * 64)]
