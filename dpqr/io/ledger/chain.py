@@ -185,7 +185,7 @@ class Anchor:
         """
         try:
             if not self._is_behind(mark):
-                os.replace(self._draft(mark.entries), self.path)
+                self._replace(mark)
             for entries, older in self._drafts():
                 if entries < mark.entries:
                     older.unlink(missing_ok=True)
@@ -195,6 +195,14 @@ class Anchor:
                 f"the ledger holds the entry, but its anchor {self.path} could not be renewed ({error.strerror}); "
                 "nothing was opened, and what was reserved stays spent"
             ) from None
+
+    def _replace(self, mark: Mark) -> None:
+        """A later job may publish, and remove this draft, after this one has looked."""
+        try:
+            os.replace(self._draft(mark.entries), self.path)
+        except FileNotFoundError:
+            if not self._is_behind(mark):
+                raise
 
     def _is_behind(self, mark: Mark) -> bool:
         """Whether the anchor knows more entries already."""
