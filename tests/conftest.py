@@ -1,7 +1,7 @@
 """What holds for every test: on a busy machine an example of Hypothesis may take its time; `pytest` alone leaves out
-the tests marked slow, and says so in its last line. Beside other workers a test has one thread for linear algebra.
-Bytecode is kept, for some hundred processes import what the last one has compiled. Garbage is looked for seldom: there
-are thousands of tests to walk over, and little of it.
+the tests marked slow and those marked quality, and says so in its last lines. Beside other workers a test has one
+thread for linear algebra. Bytecode is kept, for some hundred processes import what the last one has compiled. Garbage
+is looked for seldom: there are thousands of tests to walk over, and little of it.
 """
 
 import gc
@@ -22,18 +22,22 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 PLAIN = pytest.StashKey[bool]()
-"""Whether this run names no tests, and so leaves out the slow ones."""
-LEFT_OUT = pytest.StashKey[list[pytest.Item]]()
-WORKERS_LEFT_OUT = pytest.StashKey[int]()
+"""Whether this run names no tests, and so leaves out those of LATER."""
+LATER = {
+    "slow": "left out: {} slow tests; run them with: python -m pytest -n auto -m slow",
+    "quality": "left out: {} tests of lint and types; run them with: python -m pytest -m quality",
+}
+LEFT_OUT = pytest.StashKey[dict[str, int]]()
+"""How many tests of each marker of LATER."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Paths, -k and -m name what to run, slow or not. The workers of xdist are given the same arguments."""
     named = config.args_source is pytest.Config.ArgsSource.ARGS or config.option.markexpr or config.option.keyword
     config.stash[PLAIN] = not named
-    config.stash[LEFT_OUT] = []
+    config.stash[LEFT_OUT] = dict.fromkeys(LATER, 0)
     if config.stash[PLAIN]:
-        config.option.markexpr = "not slow"
+        config.option.markexpr = " and ".join(f"not {marker}" for marker in LATER)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,26 +47,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
     for item in items:
-        item.config.stash[LEFT_OUT].append(item)
+        for marker in LATER:
+            item.config.stash[LEFT_OUT][marker] += item.get_closest_marker(marker) is not None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session):
-    """A worker of xdist passes on how many tests it left out; the last line of a plain run tells."""
+    """A worker of xdist passes on how many tests it left out; the last lines of a plain run tell."""
     config = session.config
     if hasattr(config, "workeroutput"):
-        config.workeroutput["left_out"] = len(config.stash[LEFT_OUT])
+        config.workeroutput["left_out"] = config.stash[LEFT_OUT]
     ended = yield
-    count = config.stash.get(WORKERS_LEFT_OUT, len(config.stash[LEFT_OUT]))
     reporter = config.pluginmanager.get_plugin("terminalreporter")
-    if config.stash[PLAIN] and count and reporter:
-        reporter.write_line(f"left out: {count} slow tests; run them with: python -m pytest -n auto -m slow")
+    if config.stash[PLAIN] and reporter:
+        for marker, count in config.stash[LEFT_OUT].items():
+            if count:
+                reporter.write_line(LATER[marker].format(count))
     return ended
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node) -> None:
-    """Every worker of xdist collects all tests, so the last one's number is everybody's."""
+    """Every worker of xdist collects all tests, so the last one's numbers are everybody's."""
     found = getattr(node, "workeroutput", {})
     if "left_out" in found:
-        node.config.stash[WORKERS_LEFT_OUT] = found["left_out"]
+        node.config.stash[LEFT_OUT] = found["left_out"]

@@ -1,7 +1,8 @@
 """The suite under other processors' settings, Pythons and dependency sets: `python tests/machines.py [PATH ...]`.
 
-Prints one line a setting: name, passed, failed, seconds; then what failed. Without paths the numeric tests run, with
-`--only NAME` (repeatable) one setting. A Python that is not installed is left out, and said to be.
+Prints one line a setting: name, passed, failed, skipped, seconds; then what failed. Without paths the numeric tests
+run, with `--only NAME` (repeatable) one setting. Tests marked quality are left out, and slow ones but for `--slow`. A
+Python that is not installed is left out, and said to be.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 from numpy._core._multiarray_umath import __cpu_dispatch__
-from oldest import ROOT, environment, lower_bounds
+from oldest import LEFT_OUT, ROOT, environment, oldest
 
 NUMERIC = tuple(
     f"tests/{name}"
@@ -29,6 +31,7 @@ NUMERIC = tuple(
     )
 )
 PYTHONS = ("3.11", "3.12", "3.13")
+ENDINGS = {pytest.ExitCode.NO_TESTS_COLLECTED: "no test ran", pytest.ExitCode.INTERRUPTED: "tests could not be read"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +58,7 @@ def settings() -> list[Setting]:
         Setting(name="old-processor", variables=old),
         *(Setting(name=f"threads-{count}", variables={"OPENBLAS_NUM_THREADS": count}) for count in "12"),
         *(Setting(name=f"python-{version}", python=lambda version=version: installed(version)) for version in PYTHONS),
-        Setting(name="oldest", python=lambda: environment("oldest", sys.executable, lower_bounds())),
+        Setting(name="oldest", python=oldest),
     ]
 
 
@@ -76,14 +79,16 @@ def run(setting: Setting, arguments: Sequence[str]) -> tuple[str, list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         report, began = Path(folder) / "report.xml", time.monotonic()
         command = [python, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}", *arguments]
-        subprocess.run(command, cwd=ROOT, env=os.environ | setting.variables, stdout=subprocess.DEVNULL)
+        ended = subprocess.run(command, cwd=ROOT, env=os.environ | setting.variables, stdout=subprocess.DEVNULL)
         if not report.exists():
             return f"{setting.name:<16}pytest did not run", ["pytest itself"]
         cases = list(ElementTree.parse(report).iter("testcase"))
     bad = [f"{each.get('classname')}::{each.get('name')}" for each in cases if failed(each)]
-    skipped = sum(each.find("skipped") is not None for each in cases)
-    passed, seconds = len(cases) - skipped - len(bad), time.monotonic() - began
-    return f"{setting.name:<16}{passed:>8}{len(bad):>8}{skipped:>9}{seconds:>9.0f}", bad
+    skipped, count = sum(each.find("skipped") is not None for each in cases), len(bad)
+    passed, seconds = len(cases) - skipped - count, time.monotonic() - began
+    if ended.returncode != (pytest.ExitCode.TESTS_FAILED if bad else pytest.ExitCode.OK):
+        bad.append(f"pytest itself: {ENDINGS.get(ended.returncode, f'it ended with {ended.returncode}')}")
+    return f"{setting.name:<16}{passed:>8}{count:>8}{skipped:>9}{seconds:>9.0f}", bad
 
 
 def failed(case: ElementTree.Element) -> bool:
@@ -95,12 +100,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", action="append", choices=list(known), help="one setting; repeatable")
     parser.add_argument("-n", default="auto", help="processes of pytest-xdist")
+    parser.add_argument("--slow", action="store_true", help="slow tests too")
     parser.add_argument("paths", nargs="*", default=NUMERIC)
     asked = parser.parse_args()
     print(f"{'setting':<16}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}", flush=True)
     bad = []
     for name in asked.only or known:
-        line, names = run(known[name], ["-n", asked.n, *asked.paths])
+        left_out = ("-m", "not quality") if asked.slow else LEFT_OUT
+        line, names = run(known[name], ["-n", asked.n, *left_out, *asked.paths])
         print(line, *(f"  {each}" for each in names), sep="\n", flush=True)
         bad += names
     return 1 if bad else 0

@@ -1,4 +1,5 @@
-"""A run that names no tests leaves out the slow ones and says so last; one that names them runs them."""
+"""A run that names no tests leaves out the slow ones, and lint and types, and says so last; one that names them runs
+them."""
 
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ from support.slow_cases import slow_but
 SETTINGS = """
 [tool.pytest.ini_options]
 testpaths = ["tests"]
-markers = ["slow: left out"]
+markers = ["slow: left out", "quality: left out"]
 """
 TESTS = """
 import pytest
@@ -22,8 +23,16 @@ def test_quick():
 @pytest.mark.slow
 def test_slow():
     pass
+
+@pytest.mark.quality
+@pytest.mark.parametrize("tool", "ab")
+def test_tool(tool):
+    pass
 """
-LEFT = "left out: 1 slow tests; run them with: python -m pytest -n auto -m slow"
+LEFT = [
+    "left out: 1 slow tests; run them with: python -m pytest -n auto -m slow",
+    "left out: 2 tests of lint and types; run them with: python -m pytest -m quality",
+]
 
 
 @pytest.mark.parametrize(
@@ -32,14 +41,15 @@ LEFT = "left out: 1 slow tests; run them with: python -m pytest -n auto -m slow"
         {0, 1},
         [
             (["-n", "0"], 1, LEFT),
-            (["-n", "0", "tests/test_both.py"], 2, None),
+            (["-n", "0", "tests/test_both.py"], 4, None),
             (["-n", "2"], 1, LEFT),
             (["-n", "0", "-m", "slow"], 1, None),
+            (["-n", "0", "-m", "quality"], 2, None),
             (["-n", "0", "-k", "slow or quick"], 2, None),
             (["-n", "0", "tests/test_both.py::test_slow"], 1, None),
         ],
     ),
-    ids=["one process", "a file", "two workers", "-m", "-k", "a test"],
+    ids=["one process", "a file", "two workers", "-m", "-m quality", "-k", "a test"],
 )
 def test_what_runs_and_what_is_said(tmp_path, arguments, passed, last):
     (tmp_path / "tests").mkdir()
@@ -51,4 +61,4 @@ def test_what_runs_and_what_is_said(tmp_path, arguments, passed, last):
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout + done.stderr
     assert any(line.startswith(f"{passed} passed") for line in lines)
-    assert (lines[-1] == last) if last else ("left out" not in done.stdout)
+    assert (lines[-2:] == last) if last else ("left out" not in done.stdout)

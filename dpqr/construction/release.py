@@ -48,7 +48,8 @@ class Release:
     figures: what is computed from the answers.
     bounds: on these errors, where they were bought.
     private: False if the noise came from a test source; such a release protects nobody.
-    paid: what a ledger had set aside for it; None: no ledger was used.
+    paid: what a ledger had set aside for it; None: no ledger was used. charged: what it keeps of that, in the ledger's
+    currency; empty: all.
     reason: why it was made, and who asked. date: the UTC day on which it was begun, and publisher: whose it is; empty:
     not stated. planned: SHA-256 of the plan's document, by which ledger and record name it.
     rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
@@ -108,6 +109,7 @@ class Release:
     figures: tuple[FigureAnswers, ...] = ()
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
+    charged: str = ""
     reason: Reason = UNSTATED
     date: str = ""
     publisher: str = ""

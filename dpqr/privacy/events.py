@@ -6,7 +6,7 @@ Rules: an event is never removed, the meaning of a parameter never changes, ever
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from dpqr.errors import BudgetRefused
@@ -125,6 +125,7 @@ class GaussianObjectiveEvent:
 
     squared_sensitivity: of the gradient to one of `changes` records that come or go. opposite: largest slope of the
     shorter sign, over the other's. tapered: 4 p (1 - p) curvature holds where the slope has gone p of its way.
+    _unstated: parameters that the text of an older version lacks, so that a sealed text comes back as it was.
 
     >>> rest = {"changes": 1, "curvature": Fraction(1, 9), "closing": Fraction(1, 64)}
     >>> assert not GaussianObjectiveEvent(squared_sensitivity=1, variance=Fraction(2), **rest).tapered
@@ -137,6 +138,7 @@ class GaussianObjectiveEvent:
     closing: Fraction
     opposite: Fraction = Fraction(0)
     tapered: bool = False
+    _unstated: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _require(min(self.opposite, 1 - self.opposite), Fraction, positive=False, name="opposite, and 1 less it,")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
+from itertools import groupby
 
 from rich.console import RenderableType
 
@@ -27,6 +28,7 @@ from dpqr.report.wording import (
     figures_words,
     plain,
     price_words,
+    prices_words,
     seconds_words,
 )
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, StopTest
@@ -76,16 +78,24 @@ def _question(plan: Plan) -> Iterator[Fact]:
         yield "Persons", f"{problem.persons:,}, as declared"
 
 
+def drawn_alike(plan: Plan) -> Iterator[tuple[Phase, ...]]:
+    """The phases, of which measurements before any selection that follow one another differ in price alone."""
+    for noun, found in groupby(plan.phases, key=lambda phase: phase.noun):
+        phases = tuple(found)
+        yield from (phases,) if noun == "opening" else ((phase,) for phase in phases)
+
+
 def _draws(plan: Plan) -> Iterator[Fact]:
     """What is drawn, how often, and the price of each draw: a line a phase, and one for both draws of a round."""
     yield "Schedule", plan.schedule.name
-    for phase in plan.phases:
+    for phases in drawn_alike(plan):
+        phase = phases[0]
         match phase.noun:
             case "left out":
                 unit, price = plan.problem.unit, price_words(phase.price)
                 yield "Left out", f"a noisy count of {dropped_words(unit)}, {price}{parallel_words(unit)}"
             case "opening":
-                yield "First", _opening(plan, phase)
+                yield "First", _opening(plan, phases)
             case "questions":
                 yield "Questions", f"one at a time; all surprises together {price_words(phase.price)}"
             case "measurement" if plan.rounds:
@@ -103,11 +113,12 @@ def _draws(plan: Plan) -> Iterator[Fact]:
         yield from _stopping(plan, plan.stop, plan.stop.threshold, plan.problem.alpha)
 
 
-def _opening(plan: Plan, phase: Phase) -> str:
+def _opening(plan: Plan, phases: Sequence[Phase]) -> str:
+    """phases: measurements that follow one another, which may differ in price."""
     nothing = "" if plan.named("stage") else "for the whole workload, nothing is selected"
     covered = "before any selection" if plan.rounds else nothing
-    each = "each " if phase.count > 1 else ""
-    return f"{counted(phase.count, 'measurement')} {covered}".rstrip() + f", {each}{price_words(phase.price)}"
+    count, prices = sum(phase.count for phase in phases), [phase.price for phase in phases]
+    return f"{counted(count, 'measurement')} {covered}".rstrip() + f", {prices_words(count, prices)}"
 
 
 def _round(plan: Plan, selection: Phase, measurement: Phase) -> str:
@@ -165,7 +176,9 @@ def _worth(plan: Plan) -> Iterator[Fact]:
         return
     ranked = sorted(plan.forecast, key=lambda block: block.deviation)
     narrowest, widest = ranked[0], ranked[-1]
-    yield "Noise", f"typically {amount(plan.typical_noise)} on a measured answer (standard deviation, in records)"
+    paper = "on paper, " if plan.named("search") else ""
+    typical = f"{paper}typically {amount(plan.typical_noise)} on a measured answer"
+    yield "Noise", f"{typical} (standard deviation, in records)"
     if widest.deviation > narrowest.deviation:
         yield "", f"widest {_block(widest)}, narrowest {_block(narrowest)}; a sum's is in its column's unit"
     if (error := closed_mean(plan)) is not None:

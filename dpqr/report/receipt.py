@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 
@@ -20,7 +20,8 @@ from dpqr.construction.sentences import (
 )
 from dpqr.privacy.accountants.by_count import ByCount
 from dpqr.privacy.budget import Price, upward_text
-from dpqr.report.wording import DIGITS, Fact, amount, counted, plain, price_words
+from dpqr.report.plan_view import drawn_alike
+from dpqr.report.wording import DIGITS, Fact, amount, counted, plain, price_words, prices_words
 from dpqr.strategies.plan import Phase, Plan
 from dpqr.strategies.schedules.by_count import followed
 
@@ -53,16 +54,17 @@ def _draws(release: Release) -> Iterator[Fact]:
     """The price of every planned draw; the guarantee is that of all, wherever the loop ended."""
     plan = release.plan
     done = len(release.transcript.rounds) - len(plan.opening)
-    for phase in plan.phases:
+    for phases in drawn_alike(plan):
+        phase = phases[0]
         match phase.noun:
             case "left out" if release.dropped:
                 count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
                 unit, price = plan.problem.unit, price_words(phase.price)
                 yield "Left out", f"{count} +-{noise} (noise): {dropped_words(unit)}; {price}{parallel_words(unit)}"
             case "opening":
-                yield "Opening", _cost(plan, phase, "measurement")
+                yield "Opening", _cost(plan, phases, "measurement")
             case "selection" | "measurement" if not plan.named("search"):
-                yield phase.noun.capitalize(), _cost(plan, phase, "draw")
+                yield phase.noun.capitalize(), _cost(plan, phases, "draw")
             case "search" if phase is plan.named("search")[-1]:
                 yield _searched(release)
             case "questions":
@@ -104,32 +106,33 @@ def _bought(release: Release, phase: Phase) -> str:
     return f"{counted(len(blocks), 'block')}{shared}, {each}{price_words(price)}"
 
 
-def _cost(plan: Plan, phase: Phase, noun: str) -> str:
+def _cost(plan: Plan, phases: Sequence[Phase], noun: str) -> str:
     """Each draw's price, and their sum where the accountant adds prices up."""
-    count, price = phase.count, phase.price
-    if count == 1:
-        return f"1 {noun}, {price_words(price)}"
-    each = f"{counted(count, noun)}, each {price_words(price)}"
-    adds_up = price.epsilon is None or plan.roles.accountant.name == "basic"
-    return f"{each}, together {price_words(price.times(Fraction(count)))}" if adds_up else each
+    count, prices = sum(phase.count for phase in phases), [phase.price for phase in phases]
+    each = f"{counted(count, noun)}, {prices_words(count, prices)}"
+    if count == 1 or not (prices[0].epsilon is None or plan.roles.accountant.name == "basic"):
+        return each
+    whole = reduce(Price.plus, (phase.price.times(Fraction(phase.count)) for phase in phases))
+    return f"{each}, together {price_words(whole)}"
 
 
 def _total(release: Release) -> Iterator[Fact]:
     """Epsilon at the plan's delta under every accountant; the guarantee is the budget, under the one charged."""
-    charged = release.plan.roles.accountant.name
+    charged, own = release.plan.roles.accountant.name, "reserved" if release.charged else "charged"
     name = "Total"
     for accountant, spent in release.spent.items():
         figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
-        yield (
-            name,
-            f"{accountant}: {figure}{' (charged)' if accountant == charged else ''}{_apart(release, accountant)}",
-        )
+        yield name, f"{accountant}: {figure}{f' ({own})' if accountant == charged else ''}{_apart(release, accountant)}"
         name = ""
     if len(release.costs) > 1:
         free = release.plan.named("left out") and release.plan.problem.unit.apart
         beside = "; left out is covered by the larger price of all others" if free else ""
         yield "", f"figures in brackets: each phase by itself; only those of basic add up to the total{beside}"
-    yield "Charged", f"by {charged}: {choice_words(release.plan)}; the others are shown for comparison"
+    shown = f"by {charged}: {choice_words(release.plan)}; the others are shown for comparison"
+    if release.charged:
+        rest = "the rest is back in the budget, and the guarantee stays that of the whole plan"
+        yield "Charged", f"{release.charged}, for the draws that were made; {rest}"
+    yield "" if release.charged else "Charged", shown
 
 
 def _apart(release: Release, accountant: str) -> str:

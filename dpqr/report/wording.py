@@ -27,6 +27,13 @@ def price_words(price: Price) -> str:
     return f"{CURRENCIES[price.currency]} {upward_text(price.figure, DIGITS)}"
 
 
+def prices_words(count: int, prices: Sequence[Price]) -> str:
+    """What each of so many draws costs: "eps 0.2", "each eps 0.2" or "each eps 0.0507 to 0.1095"."""
+    ranked = sorted(prices, key=lambda price: price.figure)
+    most = "" if ranked[0] == ranked[-1] else f" to {upward_text(ranked[-1].figure, DIGITS)}"
+    return f"{'each ' if count > 1 else ''}{price_words(ranked[0])}{most}"
+
+
 def amount(value: float) -> str:
     """A figure in records: three significant digits, whole from 100 on."""
     value += 0.0  # no minus sign for nothing

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.counters import MONTHS, released
 
 from dpqr.app.series import series
 from dpqr.errors import DocumentError, UsageFault
@@ -68,6 +70,35 @@ def test_periods_stand_in_their_order_and_gaps_are_noted(copied):
 def test_what_is_no_real_release_is_noted(out, copied):
     found = series([str(out), copied("made-up", lambda record: record.update(rehearsal=True))])
     assert [note for note in found.notes if "made-up rows" in note]
+
+
+@pytest.fixture(scope="module")
+def counter(tmp_path_factory):
+    """Six releases of a counter, whose tree has base 3: months 3 and 6 read three months, the others one."""
+    place, after = tmp_path_factory.mktemp("counter"), None
+    for month in MONTHS:
+        released(place, month, after, eps="1", delta="1e-9", accountant="zcdp", cumulative=8)
+        after = month
+    return place
+
+
+PATHS = [{1}, {1, 2}, {3}, {3, 4}, {3, 4, 5}, {3, 6}]
+"""The nodes that add up to the count of each month; the last of them is its own."""
+
+
+@pytest.mark.parametrize("points", [range(6), (0, 2, 5), (3, 5), (1, 4), (2, 4)], ids=str)
+def test_the_error_of_a_change_is_that_of_the_nodes_that_only_one_of_both_counts_holds(counter, points):
+    """All nodes have noise of one variance. Where the earlier of the two does not hold all that was added to the later
+    one's own node, nothing is taken to be shared: the error is then that of both, which is no smaller."""
+    found = series([str(counter / MONTHS[point]) for point in points]).trends[0]
+    one = found.points[0].precision ** 2 / len(PATHS[points[0]])
+    assert one.min() > 0
+    for place, after in enumerate(points):
+        assert np.allclose(found.points[place].precision ** 2, len(PATHS[after]) * one)
+    for place, (before, after) in enumerate(pairwise(points), 1):
+        handed = PATHS[after] - {after + 1} <= PATHS[before]
+        apart = len(PATHS[before] ^ PATHS[after]) if handed else len(PATHS[before]) + len(PATHS[after])
+        assert np.allclose(found.change_error[place] ** 2, apart * one)
 
 
 def wrong_domain(record):

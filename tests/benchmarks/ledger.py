@@ -4,6 +4,7 @@ python tests/benchmarks/ledger.py race [--repeats 20] [--jobs 24]
 python tests/benchmarks/ledger.py kills [--count 200] [--crowd 4]
 python tests/benchmarks/ledger.py damage
 python tests/benchmarks/ledger.py speed [--entries 1000 10000 100000]
+python tests/benchmarks/ledger.py jobs [--entries 1000 10000]
 
 Bars: in all repeats exactly 5 of 24 jobs win a budget of 5, and the ledger says so; after every kill, some of them on
 a full disk, the ledger verifies against its anchor and everything that was published had been paid.
@@ -18,15 +19,21 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from support import postgres_server
 from support.ledger_jobs import command, draws, ledger_in, passed, reserve, terms, unsound
 
+from dpqr.io.ledger import transaction as transactions
+from dpqr.io.ledger.chain import Anchor
 from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.ledger.record import walked
+from dpqr.io.ledger.session import Store
+from dpqr.io.ledger.stores import ledger_store
 from dpqr.io.ledger.transaction import Transaction
 from dpqr.privacy.budget import Cost
 
@@ -41,6 +48,7 @@ def main() -> None:
         (kills, {"--count": 200, "--crowd": 4}),
         (damage, {}),
         (speed, {"--entries": [1000, 10000, 100000]}),
+        (jobs, {"--entries": [1000, 10000]}),
     ):
         command_line = commands.add_parser(run.__name__)
         for name, default in options.items():
@@ -112,6 +120,32 @@ def speed(entries: list[int]) -> None:
             print(
                 f"    reserve {words(again)}, by a new job {words(new)}; show {words(looked)}, verify {words(walked)}"
             )
+
+
+def jobs(entries: list[int]) -> None:
+    """A reservation by a role of jobs, in a ledger on a server that no owner has used for so many entries."""
+    with postgres_server.running() as server, tempfile.TemporaryDirectory() as name, ExitStack() as undone:
+        server.execute("CREATE ROLE jobs LOGIN")
+        for count in entries:
+            anchor = Anchor(path=Path(name) / f"{count}.anchor")
+            owner = ChainedLedger(store=ledger_store(server.address(f"aged_{count}")), anchor=anchor)
+            owner.open(terms(epsilon="100000"))
+            owner.grant("jobs")
+            stride, transactions.STRIDE = transactions.STRIDE, 10**9
+            undone.callback(setattr, transactions, "STRIDE", stride)
+            age(owner, count)
+            store = ledger_store(server.address(f"aged_{count}", user="jobs"))
+
+            def job(store: Store = store, anchor: Anchor = anchor) -> ChainedLedger:
+                return ChainedLedger(store=store, anchor=anchor)
+
+            reserve(used := job(), "0.001")
+            again = middle([clocked(lambda used=used: reserve(used, "0.001")) for _ in range(USES)])
+            new = middle([clocked(lambda job=job: reserve(job(), "0.001")) for _ in range(USES)])
+            owner.checkpoint()
+            short = middle([clocked(lambda job=job: reserve(job(), "0.001")) for _ in range(USES)])
+            print(f"{count:,} entries since the last checkpoint, milliseconds of CPU (by the clock):")
+            print(f"    by a job {words(again)}, by a new job {words(new)}, after a checkpoint {words(short)}")
 
 
 def age(ledger: ChainedLedger, count: int) -> None:

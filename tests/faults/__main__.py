@@ -3,6 +3,8 @@
     PYTHONPATH=tests python -m faults                 # the list of planted faults
     PYTHONPATH=tests python -m faults --drawn 40      # and 40 a folder that cosmic-ray makes (pip install cosmic-ray)
     PYTHONPATH=tests python -m faults --folder privacy --widest 2
+    PYTHONPATH=tests python -m faults --joins           # where parts meet, by the tests of each room alone
+    PYTHONPATH=tests python -m faults --joins --room counters
 
 It prints a line a fault as it is decided, the survivors, and the kill rate a folder: killed out of those that are not
 explained (`faults.explained`). Exit code 1 where a fault survives that nobody has explained.
@@ -20,7 +22,9 @@ from pathlib import Path
 from faults.drawn import drawn_faults
 from faults.explained import reason
 from faults.fault import Fault
+from faults.joins import ROOMS
 from faults.planted import planted
+from faults.rooms import print_joins
 from faults.runner import STAGES, Verdict, copy_of_the_project, require_sound, tried
 
 SURVIVES, EXPLAINED = "SURVIVES", "explained"
@@ -44,6 +48,8 @@ FOLDERS = (
 def main() -> int:
     """Parse, try every fault, print."""
     asked = _arguments()
+    if asked.joins:
+        return int(print_joins(asked.room or list(ROOMS), workers=asked.workers, only=asked.only, near=asked.near))
     faults = [one.fault() for one in planted() if any(one.file.startswith(f"{each}/") for each in asked.folder)]
     for folder in asked.folder if asked.drawn else ():
         faults += drawn_faults(folder, asked.drawn, asked.seed)
@@ -66,6 +72,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="which of them [1]")
     parser.add_argument("--widest", type=int, default=len(STAGES), help=f"stages of tests: {', '.join(STAGES)} [all]")
     parser.add_argument("--workers", type=int, default=2, help="copies of the project that are tried side by side [2]")
+    parser.add_argument("--joins", action="store_true", help="the faults at joins, by the tests of their rooms")
+    parser.add_argument("--room", action="append", choices=ROOMS, help="of --joins; may be given again [all]")
+    parser.add_argument("--only", help="of --joins: definitions whose name holds this text [all]")
+    parser.add_argument("--near", action="store_true", help="of --joins: the nearest tests of each fault alone")
     asked = parser.parse_args()
     asked.folder = asked.folder or list(FOLDERS)
     return asked

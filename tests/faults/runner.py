@@ -48,23 +48,30 @@ def copy_of_the_project() -> Iterator[Path]:
 def require_sound(copy: Path, folders: Sequence[str]) -> None:
     """RuntimeError where a folder's tests fail without any fault: then nothing that is noticed would mean anything."""
     for folder in folders:
-        if (copy / "tests" / folder).is_dir() and _fails([f"tests/{folder}"], copy):
+        if (copy / "tests" / folder).is_dir() and fails([f"tests/{folder}"], copy):
             raise RuntimeError(f"tests/{folder} fails in the copy without a fault")
 
 
 def tried(fault: Fault, copy: Path, *, widest: int = len(STAGES)) -> Verdict:
     """Put the fault into the copy, run stage after stage until a test fails, and take it out again."""
+    with put_into(copy, fault):
+        done: set[str] = set()
+        for stage, paths in zip(STAGES[:widest], _stages(fault, copy), strict=False):
+            fresh = [path for path in paths if path not in done]
+            if fresh and fails(fresh, copy):
+                return Verdict(fault=fault, stage=stage)
+            done.update(fresh)
+        return Verdict(fault=fault, stage=None)
+
+
+@contextmanager
+def put_into(copy: Path, fault: Fault) -> Iterator[None]:
+    """The copy with the fault in it, until the block ends."""
     place = copy / "dpqr" / fault.file
     sound = place.read_text()
     place.write_text(fault.text)
     try:
-        done: set[str] = set()
-        for stage, paths in zip(STAGES[:widest], _stages(fault, copy), strict=False):
-            fresh = [path for path in paths if path not in done]
-            if fresh and _fails(fresh, copy):
-                return Verdict(fault=fault, stage=stage)
-            done.update(fresh)
-        return Verdict(fault=fault, stage=None)
+        yield
     finally:
         place.write_text(sound)
 
@@ -81,11 +88,12 @@ def _stages(fault: Fault, copy: Path) -> Iterator[Sequence[str]]:
     yield [str(one.relative_to(copy)) for one in every if one.name not in ("test_quality.py", "test_readme.py")]
 
 
-def _fails(paths: Sequence[str], copy: Path) -> bool:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *paths]
+def fails(paths: Sequence[str], copy: Path, *options: str, timeout: float = TIMEOUT) -> bool:
+    """Whether a test of these paths fails in the copy, or runs for longer than so many seconds."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options, *paths]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=TIMEOUT)
+        ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=timeout)
     except subprocess.TimeoutExpired:
         return True
     if ended.returncode not in (PASSED, NO_TESTS, *NOTICED):

@@ -12,7 +12,9 @@ from dpqr.mechanisms.noisy_answers import (
     RECORDS,
     GaussianAnswers,
     LaplaceAnswers,
+    LeftOut,
     largest_answer,
+    on_left_out,
     refuse_beyond,
     refuse_noise,
 )
@@ -20,6 +22,7 @@ from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.privacy.parallel import in_parallel
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 
@@ -160,3 +163,17 @@ def test_noise_below_the_smallest_that_is_proved_is_refused() -> None:
     for bad in (Fraction(1, 65), Fraction(0), 2**100 + Fraction(1, 3)):
         with pytest.raises(InfeasiblePlan, match="a variance of"):
             refuse_noise(bad, 2**100, "a variance of", Fraction(1, 64))
+
+
+@pytest.mark.parametrize("drops", [False, True])
+@pytest.mark.parametrize("rows", [0, 1, 3])
+@pytest.mark.parametrize("relation", Neighbours)
+def test_a_draw_from_left_out_records_is_parallel_for_an_added_row_alone(relation, rows, drops) -> None:
+    """A replaced row may leave one part and enter the other; a person may have rows in both."""
+    unit = PrivacyUnit(neighbours=relation, column="who" if rows else None, rows=max(rows, 1), drops=drops)
+    count = LaplaceAnswers(blocks=(MARGINAL,), unit=unit, scale=SCALE)
+    found = on_left_out(count, unit)
+    parallel = relation is Neighbours.ADD_REMOVE and not rows
+    assert isinstance(found, LeftOut) == parallel
+    kept, left_out = in_parallel(((count.event, 2), (found.event, 3), (found.event, 1)))
+    assert (sum(n for _, n in kept), sum(n for _, n in left_out)) == ((2, 4) if parallel else (6, 0))

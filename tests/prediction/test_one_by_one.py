@@ -17,7 +17,7 @@ from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.learners.exact_kernel import ExactKernel
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.learners.kernels import Kernel
-from dpqr.prediction.one_by_one import Shared, one_by_one
+from dpqr.prediction.one_by_one import OnePoint, Shared, one_by_one
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
@@ -70,6 +70,32 @@ def whole(plan, codes):
     if isinstance(plan.recipe, Aggregate):
         return plan.votes(FEATURES.of(codes))
     return plan.predictions(plan.learner(RECORDS), codes)
+
+
+class Panel:
+    """An ensemble, some of whose parts one unit changes."""
+
+    parts, predictions, touched = 5, 4, 3
+
+
+def test_a_unit_in_several_parts_changes_that_many_at_every_point():
+    for name in ("votes", "randomised", "averages"):
+        plan, points = PLANS[name](), [OnePoint(ensemble=Panel(), shared=Shared(), place=place) for place in range(4)]
+        for point in points:
+            assert (point.parts, point.touched, point.predictions) == (5, 3, 1)
+            ((event, count),) = plan.voted(point).events
+            assert (event, count) == (plan.voted(Panel()).events[0][0], 1)
+
+
+def test_numbers_are_clipped_point_by_point_as_together():
+    for name, limit in (("numbers", 1), ("logistic", None)):
+        plan = PLANS[name]()
+        alone = list(one_by_one(plan, RECORDS, CODES))
+        together = whole(plan, CODES)
+        assert together.asked.limit == limit
+        assert [(each.asked.limit, each.asked.bound) for each in alone] == [(limit, together.asked.bound)] * 4
+    wild = plan.learner(1)
+    assert wild.bound > 2
 
 
 @pytest.mark.parametrize("make", PLANS.values(), ids=PLANS)

@@ -12,17 +12,18 @@ from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
-from dpqr.prediction.forms import PointsForm
+from dpqr.prediction.forms import PointsForm, VotesForm
 from dpqr.prediction.kernel_process import ProcessForm
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.learners.kernels import Kernel
-from dpqr.prediction.plan import usable
+from dpqr.prediction.plan import selected, usable
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.privacy.currency import EPSILON, RHO, SQUARED_MU
 
 FEATURES = CellFeatures(domain=domain(3))
 LABELS = domain(3, 2)
@@ -91,6 +92,41 @@ def test_an_exact_kernels_draws(delta):
 def test_an_ensembles_draws(recipe, table, delta):
     plan = planned(recipe, table=table, delta=delta)
     assert plan.votes(np.zeros((7, FEATURES.width))).events == plan.events
+
+
+class Panel:
+    """An ensemble, some of whose parts one unit changes."""
+
+    parts, predictions, touched = 5, 7, 3
+
+
+PRICES = [Price(epsilon=Fraction(1, 2)), Price(rho=Fraction(1, 8)), Price(squared_mu=Fraction(1, 4))]
+
+
+@pytest.mark.parametrize("price", PRICES, ids=lambda price: price.currency)
+@pytest.mark.parametrize("noise", ["exponential", "permute-and-flip"])
+def test_a_label_is_selected_by_the_named_mechanism_for_no_more_than_its_price(noise, price):
+    """Of bounded range the exponential mechanism alone is; in rho and mu^2 the other one has half of its epsilon."""
+    drawn = selected(Panel(), price, noise)
+    ((event, count),) = drawn.events
+    assert (type(event).__name__, count) == (KINDS[noise], 7)
+    assert event == VotesForm(count=7, noises=(noise,)).event(price, noise)
+    assert drawn.rate == event.epsilon / 6
+    spent = {"epsilon": EPSILON, "rho": RHO, "squared_mu": SQUARED_MU}[price.currency].cost(event)
+    assert Fraction(999, 1000) * price.figure <= spent <= price.figure
+
+
+KINDS = {"exponential": "ExponentialEvent", "permute-and-flip": "PermuteAndFlipEvent"}
+
+
+@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+def test_numbers_are_clipped_to_their_bounds_and_scores_are_not(delta):
+    squares = StableRecipe(name="least-squares", features=FEATURES, method="output")
+    for recipe, table, limit in ((squares, NUMBERS, 1), (LOGISTIC, LABELS, None)):
+        plan = planned(recipe, table=table, delta=delta)
+        asked = plan.predictions(plan.learner(100), np.zeros((7, 1), dtype=int)).asked
+        assert (asked.limit, asked.count) == (limit, 7)
+        assert plan.predictions(plan.learner(1), np.zeros((7, 1), dtype=int)).asked.bound <= (2 if limit else 10**9)
 
 
 @pytest.mark.parametrize("delta", ["0", "1/1000000"])

@@ -14,9 +14,12 @@ from dpqr.prediction.learners.exact_kernel import ExactKernel
 from dpqr.prediction.learners.examples import Scale
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.learners.kernels import Kernel
+from dpqr.prediction.learners.losses import Pinball
 from dpqr.prediction.learners.stable import LeastSquares
+from dpqr.prediction.perturbation import tapered, widened
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
+from dpqr.privacy.budget import PrivacyBudget
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 PERSONS = PrivacyUnit(neighbours=Neighbours.REPLACE, column="who", rows=3)
@@ -37,6 +40,38 @@ def test_a_stream_of_persons_has_a_slot_for_each_of_their_rows_and_moves_by_all_
     learner = recipe("online").learner(problem(PERSONS), 50, 1.0)
     assert (learner.slots, learner.rows) == (150, 3)
     assert learner.distance == 3 * recipe("online").learner(problem(), 150, 1.0).distance
+
+
+SLOTS = Domain((*domain(4, 6).attributes, NUMBERS.attributes[1]))
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("relation", Neighbours)
+def test_a_column_of_slots_moves_by_the_records_that_come_and_that_go(relation, rows):
+    """A record that is replaced leaves one slot and comes to another."""
+    unit = PrivacyUnit(neighbours=relation, column="who", rows=rows)
+    asked = replace(problem(unit), domain=SLOTS, target=Target(attribute=SLOTS.attributes[2], axis=2))
+    learner = recipe("online", slots=1, features=CellFeatures(domain=domain(4, 6))).learner(asked, 50, 1.0)
+    one = replace(learner, rows=1, added=True).distance
+    assert (learner.slots, learner.rows, learner.added) == (6, rows, relation is Neighbours.ADD_REMOVE)
+    assert learner.distance == one * rows * (2 if relation is Neighbours.REPLACE else 1)
+
+
+UNITS = [PrivacyUnit(), PrivacyUnit(column="who", rows=1), PrivacyUnit(column="who", rows=3), REPLACED, PERSONS]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=["row", "person", "three rows", "replaced row", "replaced person"])
+@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+def test_a_corner_is_rounded_for_the_share_of_epsilon_that_one_record_has(delta, unit):
+    """By a logistic curve where one record alone changes and a normal pull is offered; by a parabola elsewhere."""
+    budget, found = PrivacyBudget(Fraction(2), Fraction(delta)), recipe("quantile")
+    changes = unit.rows * (2 if unit.neighbours is Neighbours.REPLACE else 1)
+    bought = found.perturbation(problem(unit, records=10**6, points=None), budget)
+    curved = tapered if delta != "0" and changes == 1 else widened
+    expected = curved(Pinball(), bought.reach, 10**6, Fraction(2, changes))
+    assert bought.loss == expected
+    assert (bought.changes, bought.units, bought.gradient) == (changes, unit.rows, changes * expected.lipschitz)
+    assert bought.tapers == (curved is tapered)
 
 
 def test_every_release_has_learned_from_its_part_of_the_slots_and_the_last_from_all():

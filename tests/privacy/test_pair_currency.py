@@ -158,3 +158,13 @@ def test_a_guard_admits_a_paid_event_as_often_as_it_was_paid_for(accountant, eve
 
 def test_rounding_is_far_below_what_a_release_could_hide():
     assert Fraction(1, 2**30) == ROUNDING - 1
+
+
+def test_a_pure_run_may_draw_otherwise_than_planned_within_its_sum():
+    """The draw is the filter's unit, as in a ledger of epsilon: any pure draws, whatever they are."""
+    guard = PAIR.guard(Cost(Fraction(1)), draws("1/2", 2))
+    ((quarter, _),), ((other, _),) = draws("1/4"), ((DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(2)), 1),)
+    for event in (quarter, other, quarter):
+        guard.charge(event)
+    with pytest.raises(BudgetRefused):
+        guard.charge(quarter)

@@ -4,8 +4,9 @@ import pytest
 from support.ledger_jobs import draws
 
 from dpqr.errors import BudgetRefused
-from dpqr.privacy.budget import Cost
+from dpqr.privacy.budget import Cost, Pricing
 from dpqr.privacy.currency import currency
+from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.reservation import Reservation
 
 
@@ -24,3 +25,24 @@ def test_a_reservation_guards_in_the_ledgers_currency(accountant, cost):
     assert guard.charge(event) == 0
     with pytest.raises(BudgetRefused):
         guard.charge(event)
+
+
+@pytest.mark.parametrize(("accountant", "delta", "fits"), [("basic", "0", 2), ("zcdp", "1/1000000", 4)])
+def test_a_reservation_in_pairs_guards_by_the_runs_own_accountant(accountant, delta, fits):
+    """Of zcdp draws of another size fit as far as rho does: four of half the epsilon, not two; of a pure sum two."""
+    pricing, paid = Pricing(accountant=accountant, delta=Fraction(delta)), draws("1/2")
+    reserved = Reservation(
+        dataset="survey",
+        number=2,
+        receipt="",
+        currency=PAIR,
+        cost=PAIR.price(paid, pricing),
+        events=paid,
+        pricing=pricing,
+    )
+    ((half, _),) = draws("1/4")
+    guard = reserved.guard()
+    for _ in range(fits):
+        guard.charge(half)
+    with pytest.raises(BudgetRefused):
+        guard.charge(half)

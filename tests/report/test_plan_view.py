@@ -9,6 +9,7 @@ from support.plan_phases import changed, without
 from dpqr.privacy.budget import Price
 from dpqr.report.plan_view import plan_view
 from dpqr.strategies.plan import BlockForecast, Phase
+from dpqr.strategies.schedules.drafts import search_phases
 
 ROUNDS = """\
 Guarantee   Differentially private with epsilon = 1 (pure: delta = 0), for one row of the table
@@ -71,6 +72,22 @@ def test_a_workload_that_is_measured_whole_has_nothing_to_select(plan):
     assert "First       6 measurements for the whole workload, nothing is selected, each eps 0.2\n" in text
     assert "choosing" not in text
     assert "estimated" not in text
+
+
+def test_measurements_at_several_prices_are_said_once(plan):
+    """As a workload of twelve one-way marginals has them."""
+    opening, shares = plan.named("opening")[0], (Fraction(number, 100) for number in range(5, 17))
+    phases = tuple(replace(opening, price=Price(epsilon=share)) for share in shares)
+    text = printed(plan_view(replace(plan, phases=phases)))
+    said = "12 measurements for the whole workload, nothing is selected, each eps 0.05 to 0.16"
+    assert f"First       {said}\n" in text
+    assert text.count("First") == 1
+
+
+def test_noise_is_on_paper_where_the_run_sets_its_own(plan):
+    assert "Noise       typically 7 on a measured answer" in printed(plan_view(plan))
+    sought = replace(plan, phases=search_phases(plan.phases, Price(epsilon=Fraction(1))))
+    assert "Noise       on paper, typically 7 on a measured answer" in printed(plan_view(sought))
 
 
 def test_later_measurements_are_announced_with_their_sum(plan):

@@ -4,6 +4,7 @@ from fractions import Fraction
 from support.handmade_release import make_stopped_release
 from support.plain_screen import printed
 
+from dpqr.privacy.accountants.advanced import Advanced
 from dpqr.privacy.budget import Price
 from dpqr.report.receipt import receipt
 from dpqr.report.wording import facts
@@ -69,6 +70,30 @@ def test_a_loop_that_ended_early_without_its_stop_test_says_so(release):
     words = " ".join(text.split())
     assert "the loop ended early after 3 rounds; the guarantee is that of the whole schedule; a ledger gives" in words
     assert "No certificate: the loop ended without meeting its stop test" in text
+
+
+def test_openings_at_several_prices_are_one_line_with_their_sum(release):
+    """As a workload of twelve one-way marginals has them."""
+    shares = (Fraction(1, 20), Fraction(1, 8), Fraction(1, 10))
+    phases = (replace(release.plan.phases[0], price=Price(epsilon=share)) for share in shares)
+    plan = replace(release.plan, phases=tuple(phases))
+    text = printed(receipt_view(replace(release, plan=plan)))
+    assert "Opening    3 measurements, each eps 0.05 to 0.125, together eps 0.275\n" in text
+    assert text.count("Opening") == 1
+    advanced = replace(plan, roles=replace(plan.roles, accountant=Advanced()))
+    assert "each eps 0.05 to 0.125\n" in printed(receipt_view(replace(release, plan=advanced)))
+
+
+def test_what_the_ledger_charged_is_said_where_it_is_less_than_was_proved(release):
+    text = printed(receipt_view(replace(release, charged="epsilon 0.4975")))
+    words = " ".join(text.split())
+    assert "Total basic: eps 1 (reserved) [" in words
+    assert "(charged)" not in words
+    assert (
+        "Charged epsilon 0.4975, for the draws that were made; the rest is back in the budget, and the guarantee stays "
+        "that of the whole plan by basic: the one theorem that holds without a delta; the others are shown for "
+        "comparison"
+    ) in words
 
 
 def test_later_measurements_are_told_with_their_sum(release):

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,7 @@ def answer():
     return found.stdout
 
 
-@pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed here; it comes with the test extra")
+@pytest.mark.quality
 @pytest.mark.parametrize("name", FILES)
 def test_the_type_checker_refuses_the_marked_lines_and_no_others(name, answer):
     lines = FILES[name]

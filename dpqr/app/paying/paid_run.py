@@ -25,6 +25,7 @@ from dpqr.io.outputs.records.record import read_record
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import KeyedNoise, NoiseSource
 from dpqr.privacy.accountants.filters import EveryFilter
+from dpqr.privacy.budget import upward_text
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import RELEASED, Ledger
 from dpqr.privacy.reservation import Reservation
@@ -102,9 +103,21 @@ class PaidRun:
         """
         if not self.paid:
             return
-        whole = self.kept is not None and self.kept.lost
-        self._settle(self.paid.events if whole else self.guard.events, RELEASED, drawn)
+        self._settle(self.paid.events if self._whole else self.guard.events, RELEASED, drawn)
         self._forget()
+
+    @property
+    def _whole(self) -> bool:
+        """Whether a draw was lost, so that what was left out is no function of the released transcript."""
+        return self.kept is not None and self.kept.lost
+
+    @property
+    def charged(self) -> str:
+        """The figures of what the ledger will keep, where that is less than it has set aside; else empty."""
+        if not self.paid or self._whole:
+            return ""
+        kept = self.paid.currency.settled(self.paid.cost, self.guard.events, self.paid.pricing)
+        return "" if kept == self.paid.cost else self.paid.currency.words(kept, upward_text)
 
     def failed(self, error: BaseException) -> None:
         """Decide what becomes of the reservation of a run that ends with `error`, and add a note on it to the error.

@@ -157,7 +157,7 @@ def release(
         source = noise or SystemNoise()
         table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
         drawn = construct(plan, _draws(run, table, source), table.dropped, run.guard, progress, prices, run.paid)
-        finished = replace(_named(drawn, request, run, rehearsed), earlier=earlier)
+        finished = replace(_named(drawn, request, run, rehearsed), earlier=earlier, charged=run.charged)
         digest = drawn_digest(drawn_parts(finished))
         if target:
             _write(finished, target, output)

@@ -14,6 +14,7 @@ from dpqr.io.ledger.record import Record
 from dpqr.io.outputs.records.drawn import drawn_digest
 from dpqr.io.outputs.records.plan_document import SEAL
 from dpqr.io.outputs.records.record_form import Paid
+from dpqr.privacy.budget import upward_text
 from dpqr.privacy.ledger import Entry
 
 PLANNED, BINDING = (0, 10), (0, 11)
@@ -87,7 +88,17 @@ def _end(evidence: Evidence, walked: Record) -> str:
     )
     if settled.events not in (drawn, planned):
         raise GoalMissed(f"entry {settled.number} settled other events than the record says were charged")
+    _require_charged(walked, settled, evidence.record.ledger)
     return f"entry {settled.number} settled {'what was charged' if settled.events == drawn else 'all that was planned'}"
+
+
+def _require_charged(walked: Record, settled: Entry, stated: str | Paid) -> None:
+    """What the record says that the ledger keeps. GoalMissed where it keeps something else."""
+    if isinstance(stated, str) or not stated.charged or settled.cost is None:
+        return
+    kept = walked.state.accounts[stated.dataset].terms.currency.words(settled.cost, upward_text)
+    if kept != stated.charged:
+        raise GoalMissed(f"entry {settled.number} keeps {kept}, and the record says {stated.charged}")
 
 
 def locked_plan(evidence: Evidence) -> str:

@@ -77,7 +77,8 @@ def repeated(record: ReleaseRecord, plan: Plan) -> Release:
     made = construct(plan, draws, nothing, guard, Unwatched(), prices, stated_payer(record.ledger, plan))
     journal.finish()
     rehearsed = rehearsed_rows(plan.problem) if record.rehearsal is True else None
-    return replace(made, rehearsed=rehearsed, reason=stated_reason(record), planned=record.plan.sha256 or "")
+    made = replace(made, charged=stated_charge(record.ledger), reason=stated_reason(record))
+    return replace(made, rehearsed=rehearsed, planned=record.plan.sha256 or "")
 
 
 def replayed(record: ReleaseRecord, plan: Plan) -> Outcome:
@@ -118,6 +119,11 @@ def write_again(made: Release, record: ReleaseRecord, directory: Path) -> Any:
         receipt=receipt(made),
     )
     return read_record(directory)
+
+
+def stated_charge(stated: str | Paid) -> str:
+    """What the record says that the ledger keeps; empty: all that was set aside."""
+    return "" if isinstance(stated, str) else stated.charged or ""
 
 
 def stated_payer(stated: str | Paid, plan: Plan) -> Reservation | None:

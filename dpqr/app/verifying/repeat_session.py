@@ -12,7 +12,7 @@ from dpqr.app.releasing.public_request import stated_request
 from dpqr.app.sessions.release import release_of
 from dpqr.app.sessions.state import Asks, QuestionPlan
 from dpqr.app.sessions.turn import surprise
-from dpqr.app.verifying.repeat import Unwatched, recorded_draws, stated_payer, stated_reason
+from dpqr.app.verifying.repeat import Unwatched, recorded_draws, stated_charge, stated_payer, stated_reason
 from dpqr.construction.loop import iterative_construction
 from dpqr.construction.questions.replay import Asked, Questions, Replay, Surprise
 from dpqr.construction.release import Release
@@ -49,7 +49,8 @@ def repeated_session(record: ReleaseRecord, stated: Questions, events: Compositi
     if made is None:
         raise GoalMissed("the record holds no answers, and such a session leaves no release")
     payer, reason = stated_payer(record.ledger, made.plan), stated_reason(record)
-    made = replace(made, planned=stated.plan or made.planned, questions=stated)
+    charged = stated_charge(record.ledger)
+    made = replace(made, planned=stated.plan or made.planned, questions=stated, charged=charged)
     return replace(made, events=events, paid=payer, reason=reason, private=record.private)
 
 
@@ -72,6 +73,7 @@ def _paper(record: ReleaseRecord, stated: Questions) -> QuestionPlan:
         rest=Price(**{currency: Fraction(figure)}),
         surprises=stated.paid,
         questions=stated.expected,
+        rule=stated.rule,
     )
 
 

@@ -117,7 +117,7 @@ def _joint(belief: FloatArray, axes: Axes, first: Axes, second: Axes) -> FloatAr
     union = tuple(axis for axis in axes if axis in first or axis in second)
     table = belief.sum(axis=tuple(place for place, axis in enumerate(axes) if axis not in union))
     sizes = dict(zip(union, table.shape, strict=True))
-    values = dict(zip(union, np.indices(table.shape, dtype=np.int64, sparse=True), strict=True))
+    values: dict[int, np.ndarray] = dict(zip(union, np.indices(table.shape, dtype=np.int64, sparse=True), strict=True))
     found = np.zeros([math.prod(sizes[axis] for axis in some) for some in (first, second)])
     found[_cells(first, sizes, values), _cells(second, sizes, values)] = table
     return found

@@ -98,9 +98,11 @@ def _require_server(place: str) -> None:
 
 
 def named_files(paths: tuple[str, ...]) -> str | None:
-    """The place of the only path's address, where that names a place without a table: files."""
+    """The place of the only path's address, where that names files: Parquet files, or the file of a database."""
     address = address_in(paths[0]) if len(paths) == 1 else None
-    return address.place if address is not None and address.table is None else None
+    if address is None or not (address.table is None or address.scheme == "duckdb"):
+        return None
+    return address.place
 
 
 def engine_at(paths: tuple[str, ...]) -> Engine | None:

@@ -15,7 +15,7 @@ infinity) count as its first or last day, for no cell may decide whether a job s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -185,13 +185,21 @@ class PostgresTable:
         with self._opened() as connection:
             if self._found(connection) != (self._relation, self._columns):
                 raise ValueError("the table is another one than before the run was paid")
-            return asked.counted(lambda: self._batches(connection, chosen, person), in_order=True)
+            rows = self._batches(connection, chosen, person)
+            try:
+                return asked.counted(lambda: rows, in_order=True)
+            except BaseException:
+                connection.close()  # else its end waits for rows that nobody fetches
+                raise
+            finally:
+                with suppress(Exception):
+                    rows.close()
 
     @property
     def _named(self) -> dict[str, Column]:
         return {column.name: column for column in self._schema}
 
-    def _batches(self, connection: Any, chosen: list[Column], person: Column | None) -> Iterator[Any]:
+    def _batches(self, connection: Any, chosen: list[Column], person: Column | None) -> Generator[Any]:
         """The rows of the transaction's snapshot, in the order of persons where there are any."""
         selected = ", ".join(column.selected for column in chosen) or "NULL"
         order = "" if person is None else f" ORDER BY {person.order}"

@@ -30,7 +30,7 @@ class Asked:
     policy: Policy
     pricing: Pricing
     period: PeriodRows | None = None
-    prices: dict[str, Cost] = field(default_factory=dict)
+    prices: dict[str, Cost] = field(default_factory=dict, init=False)
 
     def content(self, state: LedgerState) -> dict[str, Any]:
         """The content of its entry. BudgetRefused: the budget is for another unit, or read under another policy."""

@@ -214,8 +214,7 @@ class ChainedLedger:
         with self._reading() as session:
             session.require_integrity()
             record = walked(session, self.anchor)
-            waiting = [number for each in record.state.accounts.values() for number in each.runs]
-            session.require_keys(waiting, spoilt=bool(record.chain.rejected))
+            session.require_keys(record.state.waiting, spoilt=bool(record.chain.rejected))
         self._require_anchor(record.state)
         return replace(record, unproved=require_proofs(record))
 
@@ -259,7 +258,7 @@ class ChainedLedger:
             made, numbers = Transaction(session=session, state=record.state, clock=self.clock), lying(record)
             if numbers:
                 made.add("reject", rejected=numbers)
-                session.keep_keys([number for each in record.state.accounts.values() for number in each.runs])
+                session.keep_keys(record.state.waiting)
                 made.checkpoint(stride=1)
                 made.finish(self.anchor)
         return numbers
@@ -268,12 +267,13 @@ class ChainedLedger:
         """Let a role of the database append what jobs append.
 
         Tables of an older version are brought up to date first. Jobs could write the state of those, so it is made
-        anew, from the first entry on.
+        anew, from the first entry on; and keys of no run, which are removed.
         """
         self.store.grant(role)
         with self.transaction() as transaction:
             stored = transaction.session.stored_state()
             if stored is not None and stored[1] == "":
+                transaction.session.keep_keys(transaction.state.waiting)
                 transaction.checkpoint(stride=1)
 
     @contextmanager

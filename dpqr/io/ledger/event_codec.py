@@ -17,6 +17,9 @@ LONGEST = 1000
 CACHED = 4096
 """Most ledgers hold the same few events over and over."""
 
+UNSTATED = "_unstated"
+"""The field of an event that says what an older version's text lacks."""
+
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 _EXACT = re.compile(rf"[0-9]{{1,{LONGEST}}}(/[1-9][0-9]{{0,{LONGEST - 1}}})?")
 
@@ -68,7 +71,10 @@ def _event(part: dict[str, Any]) -> PrivacyEvent:
 
 
 def _parameters(event: Draw) -> dict[str, str]:
-    stated = {field.name: getattr(event, field.name) for field in fields(event)}
+    unstated = getattr(event, UNSTATED, ())
+    stated = {
+        field.name: getattr(event, field.name) for field in fields(event) if field.name not in (UNSTATED, *unstated)
+    }
     return {name: exact_text(Fraction(value)) for name, value in stated.items() if value is not None}
 
 
@@ -77,10 +83,12 @@ def _decode(items: tuple[tuple[str, object], ...]) -> Draw:
     part = dict(items)
     made = _KINDS[part["kind"]]
     hints = get_type_hints(made)
-    known = [field.name for field in fields(made) if field.name in part or _required(field)]
+    parameters = [field for field in fields(made) if field.name != UNSTATED]
+    known = [field.name for field in parameters if field.name in part or _required(field)]
     if set(part) != {*known, "kind"}:
         raise ValueError("an unknown parameter")
-    event: Draw = made(**{name: _read(hints[name], part[name]) for name in known})
+    lacking = {UNSTATED: frozenset(field.name for field in parameters) - {*known}} if UNSTATED in hints else {}
+    event: Draw = made(**{name: _read(hints[name], part[name]) for name in known}, **lacking)
     return event
 
 

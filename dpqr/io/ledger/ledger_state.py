@@ -92,6 +92,11 @@ class LedgerState:
         """The text whose digest a checkpoint holds."""
         return encode_state(Checkpoint(length=self.length, anchored=self.anchored, accounts=self.accounts))
 
+    @property
+    def waiting(self) -> frozenset[int]:
+        """Numbers of the reservations that are not settled."""
+        return frozenset(number for held in self.accounts.values() for number in held.runs)
+
     def replay(self, chain: ChainSegment, refusable: Collection[int] = ()) -> tuple[Entry, ...]:
         """Admit what follows; its entries. LedgerError for an entry that no ledger would have admitted.
 

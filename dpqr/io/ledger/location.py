@@ -16,6 +16,7 @@ from pathlib import Path
 
 from dpqr.errors import UsageFault
 from dpqr.io.directories import data_directory, sync_directory
+from dpqr.io.ledger.addresses import is_address
 
 MOUNTS = Path("/proc/self/mountinfo")
 NETWORK = frozenset(
@@ -159,6 +160,8 @@ def _stated_anchor(given: str | None, environment: Mapping[str, str]) -> str | N
 def _named(text: str | None, origin: str) -> Path | None:
     if text is None:
         return None
+    if is_address(text):
+        raise UsageFault(f"{origin}: give the path of a file; an address is none, and may hold a password")
     if not text or "\0" in text or not os.path.basename(text):
         raise UsageFault(f"{origin} {text!r}: give the path of a file")
     return Path(os.path.abspath(text))

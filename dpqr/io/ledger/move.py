@@ -70,8 +70,7 @@ def _closed(source: ChainedLedger, place: str) -> Closed:
             raise has_moved(state.moved)
         if not state.moved:
             transaction.add("move", note=place)
-        waiting = [number for held in state.accounts.values() for number in held.runs]
-        keys = {number: session.stored_key(number) for number in waiting}
+        keys = {number: session.stored_key(number) for number in state.waiting}
         return Closed(chain=session.chain(), state=session.stored_state(), keys=keys)
 
 

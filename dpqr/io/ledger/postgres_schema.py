@@ -134,7 +134,8 @@ MIGRATIONS = (
         "ALTER TABLE {0}.entries ADD COLUMN job name",
         "ALTER TABLE {0}.entries ALTER COLUMN job SET DEFAULT session_user",
         # Jobs could write this text until now, so the next job begins at the first entry; see `transaction`.
-        "UPDATE {0}.state SET text = ''",
+        "DELETE FROM {0}.state",
+        "INSERT INTO {0}.state SELECT 0, '' WHERE EXISTS (SELECT FROM {0}.entries)",
         TAKE_LOCK,
         KEY_OF,
         APPEND,

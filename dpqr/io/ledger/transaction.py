@@ -16,7 +16,7 @@ checkpoint's state. Without an anchor, whoever can write the file can rewrite al
 
 In PostgreSQL only the ledger's owner writes checkpoints and states: a job that could would decide what all later jobs
 take for spent. Jobs replay what has come since the owner's last transaction, before they take the lock (10,000 entries
-take about 0.6 s); `dpqr budget checkpoint` makes it short again.
+take about 0.4 s); `dpqr budget checkpoint` makes it short again.
 """
 
 from __future__ import annotations

@@ -39,6 +39,8 @@ from dpqr.app.paying import paid_run as module
 from dpqr.app.paying.paid_run import ledger_request
 from dpqr.app.releasing import release as release_module
 from dpqr.app.requests import OutputRequest, ReleaseRequest
+from dpqr.app.verifying.evidence import VerifyRequest
+from dpqr.app.verifying.verify import verify
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
 from dpqr.io.engines.known import source_at
@@ -48,11 +50,13 @@ from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
-from dpqr.privacy.budget import Cost, Pricing
+from dpqr.privacy.budget import Cost, Pricing, upward_text
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy, PolicyChange
 from dpqr.privacy.sealed import SealKey
+from dpqr.report.receipt import receipt
 
+REST = "the rest is back in the budget, and the guarantee stays that of the whole plan"
 NAMED = ("basic", "advanced", "optimal", "zcdp", "pld")
 
 
@@ -325,7 +329,24 @@ def test_an_early_stop_gives_back_what_was_not_charged(tmp_path):
     (events,) = begun(entries).values()
     assert ledger_in(tmp_path).account("survey").spent == price(entries, events)
     assert price(entries, events).amount < 50
-    assert document(tmp_path)["guarantee"].startswith("Differentially private with epsilon = 50 ")
+    record = document(tmp_path)
+    assert record["guarantee"].startswith("Differentially private with epsilon = 50 ")
+    kept = account(tmp_path).terms.currency.words(price(entries, events), upward_text)
+    assert record["ledger"]["charged"] == kept == made.charged
+    told = {text: name for name, text in record["receipt"]}
+    assert told[f"{kept}, for the draws that were made; {REST}"] == "Charged"
+    assert any(text.startswith("basic: eps 50 (reserved) [") for text in told)
+    assert not any("(charged)" in text for text in told)
+    checked = verify(VerifyRequest(release=str(tmp_path / "out"), ledger=str(ledger_in(tmp_path).store.path)))
+    assert checked.code == 0
+
+
+def test_a_run_of_all_its_draws_says_that_they_were_charged(place):
+    """Nothing comes back, so nothing is said of it, in the record and on the screen."""
+    made = run(place)
+    assert set(document(place)["ledger"]) == {"dataset", "entry", "seal"}
+    assert [text for _, text in receipt(made) if "(charged)" in text]
+    assert not [text for _, text in receipt(made) if "reserved" in text]
 
 
 STAGES = [
@@ -373,6 +394,7 @@ def test_a_killed_release_is_continued_and_no_draw_is_paid_twice(tmp_path, stage
         stage[1] == "append" and stage[2] > 2
     )
     assert (len(events) == planned) or made.transcript.lost
+    assert made.charged == "", "a lost draw is no function of the transcript, so nothing comes back"
     assert unsound(place) is None
     assert not transcript(place).exists()
 

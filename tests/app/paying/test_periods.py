@@ -6,16 +6,18 @@ from fractions import Fraction
 
 import pytest
 from support.command_desk import DOMAIN, TABLE
-from support.ledger_jobs import ledger_in, terms
+from support.ledger_jobs import draws, ledger_in, terms
 from support.paid_releases import QUERIES, continue_all, document, killed_at, payer, run, unsound
 from support.slow_cases import slow_one
 
 from dpqr.app.paying.budget import terms as asked_terms
+from dpqr.app.paying.periods import paid_notes
 from dpqr.app.releasing import release as release_module
 from dpqr.app.releasing.locked_plan import following, plan_file, save_plan
 from dpqr.app.releasing.release import checked_plan
 from dpqr.app.requests import BudgetRequest, PeriodRequest, PlanRequest, ReleaseRequest
 from dpqr.data.period import Period, PeriodRows
+from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused, DocumentError, UsageFault
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.chained_ledger import ChainedLedger
@@ -96,6 +98,34 @@ def test_a_release_of_a_period_names_its_way_and_a_second_one_what_it_corrects(d
     with pytest.raises(BudgetRefused, match="of every period"):
         run(desk, out="whole", epsilon="0.1")
     assert unsound(desk) is None
+
+
+def test_a_release_corrects_the_newest_finished_one_of_its_own_dataset_and_period_and_no_later_one(desk):
+    ledger = ledger_in(desk)
+    ledger.open(terms("other", epsilon="5"))
+
+    def paid(dataset, month, note, *, settled=True):
+        rows = PeriodRows(column="day", period=Period.parse(month))
+        made = ledger.reserve(dataset, draws("1/8"), unit=PrivacyUnit(), note="a test", period=rows)
+        if settled:
+            ledger.settle(made, draws("1/8"), note=note)
+        return ledger.entries()[made.number]
+
+    def corrected(before=None):
+        found = [note for note in paid_notes(payer(desk), JANUARY, before) if "corrects" in note]
+        return [note.split("seal ")[1][:16] for note in found]
+
+    assert corrected() == []
+    paid("other", "2024-01", RELEASED)
+    paid("survey", "2024-02", RELEASED)
+    paid("survey", "2024-01", "ended: nothing was released")
+    paid("survey", "2024-01", RELEASED, settled=False)
+    assert corrected() == []
+    first, second = (paid("survey", "2024-01", RELEASED) for _ in range(2))
+    paid("survey", "2024-01", "", settled=False)
+    assert corrected() == [second.hash[:16]]
+    assert corrected(second.hash) == [first.hash[:16]]
+    assert corrected(first.hash) == []
 
 
 def test_a_release_of_all_rows_says_that_every_period_pays(desk):

@@ -13,6 +13,7 @@ from dpqr.app.paying.budget import configured_ledger
 from dpqr.app.planning.counters import as_counter
 from dpqr.app.planning.planning import plan_release
 from dpqr.app.requests import PlanRequest
+from dpqr.data.period import Period
 from dpqr.errors import UsageFault
 
 ASKED = PlanRequest(
@@ -47,6 +48,15 @@ def test_other_requests_stay_as_they_are():
     assert as_counter(other) is other
 
 
+@pytest.mark.parametrize("unit", [{}, {"unit": "person", "max_rows": 3}], ids=["rows", "persons"])
+@pytest.mark.parametrize(("period", "first"), [("2024-10", "2024-06"), ("2024-11", "2024-11")])
+def test_a_release_reads_every_day_of_its_node_and_persons_are_counted_from_the_first_on(period, first, unit):
+    rows = plan_release(changed(period=period, **unit)).problem.period
+    months = [Period.parse("2024-01").later(step) for step in range(12)]
+    held = [month.start for month in months if (("2024-01" if unit else first) <= month.name <= period)]
+    assert rows.days == ((held[0], rows.period.end) if not unit else (*held, rows.period.end))
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -56,6 +66,9 @@ def test_other_requests_stay_as_they_are():
         ({"unit": "person", "max_rows": 2, "count_dropped": "0.1"}, "releases its counts alone"),
         ({"unit": "person", "max_rows": 2, "certify": "0.1"}, "releases its counts alone"),
         ({"unit": "person", "max_rows": 2, "error_bars": "0.1"}, "releases its counts alone"),
+        ({"neighbours": "replace", "count_dropped": "0.1"}, "releases its counts alone"),
+        ({"neighbours": "replace", "certify": "0.1"}, "releases its counts alone"),
+        ({"neighbours": "replace", "error_bars": "0.1"}, "releases its counts alone"),
         ({"neighbours": "replace", "n": 5}, "leave --n out"),
         ({"period": "2026-01"}, "runs from 2024-01 to 2025-12"),
         ({"cumulative": 10**6}, "over 1 to 1,024 periods"),
@@ -63,7 +76,7 @@ def test_other_requests_stay_as_they_are():
 )
 def test_refusals(options, words):
     with pytest.raises(UsageFault, match=words):
-        plan_release(changed(**options))
+        plan_release(changed(**{"domain": RULED, **options}))
 
 
 RULED = {**DOMAIN, "malformed": "drop", "fields": [{**DOMAIN["fields"][0], "dpqr": {"otherwise": "drop"}}]}
@@ -84,6 +97,21 @@ def test_rows_that_are_replaced_need_no_number_and_their_nodes_hold_any_of_them(
     plan = plan_release(changed(neighbours="replace", domain=RULED))
     assert plan.problem.turn.counter.prices == 4
     assert (plan.problem.n, plan.problem.unit.rows_public, plan.problem.period.first) == (None, False, None)
+
+
+KEPT = {
+    **DOMAIN,
+    "malformed": "fail",
+    "fields": [{**DOMAIN["fields"][0], "dpqr": {"otherwise": "cell", "null": "cell"}}],
+}
+
+
+def test_how_many_replaced_rows_a_node_has_is_private_where_no_rule_drops_any():
+    """A row that is replaced may come from a period that is not read, or go to one."""
+    plan = plan_release(changed(neighbours="replace", domain=KEPT))
+    assert (plan.problem.unit.drops, plan.problem.unit.rows_public) == (True, False)
+    assert plan.problem.turn.counter.unit == plan.problem.unit
+    assert not plan_release(changed(domain=KEPT)).problem.unit.drops
 
 
 @pytest.fixture(scope="module")

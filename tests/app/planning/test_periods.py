@@ -1,8 +1,12 @@
 """Releases of one period: which are asked for in vain, and what their plans say."""
 
+from dataclasses import replace
+from datetime import datetime
+
 import pytest
 from support.command_desk import DOMAIN
 
+from dpqr.app.planning import periods
 from dpqr.app.planning.periods import period_note, period_rows, require_files
 from dpqr.app.requests import PlanRequest
 from dpqr.data.domain import Domain
@@ -43,6 +47,29 @@ REFUSED = {
 def test_what_is_no_public_question_is_refused(asked, words):
     with pytest.raises(UsageFault, match=words):
         period_rows(PlanRequest(**asked), decoded(period=MONTHLY["period"]))
+
+
+@pytest.mark.parametrize(("today", "come"), [((2024, 2, 29), False), ((2024, 3, 1), True), ((2024, 3, 31), True)])
+def test_a_period_may_be_released_from_its_first_day_on(monkeypatch, today, come):
+    class Clock:
+        @staticmethod
+        def now(zone):
+            return datetime(*today, tzinfo=zone)
+
+    monkeypatch.setattr(periods, "datetime", Clock)
+    asked, domain = PlanRequest(period="2024-03"), decoded(period=MONTHLY["period"])
+    if come:
+        assert period_rows(asked, domain) == PeriodRows(column="day", period=Period.parse("2024-03"))
+    else:
+        with pytest.raises(UsageFault, match="begins on 2024-03-01, which is to come"):
+            period_rows(asked, domain)
+
+
+@pytest.mark.parametrize("fact", [{"least": 5}, {"most": 0}, {"most": 9}])
+def test_bounds_of_all_rows_are_none_of_a_period(fact):
+    domain = decoded(period=MONTHLY["period"])
+    with pytest.raises(DocumentError, match="known totals count all rows"):
+        period_rows(PlanRequest(period="2024-01"), replace(domain, facts=replace(domain.facts, **fact)))
 
 
 def test_a_period_needs_a_date_column_and_no_totals_of_all_rows():

@@ -30,6 +30,7 @@ from dpqr.app.predicting.session import (
 from dpqr.app.releasing.approval import approve
 from dpqr.app.releasing.locked_plan import following_prediction, plan_file, save_prediction_plan
 from dpqr.app.requests import PredictionPlanRequest, PredictionRequest
+from dpqr.app.sessions.session import turn
 from dpqr.app.verifying.evidence import VerifyRequest
 from dpqr.app.verifying.verify import require_verified, verify
 from dpqr.errors import BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
@@ -268,6 +269,37 @@ def test_a_lost_draw_is_paid_and_its_point_is_asked_about_again(place):
     ]
     assert finished.predictions.tolist() == ["yes", "no", "no"]
     assert spent(place) == 60
+
+
+def killed_while(place, target):
+    """The process is killed there: nothing says so but what lay on the disk before."""
+    with patch(target, side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        asked(place, MAN)
+    log = folder(place).path / "log"
+    marks = ("spoilt", "begun", "ended")
+    kept = [line for line in log.read_bytes().splitlines(keepends=True) if line.startswith(b"{")]
+    log.write_bytes(b"".join(line for line in kept if not any(mark in json.loads(line) for mark in marks)))
+
+
+def test_a_draw_that_a_kill_has_lost_leaves_all_paid_by_the_transcript_alone(place):
+    """Also where later processes go on, each of which finds it in the transcript."""
+    opened(place)
+    asked(place, WOMAN)
+    killed_while(place, "dpqr.io.journal.ledger_journal.LedgerJournal.record")
+    for text in (WOMAN, MAN):
+        asked(place, text)
+    close_predictions("desk", payer(place), None)
+    assert spent(place) == 60
+
+
+def test_a_later_process_knows_that_rows_were_looked_at(place):
+    """So a table that cannot be read again is refused, and the session stays as it is."""
+    opened(place)
+    with turn("desk", payer(place)) as held:
+        assert held.run.looked
+        with pytest.raises(UsageFault, match="the run stays as it is, and paid"):
+            held.run.look(TableSource(paths=("-",)))
+    assert asked(place, WOMAN).predictions.tolist() == ["yes"]
 
 
 def test_an_opening_that_did_not_end_is_given_up(place):

@@ -182,6 +182,11 @@ def test_any_other_table_is_refused_in_one_sentence_before_anything_is_opened(re
         lambda data: registered.run("predict", data, *LEARNED, "--points", "points.csv", *PAID),
         lambda data: registered.run("interactive", "open", "a", data, "--domain", "d.json", "--eps", "1", *PAID),
         lambda data: registered.run("predict", "open", "a", data, *LEARNED, *PAID),
+        lambda data: registered.run(
+            "interactive", "open", "a", data, "--domain", "d.json", "--eps", "1", *PAID, "--dry-run"
+        ),
+        lambda data: registered.run("predict", data, *LEARNED, *PAID, "--dry-run"),
+        lambda data: registered.run("predict", data, *LEARNED, *PAID, "--lock", "lock.json"),
         lambda data: registered.run("domain", data, *PAID),
     ]
     for data in OTHERS:

@@ -78,6 +78,15 @@ def test_a_run_that_lost_draws_was_settled_as_planned(evidence):
     assert _end(made, SimpleNamespace(entries=[paid])) == "entry 9 settled all that was planned"
 
 
+def test_a_record_that_says_that_another_sum_was_charged(evidence):
+    """It says nothing where all was; here all of it was."""
+    paid = msgspec.structs.replace(evidence.record.ledger, charged="epsilon 1")
+    assert ledger(stating(evidence, ledger=paid)).endswith("settled what was charged")
+    paid = msgspec.structs.replace(paid, charged="epsilon 0.9975")
+    with pytest.raises(GoalMissed, match=r"entry \d+ keeps epsilon 1, and the record says epsilon 0.9975"):
+        ledger(stating(evidence, ledger=paid))
+
+
 def test_a_run_that_is_not_settled_yet(evidence, tmp_path):
     lines = Path(evidence.request.ledger).read_text().splitlines(keepends=True)
     (tmp_path / "begun.jsonl").write_text("".join(lines[:3]))

@@ -125,8 +125,8 @@ FAULTS = (
             "a run goes on that was paid below its price",
         ),
         (
-            "                session.keep_keys([number for",
-            "                list([number for",
+            "                session.keep_keys(record.state.waiting)\n",
+            "",
             "keys of what was rejected stay",
         ),
         (
@@ -152,7 +152,7 @@ FAULTS = (
         ),
         ("            session.require_integrity()\n", "", "SQLite's own structures are not looked at"),
         (
-            "            session.require_keys(waiting, spoilt=bool(record.chain.rejected))\n",
+            "            session.require_keys(record.state.waiting, spoilt=bool(record.chain.rejected))\n",
             "",
             "keys are not compared with what waits",
         ),
@@ -316,7 +316,7 @@ FAULTS = (
         ),
         ("        DELETE FROM {{0}}.keys AS held WHERE held.reservation = run;\n", "        NULL;\n", "a key stays"),
         ("BEGIN\n    LOCK TABLE {{0}}.ledger IN EXCLUSIVE MODE;\nEND", "BEGIN\nEND", "jobs wait for nobody"),
-        ("        \"UPDATE {0}.state SET text = ''\",\n", "", "a state that jobs could write is trusted"),
+        ('        "DELETE FROM {0}.state",\n', "", "a state that jobs could write is trusted"),
         ('        "DROP POLICY jobs_append ON {0}.entries",\n', "", "older policies stay"),
         (
             '"GRANT SELECT ON {0}.ledger, {0}.entries, {0}.state TO {1}"',

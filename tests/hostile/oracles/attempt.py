@@ -49,8 +49,8 @@ class Attempt:
     """One way to ask.
 
     learns: what of the table. tables: alike but for that. steps: in their order, on each of the tables. budget: options
-    of `budget init`; None: there is no ledger. files: documents by name. changes: (target, value) pairs for
-    monkeypatch, that make a small table do for a large one.
+    of `budget init`; None: there is no ledger. policy: options of `budget policy`, once the table is there. files:
+    documents by name. changes: (target, value) pairs for monkeypatch, that make a small table do for a large one.
     codes: how the commands end on the first table; one for all. unopened: where there is no table, they must end alike.
     bit: words that announce the one bit by which runs may differ, in plan and receipt; none for a guard that the
     program itself has fixed. None: nothing may differ.
@@ -61,6 +61,7 @@ class Attempt:
     tables: tuple[Table, ...]
     steps: tuple[Step, ...]
     budget: tuple[str, ...] | None = ("--eps", "100")
+    policy: tuple[str, ...] = ()
     files: dict[str, Any] = field(default_factory=dict)
     changes: tuple[tuple[str, object], ...] = ()
     codes: tuple[int, ...] = (0,)
@@ -98,6 +99,9 @@ def seen(attempt: Attempt, table: Table, path: Path) -> Seen:
     table.lay(desk)
     if attempt.budget is not None:
         desk.put(LEDGER[1], opened(attempt.budget))
+    if attempt.policy:
+        done = desk.run("budget", "policy", PAYER[1], *attempt.policy, *LEDGER)
+        assert done.code == 0, done.err
     given, ended = desk.everything(), []
     for step in attempt.steps:
         if callable(step):

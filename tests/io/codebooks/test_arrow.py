@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pyarrow import feather, ipc, parquet
+from pyarrow import ipc, parquet
 from support.codebooks import fields_of
 
 from dpqr.errors import DocumentError
@@ -18,6 +18,12 @@ FRAME = pd.DataFrame({"who": pd.Categorical([SECRET, "x"]), "age": [987654321, 3
 TABLE = pa.Table.from_pandas(FRAME)
 
 
+def write_file(table, path):
+    """Feather's second version is Arrow's file format."""
+    with ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+
+
 def write_stream(table, path):
     with ipc.new_stream(path, table.schema) as stream:
         stream.write_table(table)
@@ -25,7 +31,7 @@ def write_stream(table, path):
 
 WRITERS = {
     "Parquet": parquet.write_table,
-    "Feather": feather.write_feather,
+    "Feather": write_file,
     "stream": write_stream,
     "schema": lambda table, path: Path(path).write_bytes(table.schema.serialize()),
 }

@@ -104,7 +104,8 @@ def test_options_of_a_server_have_variables() -> None:
 
 def test_files_that_an_engine_reads_by_name() -> None:
     assert named_files(("duckdb:a/*.parquet",)) == "a/*.parquet"
-    assert named_files((DUCK,)) is None
+    assert named_files((DUCK,)) == "people.duckdb"
+    assert named_files(("postgresql://db/b?table=t",)) is None
     assert named_files(("a.parquet",)) is None
 
 

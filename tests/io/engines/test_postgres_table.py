@@ -1,5 +1,6 @@
 """PostgreSQL as a source: the conformance kit, what is looked at before pay, and what is refused."""
 
+import gc
 import shlex
 import time
 from contextlib import suppress
@@ -353,6 +354,17 @@ class TestSource:
         with pytest.raises(DataError) as caught:
             load_table(source, DOMAIN, Limits())
         assert str(caught.value) == AFTER["postgresql"]
+
+    def test_a_limit_on_records_ends_the_run_at_once(self, place, capfd):
+        """Amid the rows, of which the server has more to send than a socket holds."""
+        place[0].execute("CREATE TABLE crowd AS SELECT 'f' AS sex, 1 AS k FROM generate_series(1, 1000000)")
+        source = TableSource(paths=(f"{place[1]}?table=crowd",))
+        begun = time.monotonic()
+        with pytest.raises(DataError, match="more records than the declared limit"):
+            load_table(source, DOMAIN, Limits(records=5))
+        gc.collect()
+        assert time.monotonic() - begun < 60
+        assert capfd.readouterr() == ("", "")
 
     def test_days_beyond_the_calendar_end_no_job(self, place):
         place[0].execute("DROP TABLE IF EXISTS days")

@@ -2,6 +2,7 @@ import pytest
 
 from dpqr.errors import UsageFault
 from dpqr.io.ledger.addresses import is_address, read_address, shown
+from dpqr.io.ledger.location import anchor_path
 
 
 @pytest.mark.parametrize(
@@ -72,6 +73,13 @@ def test_what_is_no_address_is_refused_and_not_repeated(text):
 def test_the_name_of_a_schema_needs_no_quotes(schema):
     with pytest.raises(UsageFault, match="schema=NAME"):
         read_address(f"postgresql://db/b?schema={schema}", "--ledger")
+
+
+@pytest.mark.parametrize("text", ["postgresql://u:xyzzy@db/b", "postgres:xyzzy", "host=db password=xyzzy"])
+def test_an_anchor_is_no_address_and_repeats_none(text):
+    with pytest.raises(UsageFault, match="--anchor: give the path of a file") as met:
+        anchor_path(text)
+    assert "xyzzy" not in str(met.value)
 
 
 def test_paths_are_no_addresses():

@@ -1,14 +1,18 @@
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 
 import pytest
 from support.ledger_jobs import draws, terms
 
+from dpqr.data.period import Period
+from dpqr.data.unit import Neighbours
 from dpqr.errors import LedgerError
 from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.ledger import Entry
+from dpqr.privacy.budget import Cost, PrivacyBudget
+from dpqr.privacy.ledger import DataKind, Entry
+from dpqr.privacy.periods import PeriodBudgets
+from dpqr.privacy.policy import Policy, Source
 from dpqr.privacy.reason import Reason
 
 TIME = "2030-01-02T03:04:05+00:00"
@@ -70,3 +74,69 @@ def test_budgets_are_exact_text_and_never_floats():
 def test_anything_else_is_a_damaged_ledger(text):
     with pytest.raises(LedgerError, match="cannot read"):
         decode_entry(text, "")
+
+
+POLICIES = {
+    "records": 7,
+    "bytes": 7,
+    "memory": 7,
+    "delimiter": ";",
+    "encoding": "latin-1",
+    "counts": "n",
+    "fail": True,
+    "approval": True,
+    "source": Source(address="duckdb:/data/t.duckdb?table=t", query="SELECT 1"),
+}
+TERMS = {
+    "budget": PrivacyBudget(Fraction(7)),
+    "accountant": "zcdp",
+    "limit": Cost(Fraction(3), Fraction(1, 9)),
+    "cap": Cost(Fraction(1, 7)),
+    "neighbours": Neighbours.REPLACE,
+    "unit": "another",
+    "kind": DataKind.SYNTHETIC,
+    "periods": PeriodBudgets(column="day", every="month", share=Cost(Fraction(1), Fraction(1, 9))),
+    "reason": Reason(by="Ann", purpose="a report"),
+}
+PERIODS = {
+    "column": "left",
+    "every": "year",
+    "share": Cost(Fraction(2)),
+    "first": Period.parse("2026-01"),
+    "parallel": False,
+}
+
+
+def opened(**changed):
+    return Entry(number=1, kind="init", time=TIME, dataset="survey", terms=replace(terms(), **changed))
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_part_of_a_policy_is_sealed_and_read(name):
+    assert {each.name for each in fields(Policy)} == {*POLICIES}
+    for kind in ("init", "policy"):
+        made = [
+            opened(policy=policy)
+            if kind == "init"
+            else Entry(number=4, kind="policy", time=TIME, dataset="survey", policy=policy)
+            for policy in (Policy(), Policy(**{name: POLICIES[name]}))
+        ]
+        assert encode_entry(made[0]) != encode_entry(made[1])
+        assert [decode_entry(encode_entry(each), "seal") for each in made] == [
+            replace(one, hash="seal") for one in made
+        ]
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_every_part_of_the_terms_is_sealed_and_read(name):
+    one, other = opened(), opened(**{name: TERMS[name]})
+    assert encode_entry(one) != encode_entry(other)
+    assert decode_entry(encode_entry(other), "seal") == replace(other, hash="seal")
+
+
+@pytest.mark.parametrize("name", PERIODS)
+def test_every_part_of_the_budgets_of_periods_is_sealed_and_read(name):
+    assert {each.name for each in fields(PeriodBudgets)} == {*PERIODS}
+    one, other = (opened(periods=replace(TERMS["periods"], **part)) for part in ({}, {name: PERIODS[name]}))
+    assert encode_entry(one) != encode_entry(other)
+    assert decode_entry(encode_entry(other), "seal") == replace(other, hash="seal")

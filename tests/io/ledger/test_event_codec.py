@@ -13,6 +13,7 @@ from dpqr.privacy.events import (
     DiscreteLaplaceEvent,
     Draw,
     ExponentialEvent,
+    GaussianObjectiveEvent,
     LeftOutEvent,
     PermuteAndFlipEvent,
 )
@@ -27,7 +28,8 @@ OWN = {"directions": st.sampled_from((1, 2)), "opposite": EXACT.map(lambda exact
 def events_of(made):
     """Any event of a class, by the types of its fields."""
     hints = get_type_hints(made)
-    return st.builds(made, **{each.name: OWN.get(each.name, PARAMETERS[hints[each.name]]) for each in fields(made)})
+    names = [each.name for each in fields(made) if not each.name.startswith("_")]
+    return st.builds(made, **{name: OWN.get(name, PARAMETERS[hints[name]]) for name in names})
 
 
 EVENTS = st.one_of(*map(events_of, get_args(Draw)))
@@ -37,6 +39,34 @@ EVENTS |= EVENTS.map(lambda event: LeftOutEvent(event=event))
 @given(st.lists(st.tuples(EVENTS, st.integers(0, 10**9)), max_size=4))
 def test_every_event_comes_back_as_it_was(composition):
     assert decode_events(encode_events(tuple(composition))) == tuple(composition)
+
+
+PULL = GaussianObjectiveEvent(
+    squared_sensitivity=1, variance=Fraction(2), changes=1, curvature=Fraction(1, 9), closing=Fraction(1, 64)
+)
+
+
+@pytest.mark.parametrize("lacking", [(), ("tapered",), ("opposite",), ("opposite", "tapered")], ids=str)
+def test_the_text_of_a_version_without_a_parameter_comes_back_as_it_was(lacking):
+    """The seal is of that text; the event and its price are those of the parameter's default."""
+    (now,) = encode_events(((PULL, 3),))
+    assert (now["opposite"], now["tapered"]) == ("0", "0")
+    older = {name: text for name, text in now.items() if name not in lacking}
+    decoded = decode_events([older])
+    assert encode_events(decoded) == [older]
+    assert decoded == ((PULL, 3),)
+    assert hash(decoded) == hash(((PULL, 3),))
+    with pytest.raises(ValueError, match="unknown"):
+        decode_events([{**older, "_unstated": "1"}])
+
+
+@given(EVENTS)
+def test_every_parameter_is_written_unless_it_is_none(event):
+    drawn = event.event if isinstance(event, LeftOutEvent) else event
+    (part,) = encode_events(((event, 1),))
+    stated = part["event"] if isinstance(event, LeftOutEvent) else part
+    names = [each.name for each in fields(drawn) if not each.name.startswith("_")]
+    assert {*stated} - {"kind", "count"} == {name for name in names if getattr(drawn, name) is not None}
 
 
 def test_the_parts_are_plain_text():

@@ -1,5 +1,6 @@
 """Counters of persons in the chain: a release in its turn costs its level once."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -7,12 +8,14 @@ from support.ledger_jobs import another, draws, ledger_in, terms
 
 from dpqr.data.period import Period, PeriodRows
 from dpqr.data.period_tree import PeriodTree
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.ledger.move import move
 from dpqr.io.ledger.sqlite_store import SqliteStore
+from dpqr.privacy.budget import Cost
 from dpqr.privacy.ledger import RELEASED
+from dpqr.privacy.periods import PeriodBudgets
 
 ENGINES = True
 PERSONS = PrivacyUnit(column="who", rows=3)
@@ -94,6 +97,55 @@ def test_the_dearest_release_of_a_layer_counts(ledger):
     for number, epsilon in [(1, "1/4"), (2, "1/2"), (3, "1/8")]:
         pay(ledger, number, epsilon)
     assert spent(ledger) == Fraction(1, 2)
+
+
+def test_persons_who_are_replaced_pay_for_the_two_dearest_releases_of_a_layer(tmp_path):
+    swapped = PrivacyUnit(column="who", rows=3, neighbours=Neighbours.REPLACE)
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms(epsilon="1", unit=swapped))
+    costs = []
+    for number, epsilon in [(1, "1/4"), (2, "1/2"), (3, "1/8"), (5, "3/8"), (6, "1/2")]:
+        ledger.settle(reserve(ledger, number, epsilon, unit=swapped), draws(epsilon), note=RELEASED)
+        costs.append(spent(ledger).amount)
+    assert costs == [Fraction(part, 8) for part in (2, 6, 6, 7, 8)]
+    with pytest.raises(BudgetRefused, match="spent 1 of 1"):
+        reserve(ledger, 7, "5/8", unit=swapped)
+    ledger.verify()
+
+
+def test_a_reservation_in_a_layer_that_does_not_take_it_is_no_entry_of_a_ledger(ledger):
+    """Written past `reserve`: in the layer of a release of the same period, of a later one, and of one that is open."""
+    pay(ledger, 1)
+    pay(ledger, 2)
+    made = [entry for entry in ledger.entries() if entry.layer][-1]
+    for number, accepted in [(1, False), (2, False), (3, True)]:
+        forged = replace(made, number=made.number + 2, period=JANUARY.later(number - 1).name)
+        state = ledger.walk().state
+        if accepted:
+            state.add(forged)
+            with pytest.raises(LedgerError, match="in a layer that does not take it"):
+                state.add(replace(forged, number=forged.number + 1, period=JANUARY.later(3).name))
+        else:
+            with pytest.raises(LedgerError, match="in a layer that does not take it"):
+                state.add(forged)
+
+
+def test_the_share_of_a_period_counts_the_releases_of_layers_that_read_it(tmp_path):
+    """Four months at 1/4, then one of all four at 1/4: each month has paid 1/2 of 5/8; a person pays 1/4 and 1/4."""
+    periods = PeriodBudgets(column="day", every="month", share=Cost(Fraction(5, 8)), parallel=False)
+    ledger = ledger_in(tmp_path)
+    ledger.open(replace(terms(epsilon="2", unit=PERSONS), periods=periods))
+    for number in range(1, 5):
+        pay(ledger, number)
+    account = ledger.account("survey")
+    months = {JANUARY.later(step).name: Fraction(2 if step < 3 else 1, 4) for step in range(4)}
+    assert {name: cost.amount for name, cost in account.periods.items()} == months
+    assert account.spent.amount == Fraction(1, 2)
+    with pytest.raises(BudgetRefused, match="from the budget of 2026-02"):
+        reserve(ledger, 2)
+    with pytest.raises(BudgetRefused, match=r"from the budget of 2026-01: spent 0\.5 of 0\.625"):
+        reserve(ledger, 4)
+    reserve(ledger, 2, "1/8")
 
 
 def test_a_budget_of_pairs_adds_all_releases_up(tmp_path):

@@ -15,7 +15,7 @@ from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
 from dpqr.io.ledger.move import move
 from dpqr.io.ledger.sqlite_store import SqliteStore
-from dpqr.privacy.budget import Cost
+from dpqr.privacy.budget import Cost, Pricing
 from dpqr.privacy.ledger import RELEASED, Entry
 from dpqr.privacy.periods import PeriodBudgets
 
@@ -91,6 +91,30 @@ def test_a_release_of_all_rows_is_paid_by_every_period(ledger):
     assert spent(ledger) == TENTH
     with pytest.raises(BudgetRefused, match=r"of every period, for a release without --period reads the rows of all"):
         pay(ledger, "1/100")
+
+
+def test_the_history_of_every_period_holds_the_releases_of_all_rows(ledger):
+    for month, epsilon in [(None, "1/40"), (0, "1/20"), (1, "3/80")]:
+        pay(ledger, epsilon, month)
+    whole, *months = draws("1/40"), draws("1/20"), draws("3/80")
+    found = ledger.verify().histories("survey")
+    assert {frozenset(each) for each in found} >= {frozenset(whole + month) for month in months}
+    assert all(frozenset(whole) <= frozenset(each) for each in found)
+    assert frozenset(ledger.events("survey")) == frozenset(whole + months[0] + months[1])
+
+
+def test_a_share_of_pairs_is_spent_in_delta_as_in_epsilon(tmp_path):
+    ledger = ledger_in(tmp_path)
+    shares = Cost(Fraction(1), Fraction(2, 10**7))
+    periods = PeriodBudgets(column="day", every="month", share=shares, first=JANUARY)
+    ledger.open(replace(terms(epsilon="1", delta="1e-6"), periods=periods))
+    pricing = Pricing(accountant="advanced", delta=Fraction(1, 10**7))
+    rows = PeriodRows(column="day", period=JANUARY)
+    for _ in range(2):
+        ledger.reserve("survey", draws("1/50"), unit=ROWS, note="a test", period=rows, pricing=pricing)
+    with pytest.raises(BudgetRefused, match="from the budget of 2026-01"):
+        ledger.reserve("survey", draws("1/50"), unit=ROWS, note="a test", period=rows, pricing=pricing)
+    pay(ledger, "1/50", 0)
 
 
 def test_what_was_not_drawn_comes_back_to_its_period(ledger):

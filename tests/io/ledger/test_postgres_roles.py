@@ -543,14 +543,23 @@ class TestBadEntries:
         with pytest.raises(LedgerError, match="pays for nothing"):
             as_role(owner, "jobs").run("survey", number, receipt)
 
-    def test_a_key_that_an_older_version_let_a_job_plant(self, server, ledger):
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "INSERT INTO {0}.keys VALUES (77, 'x')",
+            "INSERT INTO {0}.state VALUES (0, 'x'), (1, '')",
+            "DELETE FROM {0}.state",
+        ],
+    )
+    def test_what_an_older_version_let_a_job_spoil(self, server, ledger, monkeypatch, statement):
+        monkeypatch.setattr(transaction, "STRIDE", 2)
         reserve(ledger, 1)
+        assert read(ledger.store, "SELECT count(*) FROM state") == [(1,)]
         old = made_by(2, server, ledger, "jobs")
         with sql_of(ledger, "jobs") as connection:
-            connection.execute(f"INSERT INTO {old.store.address.schema}.keys VALUES (77, 'x')")
+            connection.execute(statement.replace("{0}", old.store.address.schema))
         old.grant("jobs")
-        with pytest.raises(LedgerError, match="its keys are not those of its unsettled reservations"):
-            old.verify()
+        assert old.verify().state.account("survey").spent == 1
         assert reserve(as_role(old, "jobs"), 1)
 
 
@@ -768,7 +777,7 @@ class TestSearchPath:
             with pytest.raises(LedgerError, match="older version"):
                 use()
         old.grant("jobs")
-        assert reserve(as_role(old, "other", schema=ledger.store.address.schema), 1)
+        assert reserve(as_role(old, "jobs"), 1)
         assert trapped() == []
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyreadstat
 import pytest
-from pyarrow import feather
+from pyarrow import ipc
 
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.documents.domains.domain import read_domain
@@ -82,7 +82,8 @@ def stata(path: Path) -> None:
 
 def arrow(path: Path) -> None:
     table = pa.Table.from_pandas(frame(NAMES).astype({"sex": "category"}))
-    feather.write_feather(table, path, chunksize=2, compression="lz4")
+    with ipc.new_file(path, table.schema, options=ipc.IpcWriteOptions(compression="lz4")) as file:
+        file.write_table(table, max_chunksize=2)
 
 
 MADE = {

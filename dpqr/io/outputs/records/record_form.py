@@ -58,11 +58,13 @@ class Spent(Part, frozen=True, kw_only=True):
 
 
 class Paid(Part, frozen=True, kw_only=True):
-    """What a ledger had set aside. entry: its number. seal: of the ledger's chain up to it."""
+    """What a ledger had set aside. entry: its number. seal: of the ledger's chain up to it. charged: what it keeps of
+    that, in its own currency; not set: all."""
 
     dataset: str
     entry: Count
     seal: str
+    charged: str | UnsetType = UNSET
 
 
 class Dropped(Part, frozen=True, kw_only=True):

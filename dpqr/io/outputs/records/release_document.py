@@ -7,7 +7,6 @@ same document. Rationals are exact text ("1/10"), with a float beside them that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -36,7 +35,6 @@ from dpqr.io.outputs.records.document_parts import (
 )
 from dpqr.io.outputs.records.plan_document import plan_document, sealed
 from dpqr.mechanisms.block_errors import FINENESS, error_unit
-from dpqr.privacy.reservation import Reservation
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.partition import Merged
@@ -71,7 +69,7 @@ def release_document(
             "guarantee": release_guarantee(release),
             "unit": unit.words,
             "counts": unit.counted,
-            "ledger": _ledger(release.paid),
+            "ledger": _ledger(release),
             **reason_part(release.reason),
             "events": events_part(release.events or plan.events),
             "spent": _spent(release),
@@ -100,7 +98,7 @@ def drawn_parts(release: Release) -> dict[str, Any]:
         "dropped": _dropped(release),
         "errors": None if release.errors is None else _errors(release.errors),
         "transcript": [_round(finished) for finished in release.transcript.rounds],
-        **({} if release.questions is None else {"questions": asdict(release.questions)}),
+        **({} if release.questions is None else {"questions": release.questions.document()}),
     }
 
 
@@ -131,9 +129,22 @@ def _origin(release: Release) -> dict[str, Any]:
     }
 
 
-def _ledger(paid: Reservation | None) -> str | dict[str, Any]:
-    """The reservation that paid; seal: of the ledger's chain up to it."""
-    return "none" if paid is None else {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt}
+def _measured_errors(release: Release) -> dict[str, Any]:
+    """What the errors of answers rest on, and what was bought of them; null for what was not."""
+    return {
+        "error_bars": _bars(release.bars),
+        "errors": None if release.errors is None else _errors(release.errors),
+        "bounds": None if release.bounds is None else _bounds(release.bounds),
+    }
+
+
+def _ledger(release: Release) -> str | dict[str, Any]:
+    """The reservation that paid; seal: of the ledger's chain up to it; charged: what is kept of it, if not all."""
+    paid = release.paid
+    if paid is None:
+        return "none"
+    kept = {"charged": release.charged} if release.charged else {}
+    return {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt, **kept}
 
 
 def _spent(release: Release) -> dict[str, Any]:

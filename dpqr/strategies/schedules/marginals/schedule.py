@@ -54,7 +54,9 @@ def measured_once(
         for (block, _), price in zip(shares, prices, strict=True)
         for phase in opening_phase(roles, problem.unit, ((block,),), price)
     )
-    cells = f" ({whole_table(problem).cells:,} cells)" if way == "table" else ""
+    note = f"{NOTES[way]} ({whole_table(problem).cells:,} cells)" if way == "table" else NOTES[way]
+    if way != "table" and not joint(with_surrogates(problem, roles.check)):
+        note = SINGLES
     return Plan(
         problem=problem,
         budget=budget,
@@ -63,7 +65,7 @@ def measured_once(
         phases=phases,
         epsilon=proved(roles.accountant, phases, budget),
         forecast=_forecast(way, problem, roles, whole),
-        notes=(f"{NOTES[way]}{cells}",),
+        notes=(note,),
     )
 
 
@@ -84,6 +86,7 @@ COUNT = (
     "a noisy count of the records ({share:.0%} of the budget) decides what is measured: {ways}; the answers' total is "
     "held to it"
 )
+SINGLES = "every block looks at one column at most, so all are measured once and nothing is searched"
 SEARCH = (
     "one-way marginals come first; then choices look for blocks that are further off than noise would leave them, or "
     "all of them are measured without a search, where the error of one-way marginals in pairs of columns, measured "

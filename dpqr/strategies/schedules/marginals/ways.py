@@ -16,7 +16,7 @@ from dpqr.strategies.plan import TINY, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL, one_way
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
-from dpqr.strategies.schedules.marginals.candidate_blocks import fitted_together, marginal, with_surrogates
+from dpqr.strategies.schedules.marginals.candidate_blocks import fitted_together, joint, marginal, with_surrogates
 from dpqr.strategies.schedules.marginals.one_table import RECORDS, known_records, remaining, summed_noise, whole_table
 from dpqr.strategies.schedules.marginals.spread import Spread
 from dpqr.strategies.schedules.marginals.tuning import TUNING
@@ -174,12 +174,14 @@ class Outlook:
     these are a way of their own only where noise would hide the dependence.
 
     crowded: the model has no room for all blocks together, so measuring them all is no way (`fitted_together`).
+    searchable: whether a block has two columns or more. One-way marginals answer all others, and nothing is searched.
     """
 
     noise: Mapping[Way, Noise]
     explored: Mapping[Way, float]
     budget: BudgetAllocation
     crowded: bool = False
+    searchable: bool = True
 
     @classmethod
     def of(cls, problem: Problem, roles: Roles, budget: BudgetAllocation, table: int) -> Outlook:
@@ -197,12 +199,15 @@ class Outlook:
             explored=explored,
             budget=budget,
             crowded=not fitted_together(_blocks("blocks", problem, roles), problem, roles),
+            searchable=bool(joint(with_surrogates(problem, roles.check))),
         )
 
     def at(self, records: float) -> Forecasts:
         """Where so many records were counted or declared."""
         n, pure = max(1.0, records), not self.budget.concentrated
         ways = (way for way in self.noise if way != "blocks" or not self.crowded)
+        if not self.searchable:
+            return Forecasts(records=n, errors={way: self._error(way, n) for way in ways})
         errors = {way: self._error(way, n) for way in ways if pure or way == "table"}
         errors["search"] = self._searched(n)
         if pure and self.budget.share(TUNING.dependence * n) <= TUNING.largest_dependence:

@@ -48,8 +48,13 @@ def test_a_dictionary_comes_first(tmp_path) -> None:
 
 
 def test_texts_as_differences(tmp_path) -> None:
-    data = table_bytes(TEXTS, use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY")
-    assert all(page.prefixed for page in pages(tmp_path, data))
+    data = table_bytes(
+        TEXTS, use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY", data_page_size=1000, write_batch_size=100
+    )
+    found = pages(tmp_path, data)
+    assert len(found) > 1
+    assert sum(page.values for page in found) == 1000
+    assert [(page.data, page.prefixed) for page in found] == [(True, True)] * len(found)
 
 
 def set_to(number, value):

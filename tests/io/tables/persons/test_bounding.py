@@ -20,7 +20,7 @@ HIGH = 2**63
 KEY = bytes(range(32))
 
 
-def choice(monkeypatch, owners, tickets, most):
+def choice(monkeypatch, owners, tickets, most, ranks=None):
     """The rows kept where crowded owners' tickets are these, in the order of their rows."""
 
     def words(key, names, counts):
@@ -31,7 +31,8 @@ def choice(monkeypatch, owners, tickets, most):
 
     monkeypatch.setattr(bounding, "keyed_words", words)
     people = pa.array(range(max(owners, default=0) + 1), pa.int64())
-    return tuple(np.flatnonzero(smallest_tickets(np.array(owners, dtype=np.int64), people, most, KEY)).tolist())
+    ranked = None if ranks is None else np.array(ranks, dtype=np.uint64)
+    return tuple(np.flatnonzero(smallest_tickets(np.array(owners, dtype=np.int64), people, most, KEY, ranked)).tolist())
 
 
 @pytest.mark.parametrize("owners", [(0, 0, 0), (0, 0, 0, 1, 1), (0, 0, 1, 2, 2, 2)])
@@ -77,6 +78,30 @@ def test_many_rows_against_a_sort_of_each_person(monkeypatch) -> None:
         assert kept.intersection(rows) == set(rows[:7])
 
 
+def ranked_rows(sizes):
+    """All rising ranks of persons with so many rows each, from 0 to 2."""
+    each = [list(itertools.combinations_with_replacement(range(3), size)) for size in sizes]
+    return itertools.product(*each)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("sizes", [(4,), (3, 3), (1, 3, 2), (3, 0, 1, 3)], ids=str)
+def test_each_person_keeps_the_rows_of_the_lowest_ranks_whatever_ranks_their_neighbours_have(
+    monkeypatch, sizes, most
+) -> None:
+    """All ranks, equal ones of neighbouring persons among them, with tickets in several orders: by the definition."""
+    owners = tuple(owner for owner, size in enumerate(sizes) for _ in range(size))
+    generator = np.random.default_rng(3)
+    for given in ranked_rows(sizes):
+        ranks = [rank for each in given for rank in each]
+        tickets = (generator.permutation(len(owners)) << 40).tolist()
+        expected = []
+        for owner in range(len(sizes)):
+            mine = [row for row, each in enumerate(owners) if each == owner]
+            expected += sorted(mine, key=lambda row: (ranks[row], tickets[row]))[:most]
+        assert choice(monkeypatch, owners, tickets, most, ranks) == tuple(sorted(expected))
+
+
 PLENTY = 2**32
 
 
@@ -89,6 +114,24 @@ def bounded(most, batches, *, memory=PLENTY, key=KEY):
         codes = np.array([[code for _, code in batch if code is not None]], dtype=np.uint64)
         made.add(people, passed, codes)
     return made.finish()
+
+
+@pytest.mark.parametrize("ranked", [False, True])
+@pytest.mark.parametrize("row_bytes", [2**9, PLENTY // 50])
+def test_no_person_keeps_more_than_the_bound_among_persons_of_equal_ranks(monkeypatch, ranked, row_bytes) -> None:
+    """Three rows of rank 0 and 1 of each person: of K = 2 two are kept, those of rank 0 first, however they come."""
+    monkeypatch.setattr(bounding, "_ROW", row_bytes)
+    for zeros in range(4):
+        made = Bounding(2, 2, PLENTY, KEY, ranked=ranked)
+        rows = [(person, int(row >= zeros), 10 * person + row) for person in range(4) for row in range(3)]
+        for batch in (rows[1::2], rows[::2]):
+            codes = np.array([[rank for _, rank, _ in batch], [code for *_, code in batch]], dtype=np.uint64)
+            made.add(pa.array([person for person, *_ in batch], pa.int64()), np.arange(len(batch)), codes)
+        found = made.finish()
+        assert np.bincount(found.owners).tolist() == [2] * 4
+        assert found.lost == 4
+        if ranked:
+            assert found.rows[0].tolist().count(0) == 4 * min(2, zeros)
 
 
 def kept_rows(found):

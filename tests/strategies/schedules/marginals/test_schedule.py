@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
-from support.schedule_states import next_step
 
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
+from dpqr.strategies.schedules.marginals.remeasurement import opening_counts
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
@@ -70,8 +70,25 @@ def table(sizes, rows, seed=1):
 TABLE = table(WIDE, 100_000)
 
 
-def played(plan, data, seed=7):
-    """A run in which the worst answered block is always chosen and a filter admits every draw; steps, fit."""
+@dataclass(frozen=True)
+class SingleMarginals:
+    """Counts of many columns by single ones: ten records in every cell."""
+
+    sizes: tuple[int, ...]
+
+    def prefetch(self, groups):
+        pass
+
+    def marginal(self, axes):
+        (axis,) = axes
+        return np.full(self.sizes[axis], 10, dtype=np.int64)
+
+
+def played(plan, data, seed=7, lost=None):
+    """A run in which the worst answered block is always chosen and a filter admits every draw; steps, fit.
+
+    lost: the step whose draw a crash has lost; None: none was.
+    """
     random = np.random.default_rng(seed)
     admits, transcript, steps = guarded(plan), Transcript(), []
     hypothesis, state = plan.roles.update.start(plan.problem), plan.schedule.start(plan)
@@ -90,7 +107,7 @@ def played(plan, data, seed=7):
             for block in blocks
         )
         told = tuple(hypothesis.answer(block) for block in blocks) if step.compare else ()
-        measurement = Measurement(blocks=blocks, values=values, law=law)
+        measurement = None if lost == len(steps) else Measurement(blocks=blocks, values=values, law=law)
         transcript.add(Round(choice=choice, measurement=measurement, charges=(0,), expected=told))
         steps.append((step, blocks))
         state = plan.schedule.after(state, transcript.rounds[-1])
@@ -220,9 +237,26 @@ def test_predicates_that_tie_columns_together_are_searched_as_well():
     assert {tied.name} < {block.name for step, _ in steps if step.select for block in step.candidates.listed.blocks}
 
 
-def test_one_way_marginals_alone_are_not_searched():
-    plan = Marginals().plan(problem((40,) * 12, 1), BUDGETS["zcdp"], roles("zcdp"))
-    assert all(len(blocks[0].axes) == 1 for blocks in plan.opening)
+@pytest.mark.parametrize("accountant", BUDGETS)
+def test_one_way_marginals_alone_are_not_searched(accountant):
+    """They are measured, each once, with the noise and at the prices that the plan states."""
+    asked = problem(tuple(range(3, 15)), 1)
+    plan = Marginals().plan(asked, BUDGETS[accountant], roles(accountant))
+    steps, _, _ = played(plan, SingleMarginals(asked.domain.shape))
+    assert [blocks for _, blocks in steps] == [(block,) for block in asked.workload.blocks] == list(plan.opening)
+    assert all(step.select is None for step, _ in steps)
+    assert [step.refit for step, _ in steps] == [False] * 11 + [True]
+    assert {phase.noun for phase in plan.phases} == {"opening"}
+    drawn = [plan.roles.check.law(blocks, asked.unit, step.measure).deviation for step, blocks in steps]
+    assert [block.deviation for block in plan.forecast] == pytest.approx(drawn, rel=0.01)
+    assert float(plan.epsilon) == pytest.approx(1, abs=1e-3)
+    assert "nothing is searched" in plan.notes[-1]
+
+
+def test_what_has_two_columns_is_searched_still():
+    plan = Marginals(table=0).plan(problem(), BUDGETS["zcdp"], roles("zcdp"))
+    assert plan.rounds
+    assert not any("nothing is searched" in note for note in plan.notes)
 
 
 @pytest.mark.parametrize("accountant", BUDGETS)
@@ -249,10 +283,29 @@ def test_the_next_step_follows_from_the_transcript_alone():
     ]
 
 
+def test_a_lost_marginal_counts_as_even():
+    """As many records as the others hold, the same in every cell."""
+    singles = tuple(blocks[0] for blocks in Marginals().plan(problem(), BUDGETS["zcdp"], roles("zcdp")).opening[:2])
+    law = Gaussian().law(singles[:1], PrivacyUnit(), Price(rho=Fraction(1)))
+    measured = Measurement(blocks=singles[:1], values=(np.arange(24),), law=law)
+    counts = opening_counts(singles, [measured, None])
+    assert np.array_equal(counts[0], np.arange(24))
+    assert counts[1] == pytest.approx(np.full(20, 276 / 20))
+
+
 def test_a_lost_draw_is_left_out():
+    """It stays paid and is not drawn anew before the search, which goes on from the others: with even counts in its
+    place, and without the dependence that all of them together would have shown."""
     plan = Marginals().plan(problem(), BUDGETS["zcdp"], roles("zcdp"))
-    transcript = Transcript()
-    for _ in plan.opening:
-        transcript.add(Round(choice=None, measurement=None, charges=()))
-    step = next_step(plan, transcript)
-    assert step is not None
+    opening = len(plan.opening)
+    kept, _, _ = played(plan, TABLE)
+    steps, state, admits = played(plan, TABLE, lost=opening - 1)
+    assert any(step.errors for step, _ in kept)
+    assert not any(step.errors for step, _ in steps)
+    first = [blocks for step, blocks in steps if step.select is None][:opening]
+    assert first == list(plan.opening)
+    assert [step.select for step, _ in steps[:opening]] == [None] * opening
+    chosen = {blocks[0].axes for step, blocks in steps if step.select is not None}
+    assert {(0, 1), (0, 2), (0, 3)} & chosen
+    assert admits._spent <= admits.limit
+    assert np.abs(state.marginal((0, 1)) - TABLE.marginal((0, 1))).sum() < 0.05 * 100_000

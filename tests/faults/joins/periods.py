@@ -1,0 +1,319 @@
+"""Faults of periods: whose rows a release reads, which periods pay for it, and what a unit pays for all of them."""
+
+from faults.anchored import Anchored, at
+
+_ROOM = "periods"
+_RULE = ("privacy/test_periods.py",)
+_CHAIN = ("io/ledger/test_period_budgets.py", "io/ledger/test_histories.py")
+_BOTH = (*_RULE, *_CHAIN)
+_TERMS = ("app/paying/test_periods.py",)
+_PLAN = ("app/planning/test_periods.py",)
+_CALENDAR = ("data/test_period.py",)
+_ROWS = ("io/tables/test_period_filter.py",)
+
+FAULTS: tuple[Anchored, ...] = (
+    *at(
+        _ROOM,
+        "PeriodBudgets.total",
+        (
+            "spent.get(WHOLE, NO_COST) + self._joined(spent)",
+            "self._joined(spent)",
+            "releases of all rows are not part of the total",
+        ),
+        (
+            "spent.get(WHOLE, NO_COST) + self._joined(spent)",
+            "spent.get(WHOLE, NO_COST).most(self._joined(spent))",
+            "all rows and a period are paid by the dearer of both",
+        ),
+        tests=_RULE,
+    ),
+    *at(
+        _ROOM,
+        "PeriodBudgets._joined",
+        ("self.parallel", "True", "a person pays for the dearest period alone"),
+        ("name != WHOLE", "True", "releases of all rows count twice"),
+        tests=_RULE,
+    ),
+    *at(
+        _ROOM,
+        "_largest",
+        (
+            "reduce(Cost.most, (cost for name, cost in spent.items() if name != WHOLE), NO_COST)",
+            "next((cost for name, cost in spent.items() if name != WHOLE), NO_COST)",
+            "the first period, not the dearest",
+        ),
+        (
+            "reduce(Cost.most, (cost for name, cost in spent.items() if name != WHOLE), NO_COST)",
+            "max((cost for name, cost in spent.items() if name), key=lambda cost: cost.amount, default=NO_COST)",
+            "the delta of the period of the largest epsilon",
+        ),
+        tests=_RULE,
+    ),
+    *at(
+        _ROOM,
+        "PeriodBudgets.paying",
+        (
+            "tuple((period.name for period in named_periods(name, self.every)))",
+            "(named_periods(name, self.every)[-1].name,)",
+            "the last period of several pays alone",
+        ),
+        (
+            "tuple((period.name for period in named_periods(name, self.every)))",
+            "(name,)",
+            "several periods pay as one of their own",
+        ),
+        tests=_BOTH,
+    ),
+    *at(
+        _ROOM,
+        "PeriodBudgets.of",
+        (
+            "spent.get(WHOLE, NO_COST) + most",
+            "most",
+            "a period does not pay for releases of all rows",
+        ),
+        (
+            "_largest(spent) if period == WHOLE else NO_COST if period is None else spent.get(period, NO_COST)",
+            "NO_COST if not period else spent.get(period, NO_COST)",
+            "a release of all rows overlooks what periods have spent",
+        ),
+        tests=_BOTH,
+    ),
+    *at(
+        _ROOM,
+        "PeriodBudgets.room",
+        ("own if self.parallel else own.least(left)", "own", "persons are offered more than is left for life"),
+        ("self.share - self.of(period, spent)", "self.share", "what a period has spent is offered again"),
+        tests=_BOTH,
+    ),
+    *at(
+        _ROOM,
+        "AccountState.charged",
+        ("spent.get(name, NO_COST) + cost", "cost", "a period's spend is overwritten"),
+        (
+            "spent | {name: spent.get(name, NO_COST) + cost for name in names}",
+            "{name: spent.get(name, NO_COST) + cost for name in names}",
+            "other periods' spend is forgotten",
+        ),
+        (
+            "self.terms.periods.paying(paid.period) if self.terms.periods else (WHOLE,)",
+            "(paid.period or WHOLE,)",
+            "a dataset without periods keeps sums of periods",
+        ),
+        (
+            "paid.layer is not None",
+            "paid.period != WHOLE and self.terms.periods is None",
+            "periods of an undivided budget are free",
+        ),
+        tests=_CHAIN,
+    ),
+    *at(
+        _ROOM,
+        "LedgerState.require_payable",
+        (
+            "terms.periods.paying(entry.period)",
+            "terms.periods.paying(entry.period)[-1:]",
+            "only the last period is checked",
+        ),
+        (
+            "terms.periods.paying(entry.period)",
+            "terms.periods.paying(entry.period)[:1]",
+            "only the first period is checked",
+        ),
+        (
+            "terms.periods.of(name, read) <= terms.periods.share",
+            "entry.cost <= terms.periods.share",
+            "each release alone is held against the share",
+        ),
+        (
+            "terms.periods.of(name, read) <= terms.periods.share",
+            "terms.periods.of(name, held.spent) <= terms.periods.share",
+            "the share is compared before the release is added",
+        ),
+        (
+            "terms.periods.of(name, read) <= terms.periods.share",
+            "terms.periods.of(name, read).amount <= terms.periods.share.amount",
+            "a share's delta is not compared",
+        ),
+        (
+            "not terms.total(spent, nodes) <= terms.limit",
+            "not terms.periods and (not terms.total(spent, nodes) <= terms.limit)",
+            "periods have no budget for life",
+        ),
+        ("_require_period(terms.periods, entry.period)", "None", "periods before the first are paid"),
+        tests=_CHAIN,
+    ),
+    *at(
+        _ROOM,
+        "_require_period",
+        (
+            "named_periods(name, periods.every)[0]",
+            "named_periods(name, periods.every)[-1]",
+            "several periods may begin before the first",
+        ),
+        ("period.index(periods.first) < 0", "period.index(periods.first) <= 0", "the first period has no budget"),
+        (
+            "period.index(periods.first) < 0",
+            "period.index(periods.first) < -1",
+            "one period before the first has a budget",
+        ),
+        tests=_CHAIN,
+    ),
+    *at(
+        _ROOM,
+        "require_period",
+        (
+            "(period.column, period.period.every) == (held.column, held.every)",
+            "period.period.every == held.every",
+            "periods by another date column are paid",
+        ),
+        (
+            "(period.column, period.period.every) == (held.column, held.every)",
+            "period.column == held.column",
+            "periods of another kind are paid",
+        ),
+        tests=_CHAIN,
+    ),
+    *at(
+        _ROOM,
+        "_periods",
+        ("unit.column is None", "True", "periods of persons are parallel"),
+        ("unit.neighbours is Neighbours.REPLACE", "False", "replaced rows have budgets of periods"),
+        (
+            "charged.limit(PrivacyBudget(epsilon, budget.delta))",
+            "charged.limit(budget)",
+            "a period's share is the whole budget",
+        ),
+        ("Period.parse(asked.first, asked.every, option='--first')", "None", "the first period is lost"),
+        ("epsilon > budget.epsilon", "False", "a share may be above the budget for life"),
+        tests=_TERMS,
+    ),
+    *at(
+        _ROOM,
+        "_read_periods",
+        ("parallel=document['parallel']", "parallel=True", "persons are read as rows"),
+        ("first=None if first is None else Period.parse(first, every)", "first=None", "the first period is not read"),
+        (
+            "share=decode_cost(document['share'])",
+            "share=Cost(decode_cost(document['share']).amount)",
+            "the delta of a share is not read",
+        ),
+        tests=_CHAIN,
+    ),
+    *at(
+        _ROOM,
+        "_periods_document",
+        (
+            "{name: sum_document(cost) for name, cost in spent.items() if name != WHOLE}",
+            "{}",
+            "a checkpoint forgets what periods have spent",
+        ),
+        tests=_CHAIN,
+    ),
+    *at(
+        _ROOM,
+        "Record.histories",
+        ("{WHOLE, name} & {*paying}", "name in paying", "the history of a period lacks releases of all rows"),
+        ("periods is None or not periods.parallel", "periods is None", "persons have a history for each period"),
+        tests=_CHAIN,
+    ),
+    *at(
+        _ROOM,
+        "Asked.content",
+        (
+            "WHOLE if self.period is None else self.period.name",
+            "WHOLE if self.period is None else self.period.period.name",
+            "a release of several periods is recorded as of the last",
+        ),
+        ("WHOLE if self.period is None else self.period.name", "WHOLE", "every release is recorded as of all rows"),
+        ("require_period(terms, self.period)", "None", "any division of the table is paid"),
+        tests=_CHAIN,
+    ),
+    *at(
+        _ROOM,
+        "period_rows",
+        ("request.n is not None", "False", "a number of rows is stated of a period"),
+        (
+            "Neighbours(request.neighbours) is Neighbours.REPLACE and request.cumulative is None",
+            "False",
+            "replaced rows are released by period",
+        ),
+        (
+            "period.start > datetime.now(UTC).date()",
+            "period.end > datetime.now(UTC).date()",
+            "the running period is refused",
+        ),
+        (
+            "domain.facts.totals or domain.facts.least or domain.facts.most is not None",
+            "domain.facts.totals",
+            "known bounds of all rows are taken for those of a period",
+        ),
+        (
+            "Period.parse(request.period, domain.period.every)",
+            "Period.parse(request.period)",
+            "periods of another kind than the domain's",
+        ),
+        tests=_PLAN,
+    ),
+    *at(
+        _ROOM,
+        "PeriodFilter.of",
+        (
+            "Fraction(2 * (day - _EPOCH).days - 1, 2)",
+            "Fraction(2 * (day - _EPOCH).days + 1, 2)",
+            "the first day of a period is in the one before",
+        ),
+        tests=_ROWS,
+    ),
+    *at(
+        _ROOM,
+        "PeriodFilter.records",
+        (
+            "(numbers >= 0) & (numbers < self.bins)",
+            "(numbers >= -1) & (numbers < self.bins)",
+            "rows of no period are read",
+        ),
+        ("(numbers >= 0) & (numbers < self.bins)", "numbers < self.bins", "rows before the period are read"),
+        tests=_ROWS,
+    ),
+    *at(
+        _ROOM,
+        "Period.index",
+        ("self.every != first.every", "False", "periods of two kinds are compared"),
+        (
+            "(_month(self.start) - _month(first.start)) // _MONTHS[self.every]",
+            "_month(self.start) - _month(first.start)",
+            "quarters and years are counted in months",
+        ),
+        tests=_CALENDAR,
+    ),
+    *at(
+        _ROOM,
+        "named_periods",
+        ("steps < 0 or (several and (not steps))", "steps < 0", "a period has two names"),
+        ("range(steps + 1)", "range(steps)", "the last of several periods is left out"),
+        tests=(*_CALENDAR, *_RULE),
+    ),
+    *at(
+        _ROOM,
+        "_corrected",
+        ("entry.number in finished", "True", "a run that released nothing is corrected"),
+        ("entry.hash == before", "False", "a release corrects what came after it"),
+        (
+            "(entry.dataset, entry.period) == (dataset, period.name)",
+            "entry.period == period.name",
+            "a release of another dataset is corrected",
+        ),
+        tests=_TERMS,
+    ),
+    *at(
+        _ROOM,
+        "Account.largest_of",
+        (
+            "periods.room(period, self.periods, self.left) if periods else self.left",
+            "self.left",
+            "a period is offered the budget for life",
+        ),
+        tests=_CHAIN,
+    ),
+)

@@ -1,0 +1,350 @@
+"""Faults of verification: a check that looks at a part of what it states, or at nothing."""
+
+from faults.anchored import Anchored, at
+
+_ROOM = "verify"
+_RECORD = ("app/verifying/test_checks_of_record.py", "app/verifying/test_verify.py")
+_LEDGER = ("app/verifying/test_checks_of_ledger.py", "app/verifying/test_verify.py")
+_DRAWS = ("app/verifying/test_checks_of_draws.py", "app/verifying/test_repeat.py")
+_PREDICTIONS = ("app/verifying/test_checks_of_predictions.py",)
+_EVIDENCE = ("app/verifying/test_evidence.py", *_DRAWS)
+_SESSIONS = ("app/verifying/test_repeat_session.py",)
+_SAME = ("io/outputs/records/test_sameness.py", *_DRAWS)
+_PLANS = ("app/releasing/test_locked_plan.py", "app/releasing/test_approval.py")
+
+FAULTS: tuple[Anchored, ...] = (
+    *at(
+        _ROOM,
+        "files",
+        (
+            "sorted({*stated, *(kept or ()), RECORD}.symmetric_difference(os.listdir(evidence.path)))",
+            "sorted({*stated, *(kept or ()), RECORD}.difference(os.listdir(evidence.path)))",
+            "files that came are not noticed",
+        ),
+        (
+            "sorted({*stated, *(kept or ()), RECORD}.symmetric_difference(os.listdir(evidence.path)))",
+            "sorted(set(os.listdir(evidence.path)).difference({*stated, *(kept or ()), RECORD}))",
+            "files that are missing are not noticed",
+        ),
+        ("file_hash(evidence.path / name) != digest", "False", "changed files are not noticed"),
+        (
+            "hashlib.sha256(evidence.path.read_bytes()).hexdigest() != stated",
+            "False",
+            "changed predictions are not noticed",
+        ),
+        tests=(*_RECORD, *_PREDICTIONS),
+    ),
+    *at(
+        _ROOM,
+        "events",
+        ("len(set(numbers)) < len(numbers)", "False", "two draws are paid by one event"),
+        (
+            "any((number >= total for number in numbers))",
+            "any((number > total for number in numbers))",
+            "a draw is paid by an event beyond the last",
+        ),
+        ("today is not None and today > limit", "False", "events may cost more than the plan proves"),
+        ("charged - planned", "Counter()", "draws that were not planned are charged"),
+        (
+            "'draws' not in evidence.document and charged != planned",
+            "False",
+            "a batch states fewer draws than its plan",
+        ),
+        tests=(*_RECORD, *_PREDICTIONS),
+    ),
+    *at(
+        _ROOM,
+        "_charges",
+        ("found.dropped.charge", "-1", "the count of dropped rows names no event"),
+        ("finished.charges", "finished.charges[:1]", "the first event of a round alone is looked at"),
+        tests=_RECORD,
+    ),
+    *at(
+        _ROOM,
+        "_number",
+        ("sum((count for _, count in composition))", "len(composition)", "equal events are counted once"),
+        tests=_RECORD,
+    ),
+    *at(
+        _ROOM,
+        "_exact",
+        ("upward(value) != figure.rounded", "False", "the float beside an exact figure may be any"),
+        (
+            "upward(value) != figure.rounded",
+            "upward(value) < figure.rounded",
+            "the float beside an exact figure may be smaller",
+        ),
+        tests=_RECORD,
+    ),
+    *at(
+        _ROOM,
+        "_require_price",
+        ("today < before and (not exactly)", "not exactly", "a price of an older version may be too small"),
+        (
+            "name != 'basic' and abs(today - before) <= ROUNDING * before",
+            "abs(today - before) <= ROUNDING * before",
+            "exact sums may be off in the tenth digit",
+        ),
+        (
+            "abs(today - before) <= ROUNDING * before",
+            "today - before <= ROUNDING * before",
+            "a price may be stated too high",
+        ),
+        tests=_RECORD,
+    ),
+    *at(
+        _ROOM,
+        "_require_guarantee",
+        ("_exact(charged) > budget.epsilon", "False", "the charged price may be above the guarantee"),
+        ("proved > budget.epsilon", "False", "the plan may prove more than the guarantee"),
+        ("_exact(found.spent.delta) != budget.delta", "False", "prices at another delta"),
+        ("found.spent.charged != found.plan.accountant", "False", "prices of another accountant"),
+        ("not found.guarantee.startswith(budget_words(budget))", "False", "the guarantee may say anything"),
+        tests=_RECORD,
+    ),
+    *at(
+        _ROOM,
+        "ledger",
+        ("paid.events != planned", "False", "the entry paid for other events"),
+        ("paid.reason != stated_reason(evidence.record)", "False", "the entry was paid for another reason"),
+        ("paid.events != evidence.planned", "False", "the entry paid for other draws of predictions"),
+        ("reason_part(paid.reason) != asked_for", "False", "the entry was paid for another reason, of predictions"),
+        (
+            "Counter(dict(evidence.charged)) - Counter(dict(settled.events))",
+            "Counter()",
+            "predictions were settled at less",
+        ),
+        tests=(*_LEDGER, *_PREDICTIONS),
+    ),
+    *at(
+        _ROOM,
+        "_entry",
+        ("paid.hash != stated.seal", "False", "an entry of another ledger"),
+        (
+            "(paid.kind, paid.dataset) != ('reserve', stated.dataset)",
+            "paid.kind != 'reserve'",
+            "an entry of another dataset",
+        ),
+        tests=_LEDGER,
+    ),
+    *at(
+        _ROOM,
+        "_end",
+        ("settled.events not in (drawn, planned)", "False", "the run was settled with other events"),
+        tests=_LEDGER,
+    ),
+    *at(
+        _ROOM,
+        "locked_plan",
+        ("kept != evidence.document['plan']", "False", "predictions by another plan"),
+        (
+            "all((kept[part] == followed[part] for part in ('budget', 'events')))",
+            "True",
+            "a session's plan of another budget",
+        ),
+        tests=(*_LEDGER, *_PREDICTIONS, *_SESSIONS),
+    ),
+    *at(
+        _ROOM,
+        "_followed",
+        (
+            "evidence.questions.plan if evidence.questions else str(evidence.record.plan.sha256)",
+            "str(evidence.record.plan.sha256)",
+            "a session's last plan is taken for its first",
+        ),
+        tests=(*_LEDGER, *_SESSIONS),
+    ),
+    *at(
+        _ROOM,
+        "draws",
+        (
+            "same_documents(kept, evidence.made[1]['transcript'], '$.transcript')",
+            "same_documents(kept, kept, '$.transcript')",
+            "recorded draws are compared with themselves",
+        ),
+        ("len(values) > counted", "False", "more predictions than draws"),
+        ("np.array_equal(scores, values)", "True", "scores are not compared"),
+        (
+            "np.allclose(np.array(shown, dtype=np.float64), made, rtol=1e-12, atol=0)",
+            "np.allclose(np.array(shown, dtype=np.float64), made, rtol=0.1, atol=1)",
+            "predicted numbers are compared roughly",
+        ),
+        tests=(*_DRAWS, *_PREDICTIONS),
+    ),
+    *at(
+        _ROOM,
+        "statements",
+        (
+            "same_documents(kept, {name: part for name, part in evidence.made[1].items() if name not in STATED})",
+            "same_documents({name: kept.get(name) for name in ()}, {})",
+            "nothing of the record is compared",
+        ),
+        tests=_DRAWS,
+    ),
+    *at(
+        _ROOM,
+        "STATED",
+        ("'date'", "'trust'", "what the record warns of is not compared", 0),
+        tests=_DRAWS,
+    ),
+    *at(
+        _ROOM,
+        "figures_and_views",
+        (
+            "(FIGURES_FILE, VIEWS_FILE, f'{CUMULATIVE}.')",
+            "(FIGURES_FILE, VIEWS_FILE)",
+            "a counter's sums are not made again",
+        ),
+        (
+            "(FIGURES_FILE, VIEWS_FILE, f'{CUMULATIVE}.')",
+            "(FIGURES_FILE,)",
+            "views and a counter's sums are not made again",
+        ),
+        tests=(*_DRAWS, "app/verifying/test_verify.py"),
+    ),
+    *at(
+        _ROOM,
+        "_repeated",
+        ("made_by == __version__", "False", "a mismatch is put down to another version"),
+        tests=_DRAWS,
+    ),
+    *at(
+        _ROOM,
+        "Evidence.document",
+        (
+            "any((name in found for name in PROOFS)) and sealed(found) != found",
+            "all((name in found for name in PROOFS)) and sealed(found) != found",
+            "a record without one of its proofs needs no seal",
+        ),
+        ("require_written(found, self.path / RECORD)", "None", "a record may be written in another way"),
+        tests=_EVIDENCE,
+    ),
+    *at(
+        _ROOM,
+        "Evidence.plan",
+        ("note not in notes", "False", "what the plan notes may be left out of the record"),
+        tests=_EVIDENCE,
+    ),
+    *at(
+        _ROOM,
+        "Evidence._earlier",
+        ("period=after.period", "period=''", "the period of the release before is not compared"),
+        tests=_EVIDENCE,
+    ),
+    *at(
+        _ROOM,
+        "PredictionEvidence.document",
+        ("SEAL in found and sealed(found) != found", "False", "a record of predictions may be edited"),
+        tests=_PREDICTIONS,
+    ),
+    *at(
+        _ROOM,
+        "prices",
+        (
+            "abs(today - Fraction(stated['exact'])) > ROUNDING * today",
+            "today - Fraction(stated['exact']) > ROUNDING * today",
+            "predictions may state too high a price",
+        ),
+        (
+            "proved is not None and proved > budget.epsilon",
+            "False",
+            "planned predictions may cost more than the guarantee",
+        ),
+        tests=_PREDICTIONS,
+    ),
+    *at(
+        _ROOM,
+        "_same",
+        (
+            "evidence.document['versions'] == versions_part()",
+            "False",
+            "figures within the tolerance are taken on the machine that made them",
+        ),
+        tests=_DRAWS,
+    ),
+    *at(
+        _ROOM,
+        "_require_order",
+        ("start.measured != before", "start.measured > before", "a process found fewer noisy answers than were there"),
+        ("start.surprises < before", "False", "a process found fewer surprises than were there"),
+        ("len(start.sides) <= start.epochs <= epochs", "start.epochs <= epochs", "more thresholds than epochs"),
+        (
+            "len(start.sides) <= start.epochs <= epochs",
+            "len(start.sides) <= start.epochs",
+            "more epochs than were charged",
+        ),
+        tests=_SESSIONS,
+    ),
+    *at(
+        _ROOM,
+        "Replay._next",
+        ("self.surprises[place].query is not query", "False", "a noisy answer of another query"),
+        tests=_SESSIONS,
+    ),
+    *at(
+        _ROOM,
+        "_differences",
+        ("(*kept, *made)", "(*made,)", "keys that the record has beside are not compared"),
+        ("path.startswith(ROUGH)", "True", "every figure has a wide tolerance"),
+        tests=_SAME,
+    ),
+    *at(
+        _ROOM,
+        "same_rows",
+        ("~_equal(old[name], new[name])", "~_equal(old[name], old[name])", "rows are compared with themselves"),
+        tests=_SAME,
+    ),
+    *at(
+        _ROOM,
+        "_allowed",
+        (
+            "np.fmax(figures[ERROR], noise)",
+            "np.fmax(figures[ERROR], 1000 * noise)",
+            "estimates have a thousandfold tolerance",
+        ),
+        ("np.fmax(1, figures[name])", "np.fmax(1000, figures[name])", "closed forms have a thousandfold tolerance"),
+        tests=_SAME,
+    ),
+    *at(
+        _ROOM,
+        "_both",
+        (
+            "old.schema.names != new.schema.names or len(old) != len(new)",
+            "len(old) != len(new)",
+            "columns are not compared",
+        ),
+        tests=_SAME,
+    ),
+    *at(
+        _ROOM,
+        "read_plan",
+        ("document.get(SEAL) != sealed(document)[SEAL]", "False", "an edited plan is followed"),
+        tests=_PLANS,
+    ),
+    *at(
+        _ROOM,
+        "require_unchanged",
+        ("name in SPOKEN", "name in (*SPOKEN, 'events')", "events of a locked plan are not compared"),
+        ("name in SPOKEN", "name in (*SPOKEN, 'budget')", "the budget of a locked plan is not compared"),
+        ("name in SPOKEN", "name in (*SPOKEN, 'request')", "the request of a locked plan is not compared"),
+        tests=_PLANS,
+    ),
+    *at(
+        _ROOM,
+        "differences",
+        (
+            "zip_longest(old, new, fillvalue=_ABSENT)",
+            "zip(old, new, strict=False)",
+            "a list that goes on is no difference",
+        ),
+        ("(*old, *new)", "(*old,)", "keys that came are no difference"),
+        ("isclose(old, new, rel_tol=1e-06)", "isclose(old, new, rel_tol=0.1)", "floats of a plan are compared roughly"),
+        tests=_PLANS,
+    ),
+    *at(
+        _ROOM,
+        "approve",
+        ("str(document[SEAL])", "str(document[SEAL])[:63] + '0'", "another plan is approved"),
+        tests=_PLANS,
+    ),
+)
