@@ -34,7 +34,9 @@ class Currency(Protocol):
         Only sums that are filters are here: however later requests depend on earlier releases, the limit covers the
         whole history (Rogers, Roth, Ullman and Vadhan 2016 for epsilon, and for pairs of epsilon and delta; Feldman and
         Zrnic 2021, Whitehouse, Ramdas, Rogers and Wu 2023 for rho; Smith and Thakurta 2022 for mu^2). Advanced, optimal
-        and PLD composition price a schedule that is fixed in advance, which the life of a dataset is not.
+        and PLD composition price a schedule that is fixed in advance, which the life of a dataset is not. Runs may
+        overlap and interleave: sums count single draws, in whatever order all runs make them (an epoch of comparisons
+        is one draw, `AboveThreshold`), and pairs rest on concurrent composition (`PairCurrency`).
     """
 
     @property

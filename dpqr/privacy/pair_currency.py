@@ -30,21 +30,35 @@ class PairCurrency:
 
     Privacy:
         Run i is (eps_i, delta_i)-DP by its own accountant, for the events that its reservation names, and both figures
-        are fixed before its first draw. Mechanisms of such parameters, each chosen by all that was released before, are
-        (eps, delta)-DP together as long as on every path the sums stay within eps and delta: basic composition is a
-        filter (Rogers, Roth, Ullman and Vadhan 2016).
+        are fixed before its first draw. A run may be a session: an interactive mechanism, which answers one message
+        after another (a question, points to predict at, the next period of a counter), and is (eps_i, delta_i)-DP
+        against every adversary that talks to it alone, for its accountant is a filter, whose proof lets each message
+        follow from all earlier answers. Any other run is the case of one message.
+
+        Runs overlap in time. An adversary opens sessions, interleaves their messages as he likes, lets each follow from
+        all that any of them has answered, and opens further runs by it, with figures that he chooses. No order of the
+        runs has this joint law, so what covers it is concurrent composition: every filter of (eps, delta)-DP mechanisms
+        that are not interactive is one of interactive mechanisms that run concurrently and are opened adaptively
+        (Haney and others 2023; for figures that are fixed in advance Lyu 2022 and Vadhan and Zhang 2023, for pure
+        mechanisms Vadhan and Wang 2021). Basic composition is such a filter: all runs together are (eps, delta)-DP as
+        long as on every path the sums of eps_i and of delta_i stay within eps and delta (Rogers, Roth, Ullman and
+        Vadhan 2016). Runs share no noise, which the theorem asks for. A run that was killed, whether it is resumed or
+        not, is one that was sent no further message.
 
         The pairs that the filter adds up must be fixed before the mechanism runs. So a settlement refunds nothing of a
         run that any other theorem than basic composition proves: its pair is a statement of the run as one
         mechanism. It bounds no likelihood ratio path by path, and implies no smaller pair for the paths on which the
         run has stopped early. A run that basic composition proves is a sequence of pure draws. Each draw is a mechanism
-        (eps_ij, 0) of its own, whose epsilon is fixed before it is made, so the filter's unit may be the draw: draws
-        that were not made were never spent, and are refunded. A run without any draw costs nothing under any
-        accountant.
+        (eps_ij, 0) of its own (an interactive one where it is an epoch of comparisons, `AboveThreshold`), whose epsilon
+        is fixed before it is made, so the filter's unit may be the draw: draws that were not made were never spent, and
+        are refunded. A run without any draw costs nothing under any accountant.
 
-        Runs may overlap in time, and one that was killed may be resumed, or never. The draws of a run depend on its
-        plan and on its own answers, never on another run's. So the joint law is that of the runs in the order of their
-        reservations, without the draws that were not made, which is post-processing.
+    References:
+        Haney, Shoemate, Tian, Vadhan, Vyrros, Xu and Zhang 2023, "Concurrent Composition for Interactive Differential
+        Privacy with Adaptive Privacy-Loss Parameters", ACM CCS 2023; Vadhan and Zhang 2023, "Concurrent Composition
+        Theorems for Differential Privacy", STOC 2023; Lyu 2022, "Composition Theorems for Interactive Differential
+        Privacy", NeurIPS 2022; Vadhan and Wang 2021, "Concurrent Composition of Differential Privacy", TCC 2021;
+        Rogers, Roth, Ullman and Vadhan 2016, "Privacy Odometers and Filters: Pay-as-you-Go Composition", NIPS 2016.
     """
 
     accountant: str = "basic"

@@ -11,9 +11,10 @@ from scipy.stats import norm
 from support.prediction_tables import UNITS, counts, examples
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.learned_functions import FINENESS
-from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
+from dpqr.mechanisms.learned_functions import FINENESS, rounded, weights_sensitivity
+from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights, nearest
 from dpqr.noise.source import SeededNoise
+from dpqr.noise.spherical_laplace import SphericalLaplace
 from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball
 from dpqr.prediction.learners.perturbed import PerturbedLearner
 from dpqr.prediction.learners.tapered import Tapered, TaperedCorner
@@ -355,3 +356,83 @@ def test_the_normal_pull_has_its_variance():
     source = SeededNoise(1)
     drawn = [weights.sample(counts([]), source) * weights.grid for _ in range(100)]
     assert np.std(drawn) == pytest.approx(3 / 2, rel=0.2)
+
+
+def steps_apart(one, two):
+    """In L2, squared; exact."""
+    return sum((a - b) ** 2 for a, b in zip(one.tolist(), two.tolist(), strict=True))
+
+
+def closed(width, epsilon, records_strength=1):
+    """Weights of so many features, whose pull costs `epsilon`."""
+    given = learner(records_strength, vectors=np.eye(1, width).tolist())
+    return PerturbedWeights(learner=given, scale=Fraction(SENSITIVITY) / Fraction(epsilon), closing=Fraction(2**30))
+
+
+def far_apart(weights, seed, far, rounds):
+    """Weights of two neighbours as large as the pull makes them and 2 r apart: of 60 draws of each coordinate the one
+    that this rounding moves furthest, in grid steps, beyond how far it is. The first coordinate takes what is left."""
+    drawn, width, grid = np.random.default_rng(seed), weights.learner.width, weights.grid
+    signs, sizes = drawn.choice([-1, 1], size=(60, width)), drawn.uniform(0.75, 1.2, size=(60, width))
+    tried = signs * sizes * far / np.sqrt(width)
+    other = tried + 2 * float(weights.wrong) / np.sqrt(width) * (1 - 2.0**-13)
+    moved = (rounds(other.ravel(), grid) - rounds(tried.ravel(), grid)).reshape(tried.shape)
+    best = (moved - (other - tried) / grid).argmax(axis=0), np.arange(width)
+    one, two = tried[best], other[best]
+    left = float((2 * weights.wrong) ** 2) - float(((two - one)[1:] ** 2).sum())
+    two[0] = one[0] + np.sqrt(left) * (1 - 2.0**-10)
+    return one, two
+
+
+def distance_squared(one, two):
+    return sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(one.tolist(), two.tolist(), strict=True))
+
+
+WIDTHS = [(1, 1), (64, 1), (4096, 1), (4096, Fraction(1, 1000)), (4096, Fraction(1, 50_000))]
+
+
+def usual_length(weights):
+    """Of the minimiser, where the pull is what it is on average: width times its scale."""
+    pull = float(weights.scale) * weights.learner.width * float(weights.unit) / FINENESS
+    return pull / float(weights.learner.strength)
+
+
+@pytest.mark.parametrize(("width", "epsilon"), WIDTHS)
+@pytest.mark.parametrize("rounds", [nearest, rounded], ids=["worst for it", "worst for doubles"])
+def test_weights_within_the_stated_distance_are_within_the_sensitivity_on_their_grid(width, epsilon, rounds):
+    weights = closed(width, epsilon)
+    one, two = far_apart(weights, 0, usual_length(weights), rounds)
+    assert distance_squared(one, two) <= (2 * weights.wrong) ** 2
+    apart = steps_apart(nearest(one, weights.grid), nearest(two, weights.grid))
+    assert apart <= weights_sensitivity(width) ** 2
+
+
+def test_division_in_doubles_exceeds_the_sensitivity():
+    """A broken build, which 0.10.0 was: the quotient's own rounding was in no bound."""
+    weights = closed(4096, Fraction(1, 50_000))
+    one, two = far_apart(weights, 0, usual_length(weights), rounded)
+    assert distance_squared(one, two) <= (2 * weights.wrong) ** 2
+    assert steps_apart(rounded(one, weights.grid), rounded(two, weights.grid)) > weights_sensitivity(4096) ** 2
+
+
+def test_the_nearest_multiple_is_exact_and_wraps_around_as_sums_do():
+    drawn = np.random.default_rng(3)
+    for size in (1.0, 2.0**40, 2.0**62):
+        values, grid = drawn.normal(size=50) * size, float(drawn.uniform(0.5, 1))
+        for value, found in zip(values.tolist(), nearest(values, grid).tolist(), strict=True):
+            exact = Fraction(value) / Fraction(grid)
+            off = (exact - found) % 2**64
+            assert min(off, 2**64 - off) <= Fraction(1, 2)
+    assert nearest(np.array([-0.5, 0.5, 1.5, -1.5]), 1.0).tolist() == [0, 1, 2, -1]
+    assert nearest(np.array([2.0**63]), 1.0).tolist() == [-(2**63)]
+
+
+def test_what_is_released_is_rounded_exactly(monkeypatch):
+    """The mechanism itself, with no closing noise: the double weights of the fit, to their nearest multiples."""
+    weights = closed(64, Fraction(1, 1000))
+    fitted = np.linspace(-1, 1, 64) * 1e7
+    monkeypatch.setattr(type(weights.learner), "fit", lambda learner, counts, pull: fitted)
+    monkeypatch.setattr(SphericalLaplace, "sample", lambda law, noise: np.zeros(64, dtype=np.int64))
+    exact = [Fraction(each) / Fraction(weights.grid) for each in fitted.tolist()]
+    released = weights.sample(counts(ROWS), SeededNoise(1)).tolist()
+    assert all(abs(Fraction(found) - each) <= Fraction(1, 2) for found, each in zip(released, exact, strict=True))

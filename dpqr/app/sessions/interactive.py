@@ -15,7 +15,7 @@ from dpqr.app.sessions.session import Turn, begun, closing, require_repeatable, 
 from dpqr.app.sessions.state import KIND, questions_of, stated_session
 from dpqr.app.sessions.turn import answered, first_online, restored, thresholds_of
 from dpqr.construction.forecasts.resources import Resources
-from dpqr.construction.questions.terms import BETA, Answer, Terms
+from dpqr.construction.questions.terms import BETA, CURRENT_RULE, Answer, Terms
 from dpqr.construction.release import Release
 from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
@@ -198,6 +198,7 @@ def _document(made: Opening, draws: int) -> dict[str, Any]:
         "rest": {made.rest.currency: str(made.rest.figure)},
         "surprises": made.terms.surprises,
         "questions": asked.questions,
+        "rule": CURRENT_RULE,
         "draws": draws,
     }
 

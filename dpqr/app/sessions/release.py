@@ -119,6 +119,7 @@ def _questions(session: StatedSession, log: Sequence[Any], surprises: Sequence[K
         ),
         surprises=tuple((places[each.ask], each.row.place, each.row.row, each.surprise.side) for each in surprises),
         plan=session.held.paid.plan,
+        rule=paper.rule,
     )
 
 
@@ -131,7 +132,7 @@ def _block_answers(asked: AskedRow, line: dict[str, Any], paper: QuestionPlan) -
         bound = max(high - line["estimate"], line["estimate"] - low) if known else math.nan
         free = BlockAnswers(block=asked.block, estimate=estimate, error=none, noisy=Noisy.absent(1))
         return replace(free, bound=bound, bounded_by=COMPARED)
-    law = paper.terms.check.law((asked.block,), paper.terms.unit, paper.terms.answer)
+    law = paper.terms.stated_law(asked.block)
     scale = float(asked.block.scale)
     noisy = Noisy(
         values=estimate,

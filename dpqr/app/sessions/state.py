@@ -11,7 +11,7 @@ from typing import Any
 from dpqr.app.planning.planning import plan_release, read_documents
 from dpqr.app.requests import PlanRequest
 from dpqr.app.sessions.session import Stated, Turn, statement
-from dpqr.construction.questions.terms import Answer, Terms
+from dpqr.construction.questions.terms import CURRENT_RULE, Answer, SurpriseRule, Terms
 from dpqr.construction.sentences import guarantee
 from dpqr.data.domain import Domain
 from dpqr.errors import InfeasiblePlan, UsageFault
@@ -49,13 +49,14 @@ class AnsweredRow:
 @dataclass(frozen=True, kw_only=True)
 class QuestionPlan:
     """A session of questions on paper, as its folder or its record states it. request: of what was measured first.
-    budget: of the whole session. rest: what all questions may cost together."""
+    budget: of the whole session. rest: what all questions may cost together. rule: of what a surprise measures."""
 
     request: PlanRequest
     budget: PrivacyBudget
     rest: Price
     surprises: int
     questions: int
+    rule: SurpriseRule = CURRENT_RULE
 
     @cached_property
     def plan(self) -> Plan:
@@ -65,7 +66,13 @@ class QuestionPlan:
     @cached_property
     def terms(self) -> Terms:
         """Of its questions."""
-        return Terms.within(self.rest, self.plan.problem.unit, surprises=self.surprises, questions=self.questions)
+        return Terms.within(
+            self.rest,
+            self.plan.problem.unit,
+            surprises=self.surprises,
+            questions=self.questions,
+            rule=self.rule,
+        )
 
     @property
     def guarantee(self) -> str:
@@ -87,6 +94,7 @@ class StatedSession(Stated):
             rest=Price(**{currency: Fraction(figure)}),
             surprises=document["surprises"],
             questions=document["questions"],
+            rule=document.get("rule", "table"),  # sessions that 0.10.0 or before opened state none
         )
 
 

@@ -16,7 +16,7 @@ from dpqr.app.sessions.session import PastDraw, Turn
 from dpqr.app.sessions.state import AnsweredRow, AskedRow, QuestionPlan, StatedSession, asks_of
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
-from dpqr.construction.questions.online import Online, table_of_parts
+from dpqr.construction.questions.online import Online
 from dpqr.construction.questions.replay import Start, Surprise
 from dpqr.construction.questions.terms import SIDES, Terms
 from dpqr.data.histogram import Counts
@@ -225,9 +225,8 @@ def _surprises(held: Turn, paper: QuestionPlan, answers: Sequence[PastDraw]) -> 
 
 def surprise(terms: Terms, side: Side, row: AskedRow, values: Sequence[Any]) -> Surprise:
     """A noisy answer as it was drawn."""
-    block = table_of_parts(row.block)
-    law = terms.check.law((block,), terms.unit, terms.answer)
-    measured = Measurement(blocks=(block,), values=tuple(np.array(each, dtype=np.int64) for each in values), law=law)
+    drawn = tuple(np.array(each, dtype=np.int64) for each in values)
+    measured = Measurement(blocks=(terms.measured(row.block),), values=drawn, law=terms.law(row.block))
     return Surprise(side=side, query=row.block, measured=measured)
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from dpqr import __version__
 from dpqr.app.releasing.locked_plan import SPOKEN
 from dpqr.app.verifying.evidence import PROVED, Evidence, NotChecked, NotRepeated, is_since
+from dpqr.data.unit import Neighbours
 from dpqr.errors import DpqrError, GoalMissed
 from dpqr.io.outputs.records.document_parts import versions_part
 from dpqr.io.outputs.records.plan_document import SEAL, plan_document, sealed
@@ -73,7 +74,7 @@ def statements(evidence: Evidence) -> str:
 
 def answers(evidence: Evidence) -> str:
     """Estimates, errors, measured values and intervals follow from the draws."""
-    return _same(evidence, lambda: evidence.answers, "rows").words("rows")
+    return f"{_same(evidence, lambda: evidence.answers, 'rows').words('rows')}{_understated(evidence)}"
 
 
 def synthetic(evidence: Evidence) -> str:
@@ -106,6 +107,20 @@ def figures_and_views(evidence: Evidence) -> str:
     if other:
         raise GoalMissed(f"rows of {other[0]} come out otherwise{_elsewhere(evidence)}")
     return f"{sum(each.compared for each in found):,} rows equal bit for bit"
+
+
+def _understated(evidence: Evidence) -> str:
+    """What a record of 0.10.0 or before states too small: of a session where records are replaced, the noise of answers
+    that were measured with the table of their parts."""
+    questions, made = evidence.questions, evidence.repeated
+    if questions is None or questions.rule or made.plan.problem.unit.neighbours is not Neighbours.REPLACE:
+        return ""
+    if all(len(each.measurement.values[0]) == 1 for each in made.transcript.rounds if each.measurement):
+        return ""
+    return (
+        "; noise_deviation of measured answers is too small: dpqr 0.10.0 and before stated that of the query alone, "
+        "and drew more; the intervals are those of what was drawn"
+    )
 
 
 def _elsewhere(evidence: Evidence) -> str:

@@ -73,6 +73,7 @@ def _paper(record: ReleaseRecord, stated: Questions) -> QuestionPlan:
         rest=Price(**{currency: Fraction(figure)}),
         surprises=stated.paid,
         questions=stated.expected,
+        rule=stated.rule,
     )
 
 

@@ -1,6 +1,7 @@
 """Comparisons with a noisy threshold, on neighbours between which the early answers rise and the last ones do not.
 
-What a run shows is at which question each epoch ended. An epoch after another asks the same questions again.
+What a run shows is at which question each epoch ended. An epoch after another asks the same questions again. Beside
+them the noisy answer that a session pays for when a comparison has passed, at the price of its query alone.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.audit.case import Case, Shown, records
-from dpqr.audit.cases.answers import UNITS
+from dpqr.audit.case import Case, Shown, numbers, records
+from dpqr.audit.cases.answers import UNITS, noisy
 from dpqr.audit.claim import Claim
 from dpqr.audit.law import FirstPass, Laws
+from dpqr.construction.questions.terms import Terms
 from dpqr.data.histogram import Counts
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.sparse_vector import AboveThreshold, Question, open_watch, passes
@@ -24,6 +26,7 @@ from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.budget import Price
 from dpqr.privacy.events import Composition
+from dpqr.privacy.gate import measure
 from dpqr.privacy.sealed import Private
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
@@ -82,6 +85,49 @@ def sparse_vector_cases() -> Iterator[Case]:
             yield epoch_case(f"{kind}-{relation}", unit, kind)
     yield epoch_case("pure-person", PERSON, "pure")
     yield epoch_case("below-add-remove", UNITS["add-remove"], "pure", side=-1)
+    for relation, unit in UNITS.items():
+        yield surprise_case(relation, unit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Surprise:
+    """The noisy answer to one hard query of a session; claims what the session pays for it."""
+
+    terms: Terms
+    query: QueryBlock
+
+    @property
+    def claim(self) -> Claim:
+        return Claim.pure(((self.terms.check.event((self.query,), self.terms.unit, self.terms.answer), 1),))
+
+    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+        terms = self.terms
+        mechanism = terms.check.mechanism((terms.measured(self.query),), terms.unit, terms.answer)
+        guard = SumFilter(limit=self.claim.epsilon, cost=require_pure, unit="epsilon")
+        return (), numbers(measure(database, mechanism, accountant=guard, noise=noise).value), ()
+
+
+def surprise_case(relation: str, unit: PrivacyUnit) -> Case:
+    """A conjunction of two columns; one record enters it, or comes from where both parts are false."""
+    terms = Terms.within(Price(epsilon=Fraction(4)), unit, surprises=1, questions=1)
+    parts = (Dense(np.array([[1, 0]])), Dense(np.array([[1, 0]])))
+    query = QueryBlock(
+        name="hard query",
+        factors=tuple(Factor(axes=(axis,), sizes=(2,), matrix=part) for axis, part in enumerate(parts)),
+    )
+    replaced = unit.neighbours is Neighbours.REPLACE
+    pair = records((2, 2), {(1, 1): 1} if replaced else {}), records((2, 2), {(0, 0): 1})
+    trial = Surprise(terms=terms, query=query)
+    ((event, _),) = trial.claim.events
+    asked = terms.measured(query)
+    one, two = (tuple(noisy(int(answer), event) for answer in asked.answer(database)) for database in pair)
+    return Case(
+        name=f"hard-query-{relation}",
+        what="noisy answer to a hard query of a session, with the noise that its release states",
+        pair=pair,
+        trial=trial,
+        laws=(one, two),
+    )
 
 
 def epoch_case(name: str, unit: PrivacyUnit, kind: str, side: int = 1) -> Case:

@@ -5,31 +5,26 @@
         if |f(x) - f(D)| is found below a noisy threshold: answer f(D), free      `passes`, paid when it was opened
         else: v <- f(x) + noise; answer v; D <- U(D, f, v)                        a surprise, charged
 
-A surprise of a conjunction measures the whole table of its parts, which costs no more: a record is in one of its cells.
+A surprise measures what `Terms.measured` says: of a conjunction the table of its parts, where that costs no more.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
-
-import numpy as np
 
 from dpqr.construction.journal import Journal, Unkept
 from dpqr.construction.questions.terms import BETA, SIDES, Answer, Terms
-from dpqr.data.arrays import IntArray
 from dpqr.data.histogram import Counts
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.mechanisms.sparse_vector import Side, Watch, open_watch, passes
-from dpqr.noise.law import NoiseLaw
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.gate import measure
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import UpdateRule
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
+from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
 
@@ -56,6 +51,7 @@ class Online:
     epochs, surprises: how many were paid so far. watches: thresholds that still admit comparisons, by side.
     beta: probability with which an interval may fail.
 
+    >>> import numpy as np
     >>> from fractions import Fraction
     >>> from dpqr.data.histogram import DenseHistogram
     >>> from dpqr.data.unit import PrivacyUnit
@@ -64,6 +60,8 @@ class Online:
     >>> from dpqr.privacy.accountants.basic import Basic
     >>> from dpqr.privacy.budget import Price, PrivacyBudget
     >>> from dpqr.strategies.updates.row_weights import RowWeights
+    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.workload.matrix import Dense
     >>> from dpqr.workload.workload import Workload
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
@@ -135,7 +133,7 @@ class Online:
         del self.watches[side]
         self.keeper.passed()
         self.surprises += 1
-        found = self._measured(side, table_of_parts(block))
+        found = self._measured(side, self.terms.measured(block))
         self.history.append(found)
         self.hypothesis = self.rule.update(self.problem, self.hypothesis, self.history) or self.hypothesis
         return self.terms.paid(found, float(block.scale), self.beta)
@@ -156,31 +154,3 @@ class Online:
 
     def _affords_epoch(self) -> bool:
         return self.epochs < self.terms.epochs
-
-    @property
-    def law(self) -> NoiseLaw:
-        """The noise of a surprise's answer to a count."""
-        return self.terms.check.law((QueryBlock(name="records"),), self.terms.unit, self.terms.answer)
-
-
-def table_of_parts(block: QueryBlock) -> QueryBlock:
-    """The counts of all combinations of a conjunction's parts and their opposites, the conjunction itself first.
-
-    One record lies in one of these cells, so the table is as sensitive as any of its counts. A query whose coefficients
-    are not all 0 or 1, or that one record may leave and enter another cell of, is measured by itself.
-    """
-    rows = [np.asarray(factor.matrix.row(0)) for factor in block.factors]
-    if not rows or any(not np.isin(row, (0, 1)).all() for row in rows):
-        return block
-    factors = tuple(
-        replace(factor, matrix=Dense(_with_opposite(row))) for factor, row in zip(block.factors, rows, strict=True)
-    )
-    return replace(block, factors=tuple(_unlabelled(factor) for factor in factors))
-
-
-def _with_opposite(row: IntArray) -> IntArray:
-    return np.stack([row, 1 - row])
-
-
-def _unlabelled(factor: Factor) -> Factor:
-    return replace(factor, labels=())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpqr.construction.journal import Plain
-from dpqr.construction.questions.terms import Answer, Terms
+from dpqr.construction.questions.terms import Answer, SurpriseRule, Terms
 from dpqr.errors import GoalMissed
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.mechanisms.sparse_vector import Side
@@ -66,6 +66,7 @@ class Questions:
     request: of what was measured first. rest: what all questions might cost, by its currency. paid: surprises that were
     paid for; expected: questions that were. opening: what was drawn first. surprises: number of the ask, block, row and
     side of every noisy answer. plan: SHA-256 of the plan that the session was opened by; versions up to 0.9 had none.
+    rule: of what a surprise measured; versions up to 0.10.0 had none.
 
     >>> start = Start(sides=(1, -1), epochs=2, surprises=0, measured=0)
     >>> asked = Asked(queries=({"where": "age >= 68"},), start=start, answers=((0, 0, True),))
@@ -82,6 +83,11 @@ class Questions:
     asks: tuple[Asked, ...]
     surprises: tuple[tuple[int, int, int, Side], ...]
     plan: str = ""
+    rule: SurpriseRule = ""
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values, as the version wrote them that closed the session: without what that had none of."""
+        return {name: part for name, part in asdict(self).items() if part or name not in ("plan", "rule")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

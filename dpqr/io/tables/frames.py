@@ -21,7 +21,7 @@ from dpqr.errors import DataError, UsageFault
 from dpqr.io.tables.arrow_arrays import is_text
 from dpqr.io.tables.file import Columns, Frame
 from dpqr.io.tables.limits import Limits, constantly, discreetly
-from dpqr.io.tables.pandas_columns import column_reader
+from dpqr.io.tables.pandas_columns import column_reader, without_values
 from dpqr.io.tables.parquet.table import Accepts, check_columns, sifted
 from dpqr.io.tables.row_encoder import Records
 
@@ -134,9 +134,11 @@ class PandasFrame:
         return int(self.frame.memory_usage(index=False).sum())
 
     def kind(self, name: str) -> Any:
+        """Of the column as it is read. Cells that are missing are read as later the column is, before anything is paid:
+        what Arrow cannot take is found here."""
         series = self._series(name)
         return discreetly(
-            lambda: column_reader(series)(slice(0)).type,
+            lambda: _type(column_reader(without_values(series))(slice(None))),
             lambda _: f"{self.name}: column {name!r} has the type {series.dtype}, which Arrow lacks; convert it",
         )
 
@@ -164,6 +166,13 @@ class PandasFrame:
 
     def _series(self, name: str) -> Any:
         return self.frame.iloc[:, self.names.index(name)]
+
+
+def _type(cells: Any) -> Any:
+    """Of cells that a record batch takes."""
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays([cells], names=["cells"]).schema.field(0).type
 
 
 def _read(readers: Sequence[Callable[[slice], Any]], part: slice) -> list[Any]:

@@ -3,6 +3,8 @@
 A column of Python objects is text, whatever it holds, so that no cell decides its type. Each cell is what a CSV would
 hold: whole numbers, decimals, true and false, ISO dates; None, NaN, NaT and pandas.NA are null; an object of any other
 type is a text that nothing is called.
+
+From pandas 3 on a column of Arrow cells that was put together of several (`pandas.concat`) is handed out in chunks.
 """
 
 from __future__ import annotations
@@ -29,7 +31,6 @@ _LARGEST = 10**40
 def column_reader(series: Any) -> Reader:
     """How a column of pandas is read. What does not depend on the slice is made once."""
     import pandas
-    import pyarrow as pa
 
     kind = series.dtype
     if isinstance(kind, pandas.CategoricalDtype):
@@ -38,12 +39,40 @@ def column_reader(series: Any) -> Reader:
     if isinstance(kind, pandas.IntervalDtype):
         return lambda part: _texts(series.iloc[part].astype(str).to_numpy(dtype=object))
     if isinstance(kind, pandas.SparseDtype):
-        return lambda part: pa.array(series.iloc[part].sparse.to_dense(), from_pandas=True)
+        return lambda part: _array(series.iloc[part].sparse.to_dense())
     if isinstance(kind, pandas.StringDtype):
         return lambda part: _strings(series.iloc[part])
     if kind == np.dtype(object):
         return lambda part: _texts(series.iloc[part].to_numpy())
-    return lambda part: pa.array(series.iloc[part], from_pandas=True)
+    return lambda part: _array(series.iloc[part])
+
+
+def without_values(series: Any) -> Any:
+    """Two rows of the column's type in which every cell is missing, put together of two columns; none where the type
+    has no missing cell. What reads them reads the column: its type is structure, and its values are not looked at."""
+    import pandas
+
+    try:
+        missing = pandas.Series([None], dtype=series.dtype)
+    except Exception:  # of a third party's type, or of whole numbers
+        return series.iloc[:0]
+    return pandas.concat([missing, missing], ignore_index=True)
+
+
+def _array(cells: Any) -> Any:
+    """Cells of pandas as one Arrow array.
+
+    Chunks of texts are joined with 64-bit offsets: no length of a cell may decide whether there is room for them.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    found = pa.array(cells, from_pandas=True)
+    if not isinstance(found, pa.ChunkedArray):
+        return found
+    plain = found.type.value_type if types.is_dictionary(found.type) else found.type
+    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(plain, plain)
+    return found.cast(wide).combine_chunks()
 
 
 def _dictionary(codes: AnyArray, categories: Any) -> Any:
@@ -56,10 +85,8 @@ def _dictionary(codes: AnyArray, categories: Any) -> Any:
 
 def _strings(series: Any) -> Any:
     """A column of pandas' own text type. Arrow takes it as it is, but for texts that no UTF-8 can hold."""
-    import pyarrow as pa
-
     try:
-        return pa.array(series, from_pandas=True)
+        return _array(series)
     except UnicodeError:
         return _texts(series.to_numpy(dtype=object))
 

@@ -1,4 +1,4 @@
-"""Losses with a corner, minimised as they are: hinge and pinball, by a path of barriers with a proved number of steps.
+"""Losses with a corner, minimised as they are: hinge and pinball, by a path of barriers, then by pivots if need be.
 
 Such a loss is base u + max(0, u), u the shortfall of a prediction. The barrier of width t replaces max(0, u) by the
 smallest p - t log p - t log q over p, q > 0 with p - q = u.
@@ -12,9 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
+from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.prediction.learners.examples import BLOCK, Rows, summed
 from dpqr.prediction.learners.losses import Cornered
+from dpqr.prediction.learners.pivots import Corner
 from dpqr.prediction.learners.solver import ULP, Objective, evaluation_error
 from dpqr.privacy.budget import root_below
 
@@ -23,6 +24,10 @@ CENTRED = 0.25
 STEPS_EACH = 40
 """Newton steps that a width is given; 34 are proved to do for the smallest factor between two widths."""
 LARGEST_FACTOR = 64.0
+WORSE = 2
+"""Pairs in a row that show no smaller gap: rounding has overtaken the path."""
+RUNS = 400
+"""Widths that are tried; a path that is as slow as it is proved to be takes more where weights differ widely."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +83,13 @@ class CornerSolver:
     point of decrement 1/4 grows to 0.038 (1 + 1 / sqrt(nu)) + 1/3 + 1/2 at most (Boyd and Vandenberghe 2004, 11.5.3):
     34 steps at most. Larger ratios are tried first, each for as many steps; the ratio falls to its root where they do
     not do. At the width lambda aim^2 / (2.52 W) the barrier's own point is within `aim`, for there F(f) - F* <= 1.26
-    nu t v. So at most STEPS_EACH log(widths' ratio) sqrt(nu) and a few steps more are made.
+    nu t v.
+
+    *Rounding.* Where weights or rows differ by many orders of magnitude, the slopes at narrow widths drown in rounding,
+    and the path ends without a certificate (a tenth of the tables of `tests/support/hostile_fits.py`). Its last pairs
+    say which rows can be near the corner, and pivots over these take over (`Corner`): in doubles, certified by the same
+    gap, and where that does not do, in rational numbers, whose end needs no certificate. So whatever is returned was
+    shown to be within the tolerance.
 
     Attributes:
         penalty: lambda.
@@ -134,9 +145,10 @@ class CornerSolver:
         point, width, last = np.zeros(rows.width), 8 * weight**2 / (penalty * least), needed / (2.52 * weight)
         smallest = 1 + math.sqrt(least / (2 * weight))
         factor = largest = max(LARGEST_FACTOR, smallest)
-        while width > last:
+        best, lowest, worse, runs = point, math.inf, 0, 0
+        while width > last and worse < WORSE and runs < RUNS:
             tried = Centring(rows=rows, loss=Barrier(loss=self.loss, width=width / factor), penalty=penalty, unit=least)
-            moved, centred = tried.run(point)
+            (moved, centred), runs = tried.run(point), runs + 1
             if not centred and factor > smallest:
                 factor = max(smallest, math.sqrt(factor))
                 continue
@@ -146,7 +158,75 @@ class CornerSolver:
             found, gap = tried.paired(point)
             if gap <= needed and np.linalg.norm(found) <= furthest:
                 return found
-        return point
+            worse = 0 if gap < lowest else worse + 1
+            if gap < lowest:
+                best, lowest = found, gap
+        return self._pivoted(rows, best, math.sqrt(min(lowest, weight) / penalty), needed)
+
+    def _pivoted(self, rows: Rows, point: FloatArray, radius: float, needed: float) -> FloatArray:
+        """From a point at about this distance from the minimiser.
+
+        Rows further than that from the corner keep their side. One that turns out to lie on the other side joins the
+        pivots, which in the end all of them would. In doubles the gap certifies what was found, as on the path; in
+        exact arithmetic pivots need no certificate: they end at the minimiser, for what the other rows pull together.
+        """
+        short, present = self._short(rows, point), rows.weights > 0
+        side, near = short > 0, (np.abs(short) <= 2 * radius) & present
+        for exact in (False, True):
+            wrong = near
+            while wrong.any() or exact:
+                corner = self._corner(rows, side, near)
+                found, shares, settled = (corner.exactly() if exact else corner).solved(side[near])
+                every = side.astype(np.float64)
+                every[near] = shares
+                short = self._short(rows, found)
+                wrong = ~near & present & ((short > 0) != side) & (short != 0)
+                near = near | wrong
+                if settled and not wrong.any() and (exact or self._certified(rows, found, every, needed)):
+                    return found
+        raise AssertionError("unreachable")
+
+    def _certified(self, rows: Rows, found: FloatArray, shares: FloatArray, needed: float) -> bool:
+        return self._gap(rows, found, shares) <= needed and float(np.linalg.norm(found)) <= float(self.norm)
+
+    def _short(self, rows: Rows, point: FloatArray) -> FloatArray:
+        """u, of every row."""
+        return np.concatenate([self.loss.shortfall(block.vectors @ point, block.targets) for block in rows.blocks()])
+
+    def _corner(self, rows: Rows, side: AnyArray, near: AnyArray) -> Corner:
+        """The rows `near` the corner, and what all others pull."""
+        base, at = float(self.loss.base), 0
+        pulls, parts = list[FloatArray](), list[tuple[FloatArray, ...]]()
+        for block in rows.blocks():
+            here = slice(at, at + len(block.weights))
+            chosen, share = near[here], np.where(near[here], 0.0, side[here])
+            pulls.append((block.weights * (base + share) * self.loss.direction(block.targets)) @ block.vectors)
+            targets = block.targets[chosen]
+            offsets = self.loss.shortfall(np.zeros(len(targets)), targets)
+            parts.append((block.vectors[chosen], offsets, self.loss.direction(targets), block.weights[chosen]))
+            at = here.stop
+        vectors, offsets, directions, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
+        others = -summed(iter(pulls)) / (2 * float(self.penalty))
+        return Corner(
+            vectors=vectors,
+            offsets=offsets,
+            directions=directions,
+            weights=weights,
+            others=others,
+            penalty=float(self.penalty),
+        )
+
+    def _gap(self, rows: Rows, found: FloatArray, shares: FloatArray) -> float:
+        """F(found) - D(shares)."""
+        base, at, gap, pulls = float(self.loss.base), 0, 0.0, list[FloatArray]()
+        for block in rows.blocks():
+            share = shares[at : at + len(block.weights)]
+            short = self.loss.shortfall(block.vectors @ found, block.targets)
+            pulls.append((block.weights * (base + share) * self.loss.direction(block.targets)) @ block.vectors)
+            gap += float(block.weights @ (np.maximum(short, 0.0) - share * short))
+            at += len(block.weights)
+        apart = found + summed(iter(pulls)) / (2 * float(self.penalty))
+        return gap + float(self.penalty) * float(apart @ apart)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

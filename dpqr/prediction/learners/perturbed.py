@@ -99,6 +99,9 @@ class Near:
     def size(self, gradient: FloatArray) -> float:
         return self.pulled.size(gradient)
 
+    def inner(self, one: FloatArray, two: FloatArray) -> float:
+        return self.pulled.inner(one, two)
+
     def gradient(self, step: FloatArray) -> FloatArray:
         parts = (self._part(block, step) for block in self.pulled.base.rows.blocks())
         near: Any = self.point.astype(np.longdouble)
@@ -204,7 +207,7 @@ class PerturbedLearner:
         solver = Solver(modulus=self.strength, smoothness=smoothness, start=start, tolerance=self.tolerance)
         base = Objective(rows=rows, loss=self.loss, penalty=float(self.strength) / 2)
         objective = Pulled(base=base, loss=self.loss, pull=pull)
-        found = solver.minimise(objective)
-        if objective.rounding(float(np.linalg.norm(found)), weight) <= solver.needed:
+        found, sure = solver.reached(objective)
+        if sure and objective.rounding(float(np.linalg.norm(found)), weight) <= solver.needed:
             return found
         return found + solver.refine(Near(pulled=objective, point=found))

@@ -48,6 +48,9 @@ def evaluation_error(width: int, norm: Fraction) -> Fraction:
 NEWTON_STEPS = 60
 NEWTON_WORK = 2**37
 HALVINGS = 40
+SEARCHES = 100
+MOST_GRADIENTS = 2**16
+"""Gradient steps of a method whose point extended precision could find sooner."""
 
 
 class Refinable(Protocol):
@@ -66,15 +69,15 @@ class Refinable(Protocol):
         """At least its norm in the space."""
         ...
 
+    def inner(self, one: FloatArray, two: FloatArray) -> float:
+        """Inner product in the space."""
+        ...
+
 
 class Minimised(Refinable, Protocol):
     """The same, with its values."""
 
     def value(self, point: FloatArray) -> float: ...
-
-    def inner(self, one: FloatArray, two: FloatArray) -> float:
-        """Inner product in the space."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,11 +129,14 @@ def _solved(hessian: FloatArray, gradient: FloatArray, least: float) -> FloatArr
 class Solver:
     """Finds f within `tolerance` of the minimiser in norm, for every table.
 
-    F is mu-strongly convex, hence ||f - f*|| <= ||grad F(f)|| / mu: a point is returned as soon as that shows half the
+    F is mu-strongly convex, hence ||f - f*|| <= ||grad F(f)|| / mu: a point is certified as soon as that shows half the
     tolerance (the other half covers rounding, `gradient_error`). Newton's method gets there on nearly every table.
-    Where it does not, Nesterov's method with constant momentum is run from 0 for `steps` steps: F(f_k) - F* <= (1 -
-    sqrt(mu / L))^k (F(0) - F* + mu ||f*||^2 / 2) <= 2 (1 - sqrt(mu / L))^k F(0) (F >= 0 and strong convexity at f*
-    bound the bracket), and ||f_k - f*||^2 <= 2 (F(f_k) - F*) / mu.
+    Where it does not, because values are too coarse to show which point is better, its steps are as long as the slope
+    along them falls (`_searched`): slopes are finer than values. Where that does not end either, Nesterov's method with
+    constant momentum is run from 0 for `steps` steps: F(f_k) - F* <= (1 - sqrt(mu / L))^k (F(0) - F* + mu ||f*||^2 / 2)
+    <= 2 (1 - sqrt(mu / L))^k F(0) (F >= 0 and strong convexity at f* bound the bracket), and ||f_k - f*||^2 <=
+    2 (F(f_k) - F*) / mu. That is exact arithmetic's proof, not a certificate: a learner goes on from such a point in
+    extended precision (`reached` says so; `Near`), with the same methods.
 
     Attributes:
         modulus: mu, of strong convexity (2 lambda).
@@ -141,7 +147,8 @@ class Solver:
     Privacy:
         All figures are public, and so is `steps`. The tolerance holds, for every table whose gradients can be computed
         to it (`gradient_error`, `Pulled.rounding`), whichever method was used; which it was, and how far it came, is
-        never reported.
+        never reported. `tests/prediction/learners/test_certified.py` counts by which method adversarial tables end, and
+        that all of them are certified.
 
     References:
         Nesterov 2018, Theorem 2.2.3.
@@ -169,24 +176,36 @@ class Solver:
 
     def minimise(self, objective: Minimised) -> FloatArray:
         """The minimiser, within the tolerance."""
+        found, sure = self.reached(objective)
+        return found if sure else self._accelerated(objective, np.zeros(objective.shape[1]))[0]
+
+    def reached(self, objective: Minimised) -> tuple[FloatArray, bool]:
+        """A point, and whether its gradient certifies it."""
         rows, width = objective.shape
         start = np.zeros(width)
-        affordable = rows * width * width * NEWTON_STEPS <= NEWTON_WORK or width <= self.steps
-        found = self._newton(objective, start) if affordable else None
-        return self._accelerated(objective, start) if found is None else found
+        if rows * width * width * NEWTON_STEPS <= NEWTON_WORK or width <= self.steps:
+            found = self._newton(objective, start)
+            if found is not None:
+                return found, True
+            found, sure = self._searched(objective, start)
+            if sure or self.steps > MOST_GRADIENTS:
+                return found, sure
+        return self._accelerated(objective, start)
 
     def refine(self, objective: Refinable) -> FloatArray:
         """The minimiser, within the tolerance, where 0 is so near that values no longer show which point is better.
 
-        0 stands for a point that `minimise` found, where F exceeds its least by far less than `start`.
+        0 stands for a point that `reached` found.
         """
-        point = np.zeros(objective.shape[1])
+        start = np.zeros(objective.shape[1])
+        point = start
         for _ in range(NEWTON_STEPS):
             gradient = objective.gradient(point)
             if self.certified(objective.size(gradient)):
                 return point
             point = point - objective.newton_step(point, gradient)
-        return self._accelerated(objective, np.zeros(objective.shape[1]))
+        found, sure = self._searched(objective, start)
+        return found if sure else self._accelerated(objective, start)[0]
 
     def certified(self, size: float) -> bool:
         return size <= self.needed
@@ -211,17 +230,40 @@ class Solver:
             point, value = tried, reached
         return point if self.certified(objective.size(objective.gradient(point))) else None
 
-    def _accelerated(self, objective: Refinable, point: FloatArray) -> FloatArray:
+    def _searched(self, objective: Refinable, point: FloatArray) -> tuple[FloatArray, bool]:
+        """Newton steps, each as long as F falls along it: F is convex, so its slope along a line only rises, and the
+        place where it is 0 is found by halving. The point of the smallest gradient, and whether that certifies it."""
+        best, least = point, math.inf
+        for _ in range(SEARCHES):
+            gradient = objective.gradient(point)
+            size = objective.size(gradient)
+            if size < least:
+                best, least = point, size
+            if self.certified(size):
+                return point, True
+            step = objective.newton_step(point, gradient)
+            low, high = 0.0, 1.0
+            if objective.inner(objective.gradient(point - step), step) < 0:  # beyond the least value along the step
+                for _ in range(HALVINGS):
+                    middle = (low + high) / 2
+                    if objective.inner(objective.gradient(point - middle * step), step) < 0:
+                        high = middle
+                    else:
+                        low = middle
+            point = point - high * step
+        return best, False
+
+    def _accelerated(self, objective: Refinable, point: FloatArray) -> tuple[FloatArray, bool]:
         root = math.sqrt(self.modulus / self.smoothness)
         momentum, length = (1 - root) / (1 + root), 1 / float(self.smoothness)
         ahead = point
         for _ in range(self.steps):
             gradient = objective.gradient(ahead)
             if self.certified(objective.size(gradient)):
-                return ahead
+                return ahead, True
             moved = ahead - length * gradient
             ahead, point = moved + momentum * (moved - point), moved
-        return point
+        return point, self.certified(objective.size(objective.gradient(point)))
 
 
 def gradient_error(*, heaviest: Fraction, loss: Loss, penalty: Fraction, width: int) -> Fraction:

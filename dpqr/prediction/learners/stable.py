@@ -15,6 +15,7 @@ from dpqr.prediction.learners.corners import CornerSolver
 from dpqr.prediction.learners.examples import BLOCK, Examples, Rows, Scale, summed
 from dpqr.prediction.learners.features import FeatureMap
 from dpqr.prediction.learners.losses import Cornered, Loss
+from dpqr.prediction.learners.perturbed import Near, Pulled
 from dpqr.prediction.learners.solver import ULP, Objective, Solver, evaluation_error, gradient_error
 from dpqr.prediction.learners.square_pulls import opposed_pulls
 from dpqr.privacy.budget import root_below
@@ -143,7 +144,12 @@ class LipschitzLearner:
         if isinstance(self.solver, CornerSolver):
             return self.solver.minimise(rows)
         assert not isinstance(self.loss, Cornered)
-        return self.solver.minimise(Objective(rows=rows, loss=self.loss, penalty=float(self.penalty)))
+        objective = Objective(rows=rows, loss=self.loss, penalty=float(self.penalty))
+        found, sure = self.solver.reached(objective)
+        if sure:
+            return found
+        pulled = Pulled(base=objective, loss=self.loss, pull=np.zeros(rows.width))
+        return found + self.solver.refine(Near(pulled=pulled, point=found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

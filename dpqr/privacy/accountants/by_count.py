@@ -13,7 +13,7 @@ from dpqr.privacy.accountants.filters import SumFilter, needs_delta, require_aff
 from dpqr.privacy.accountants.gaussian_dp import GaussianDP, converted_mu, largest_squared_mu, total_squared_mu
 from dpqr.privacy.accountants.losses import pure_epsilon, squared_mu
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, LeftOutEvent, MuSumEvent, PrivacyEvent, PureSumEvent
+from dpqr.privacy.events import Composition, LeftOutEvent, MuSumEvent, PrivacyEvent, PureSumEvent
 from dpqr.privacy.parallel import larger, pure_losses
 
 FEW, MANY = Basic(), GaussianDP()
@@ -43,6 +43,9 @@ class ByCount:
 
     Plans state both sums, `PureSumEvent` and `MuSumEvent`; a run makes draws of one of them. Every other theorem adds
     both up, which is above either. Shares of a cut are shares of epsilon.
+
+    What is proved of a run is what its filter was given, and its plan, receipt and release state that. `epsilon` of the
+    draws that a run has made is never above it.
 
     >>> from dpqr.privacy.events import ExponentialEvent
     >>> guard = ByCount().filter(PrivacyBudget(Fraction(1), Fraction(1, 10**9)))
@@ -129,25 +132,37 @@ class _Filter:
 
 
 def _epsilon(draws: Composition, delta: Fraction) -> Fraction | None:
-    """Of draws that read the same records: planned ones, with both sums, or those of a run, with neither. Where some
-    are not pure, Laplace noise is the first draw's, and all others add up in mu^2."""
+    """Of draws that read the same records: planned ones, with both sums, or those of a run, with neither."""
     sums = tuple(one for one in draws if isinstance(one[0], PureSumEvent | MuSumEvent))
-    others = tuple(one for one in draws if one not in sums)
-    pure = pure_losses(others)
-    if pure is not None:
-        few, many = (tuple(one for one in sums if isinstance(one[0], kind)) for kind in (PureSumEvent, MuSumEvent))
-        if many and not delta:
-            return None
-        return _together(total(pure), [total(pure_losses(few) or ()), *_of_mu(many, delta)])
-    first = tuple(one for one in others if isinstance(one[0], DiscreteLaplaceEvent))
-    normal = tuple(one for one in others if one not in first)
-    if sums or not delta or any(squared_mu(event) is None for event, _ in normal):
+    if not sums:
+        return _of_run(draws, delta)
+    pure = pure_losses(tuple(one for one in draws if one not in sums))
+    few, many = (tuple(one for one in sums if isinstance(one[0], kind)) for kind in (PureSumEvent, MuSumEvent))
+    if pure is None or (many and not delta):
         return None
-    return _together(total(pure_losses(first) or ()), _of_mu(normal, delta))
+    return _together(total(pure), [total(pure_losses(few) or ()), *_of_mu(many, delta)])
+
+
+def _of_run(draws: Composition, delta: Fraction) -> Fraction | None:
+    """The least that the two theorems prove for these draws: all epsilons added up, where all draws are pure, and the
+    epsilon of the first draw with the curve of all others in mu^2.
+
+    draws: in the order of their first charges, as a run records them. The filter admits no run for which this is above
+    its budget's epsilon, whichever theorem a path has called for: under either one the figure is within it.
+    """
+    pure = pure_losses(draws)
+    found = [] if pure is None else [total(pure)]
+    first, others = Fraction(0), draws
+    if draws and (epsilon := pure_epsilon(draws[0][0])) is not None:
+        (event, count), *later = draws
+        first, others = epsilon, ((event, count - 1), *later) if count > 1 else tuple(later)
+    if delta and all(squared_mu(event) is not None for event, _ in others):
+        found.append(_together(first, _of_mu(others, delta)))
+    return min(found, default=None)
 
 
 def _together(first: Fraction, following: Sequence[Fraction]) -> Fraction:
-    return first + max(following)
+    return first + max(following, default=Fraction(0))
 
 
 def _of_mu(draws: Composition, delta: Fraction) -> list[Fraction]:

@@ -1,12 +1,15 @@
 """Sessions of questions over several processes: what is kept, what a crash costs, and what the ledger says."""
 
+import csv
 import json
 import os
 import random
 import signal
 import time
 import warnings
+from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -20,9 +23,12 @@ from dpqr.app.sessions.state import PARTS
 from dpqr.app.verifying.evidence import VerifyRequest
 from dpqr.app.verifying.verify import verify
 from dpqr.construction.answers.intervals import BASES
+from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import AlreadyThere, BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
 from dpqr.io.documents.entries.figures import FIGURE_COMPILERS
 from dpqr.io.engines.known import source_at
+from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.io.outputs.records.record import document_text
 from dpqr.io.sessions.session_folder import SessionFolder
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
@@ -475,3 +481,103 @@ def test_kills_at_200_moments_lose_and_double_spend_nothing(place):
     assert checked(place)["answers"] == "ok"
     assert spent(place) <= 40
     ledger_in(place).verify()
+
+
+REPLACED = {
+    "malformed": "drop",
+    "fields": [
+        {
+            "name": name,
+            "type": "integer",
+            "constraints": {"minimum": 0, "maximum": size - 1},
+            "dpqr": {"otherwise": "drop"},
+        }
+        for name, size in DOMAIN.items()
+    ],
+}
+GUARANTEES = {"basic": {"epsilon": "40"}, "zcdp": {"epsilon": "40", "delta": "1e-6", "accountant": "zcdp"}}
+
+
+def replacing(place, accountant):
+    """A session of a budget where one row is replaced by another."""
+    delta, unit = GUARANTEES[accountant].get("delta", "0"), PrivacyUnit(neighbours=Neighbours.REPLACE)
+    ledger_in(place).open(terms(dataset="replaced", epsilon="100", delta=delta, accountant=accountant, unit=unit))
+    asked = {"domain": REPLACED, "neighbours": "replace", "n": 600, "surprises": 6, "questions": 100}
+    run = ReleaseRequest(
+        source=TableSource(paths=(str(place / "table.csv"),)),
+        plan=PlanRequest(**asked, **GUARANTEES[accountant]),
+        payer=replace(payer(place), dataset="replaced"),
+    )
+    open_session(OpenRequest(name="desk", run=run), Unwatched())
+
+
+def stated_and_drawn(directory):
+    """Deviations of the measured answers: what a closed session's release states, and what was drawn."""
+    record = json.loads((directory / "release.json").read_text())
+    with (directory / "answers.csv").open() as file:
+        stated = {float(row["noise_deviation"]) for row in csv.DictReader(file) if row["basis"] == "measured"}
+    return stated, {drawn["law"]["deviation"] for drawn in record["transcript"]}, record
+
+
+def measured_values(record):
+    return {len(drawn["measured"][0]["values"]) for drawn in record["transcript"]}
+
+
+def closed(place):
+    close("desk", payer(place), OutputRequest(directory=str(place / "out")))
+    return stated_and_drawn(place / "out")
+
+
+@pytest.mark.parametrize("accountant", GUARANTEES)
+def test_where_records_are_replaced_the_release_states_the_noise_that_was_drawn(place, accountant):
+    """It is that of the query alone, which the price of one surprise buys."""
+    replacing(place, accountant)
+    (surprise,) = asked(place, SURPRISE)
+    assert not surprise.answer.free
+    stated, drawn, record = closed(place)
+    assert stated == drawn
+    assert measured_values(record) == {1}
+    assert record["questions"]["rule"] == "no dearer"
+    assert "FAILED" not in checked(place).values()
+
+
+@pytest.mark.parametrize("accountant", GUARANTEES)
+def test_a_session_that_an_earlier_version_opened_keeps_its_rule_and_states_what_it_drew(place, accountant):
+    """Its folder states no rule: every surprise measures the table of its parts, with the noise of that."""
+    replacing(place, accountant)
+    file = folder(place).path / "session"
+    kept = json.loads(file.read_text())
+    assert kept.pop("rule") == "no dearer"
+    file.write_text(json.dumps(kept))
+    (surprise,) = asked(place, SURPRISE)
+    assert not surprise.answer.free
+    stated, drawn, record = closed(place)
+    assert stated == drawn
+    assert measured_values(record) == {4}
+    assert record["questions"]["rule"] == "table"
+    found = {check.name: check for check in verify(VerifyRequest(release=str(place / "out"))).checks}
+    assert "FAILED" not in {check.state for check in found.values()}
+    assert "noise_deviation" not in found["answers"].text
+
+
+OLD_SESSION = Path(__file__).parents[2] / "old_sessions" / "0.10.0-replace"
+
+
+def test_a_closed_session_of_0_10_0_is_repeated_by_its_rule_and_verify_says_that_it_states_too_little_noise():
+    """It was drawn with a deviation of 1.84 and states 0.86. Its intervals are right."""
+    stated, drawn, _ = stated_and_drawn(OLD_SESSION)
+    assert (max(stated), min(drawn)) == (pytest.approx(0.86, abs=0.01), pytest.approx(1.84, abs=0.01))
+    found = {check.name: check for check in verify(VerifyRequest(release=str(OLD_SESSION))).checks}
+    assert [found[name].state for name in ("record", "events", "plan", "draws", "answers", "statements")] == ["ok"] * 6
+    assert "noise_deviation of measured answers is too small" in found["answers"].text
+
+
+@pytest.mark.parametrize(("rule", "check"), [("no dearer", "draws"), ("table", "answers")])
+def test_a_record_of_0_10_0_is_not_repeated_by_another_rule(tmp_path, rule, check):
+    (tmp_path / "answers.csv").write_bytes((OLD_SESSION / "answers.csv").read_bytes())
+    record = json.loads((OLD_SESSION / "release.json").read_text())
+    record["questions"]["rule"] = rule
+    (tmp_path / "release.json").write_text(document_text(sealed(record)))
+    with patch("dpqr.app.verifying.checks_of_draws.__version__", record["version"]):  # a later one says less
+        checks = verify(VerifyRequest(release=str(tmp_path))).checks
+    assert [each.name for each in checks if each.state == "FAILED"] == [check]

@@ -10,11 +10,13 @@ import pytest
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases import sparse_vector
-from dpqr.audit.cases.sparse_vector import EARLY, Epochs, sparse_vector_cases
+from dpqr.audit.cases.sparse_vector import EARLY, Epochs, Surprise, sparse_vector_cases
 from dpqr.audit.law import FirstPass
 from dpqr.audit.own_figures import exact_share, own_share
 from dpqr.audit.run import ALARM
+from dpqr.construction.questions.terms import Terms, table_of_parts
 from dpqr.mechanisms.sparse_vector import AboveThreshold, Comparison, open_watch, passes
+from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.geometric import Geometric
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
@@ -119,6 +121,29 @@ class Told(Epochs):
         drawn = int(Geometric(watch.epoch.answer_scale).sample(1, noise)[0])
         compared = int(late.block.answer(database._Private__value)[0]) + drawn
         return (), (compared if compared >= watch.threshold else -2,), ()
+
+
+def test_the_table_of_a_querys_parts_with_the_noise_of_the_query_is_caught_where_records_are_replaced():
+    """It moves by two cells: the exact loss is twice the claim, and 3,000 runs show it. Added records move one cell."""
+    for relation, lost in (("replace", 2), ("add-remove", 1)):
+        case = CASES[f"hard-query-{relation}"]
+        with patch.object(Terms, "measured", lambda terms, query: table_of_parts(query)):
+            wrong = sparse_vector.surprise_case(relation, case.trial.terms.unit)
+            stated = replace(wrong, trial=Understated(terms=wrong.trial.terms, query=wrong.trial.query))
+        assert exact_share(*stated.laws, stated.claim) == pytest.approx(lost)
+        assert refuted(stated, 3_000) is (lost == 2)
+        assert not refuted(case, 3_000)
+
+
+@dataclass(frozen=True)
+class Understated(Surprise):
+    """Draws the table of the query's parts, scaled as if it were the query."""
+
+    def run(self, database, noise):
+        ((event, _),) = self.claim.events
+        table = table_of_parts(self.query)
+        values = table.answer(database._Private__value) + DiscreteLaplace(event.scale).sample(table.rows, noise)
+        return (), tuple(values.tolist()), ()
 
 
 @pytest.mark.slow

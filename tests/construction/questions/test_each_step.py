@@ -66,7 +66,7 @@ def test_the_ledger_knows_of_every_draw_before_it_is_made_and_of_its_side_after(
     assert not online.ask(block).free
     begun = [each for each in steps.seen if each[0] == "begin"]
     assert order(steps)[:4] == ["noise", "begin", "noise", "record"]
-    answer = online.terms.check.mechanism((module.table_of_parts(block),), online.terms.unit, online.terms.answer)
+    answer = online.terms.check.mechanism((online.terms.measured(block),), online.terms.unit, online.terms.answer)
     assert begun[0][1:] == (answer.event, 1)
     recorded = next(each[1] for each in steps.seen if each[0] == "record")
     assert recorded[0] == [side]

@@ -5,12 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.construction.questions.online import Online, table_of_parts
-from dpqr.construction.questions.terms import Terms
+from dpqr.construction.questions.online import Online
+from dpqr.construction.questions.terms import Terms, table_of_parts
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import PrivacyUnit
+from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
 from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.weighted_rows import WeightedRows
@@ -98,6 +98,20 @@ def test_the_table_of_parts_teaches_all_of_its_cells():
     assert all(online.ask(other).free for other in others)
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+def test_where_records_are_replaced_a_surprise_has_the_noise_of_its_query_alone(rows):
+    """As its answer says it, as the terms say it and as it was charged; its table would have had twice as much."""
+    unit = PrivacyUnit(neighbours=Neighbours.REPLACE, **({"column": "p", "rows": rows} if rows > 1 else {}))
+    online = session(unit=unit, budget=PrivacyBudget(Fraction(60)), price=Price(epsilon=Fraction(60)))
+    assert not online.ask(FIRST).free
+    (found,) = online.history
+    assert [len(values) for values in found.values] == [1]
+    assert found.law == online.terms.law(FIRST) == online.terms.stated_law(FIRST)
+    paid = [event for event in online.accountant.charged if not isinstance(event, AboveThresholdEvent)]
+    assert [event.scale for event in paid] == [found.law.scale] == [rows / online.terms.answer.epsilon]
+    assert sum(map(pure_epsilon, paid)) == online.terms.answer.epsilon
+
+
 def test_a_session_ends_with_its_surprises_and_costs_no_more_than_it_paid():
     online = session(surprises=1)
     assert not online.ask(FIRST).free
@@ -134,7 +148,7 @@ def test_all_surprises_fit_what_was_paid(accountant, price):
     )
     terms = online.terms
     parts = [terms.epoch(1).event] * terms.epochs
-    parts += [terms.check.mechanism((table_of_parts(FIRST),), terms.unit, terms.answer).event] * terms.surprises
+    parts += [terms.check.mechanism((terms.measured(FIRST),), terms.unit, terms.answer).event] * terms.surprises
     if price.rho is None:
         assert 0.999 < sum(map(squared_mu, parts)) <= 1
     assert terms.epochs == 6

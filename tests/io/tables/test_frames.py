@@ -114,6 +114,18 @@ def test_a_frame_is_the_csv_that_it_would_be_written_to(frame, rows, expected) -
     assert (counted(frame, limits={"batch_rows": rows}) == expected).all()
 
 
+@pytest.mark.parametrize("frame", [OBJECTS, TYPED, NULLABLE], ids=["objects", "typed", "nullable"])
+@pytest.mark.parametrize("arrow", [False, True], ids=["as it is", "of Arrow"])
+@pytest.mark.parametrize("rows", [2, 2**17])
+def test_a_frame_that_was_put_together_of_several_is_read_as_one(frame, arrow, rows, expected) -> None:
+    parts = [frame.iloc[:2], frame.iloc[2:2], frame.iloc[2:]]
+    if arrow:
+        parts = [pa.Table.from_pandas(part.astype(str)).to_pandas(types_mapper=pd.ArrowDtype) for part in parts]
+        whole = [pa.Table.from_pandas(frame.astype(str)).to_pandas(types_mapper=pd.ArrowDtype)]
+        expected = counted(pd.concat(whole, ignore_index=True))
+    assert (counted(pd.concat(parts, ignore_index=True), limits={"batch_rows": rows}) == expected).all()
+
+
 ARROW = pa.table(
     {
         "sex": pa.array(["f", "m", None, "x", "f"]).cast(pa.string_view()),

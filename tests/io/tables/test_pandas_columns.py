@@ -7,9 +7,12 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
-from dpqr.io.tables.pandas_columns import column_reader
+from dpqr.errors import DataError
+from dpqr.io.tables.frames import PandasFrame
+from dpqr.io.tables.pandas_columns import column_reader, without_values
 
 EVERYTHING = slice(None)
 
@@ -105,3 +108,101 @@ def test_numbers_are_shared_and_not_copied() -> None:
     column = pd.Series(np.arange(10))
     held = read(column, "int64", slice(3, 9))
     assert held.buffers()[1].address == column.to_numpy()[3:].ctypes.data
+
+
+PARTS = {
+    "texts": (pd.StringDtype(), ["f", None], ["m", "f", "x"]),
+    "texts of Python": (pd.StringDtype("python"), ["f", None], ["m", "f", "x"]),
+    "texts of Arrow": (pd.StringDtype("pyarrow"), ["f", None], ["m", "f", "x"]),
+    "Arrow's texts": (pd.ArrowDtype(pa.string()), ["f", None], ["m", "f", "x"]),
+    "Arrow's views": (pd.ArrowDtype(pa.string_view()), ["f", None], ["m", "f", "x"]),
+    "Arrow's bytes": (pd.ArrowDtype(pa.binary()), [b"f", None], [b"m", b"f", b"x"]),
+    "Arrow's dictionaries": (pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string())), ["f", None], ["m", "f", "x"]),
+    "Arrow's whole numbers": (pd.ArrowDtype(pa.int64()), [1, None], [3, 2, 7]),
+    "Arrow's dates": (pd.ArrowDtype(pa.date32()), [datetime.date(2000, 1, 1), None], [datetime.date(1999, 1, 1)] * 3),
+    "whole numbers": (pd.Int64Dtype(), [1, None], [3, 2, 7]),
+    "decimals": (np.dtype("float64"), [1.5, None], [3.0, 2.0, 7.0]),
+    "plain whole numbers": (np.dtype("int64"), [1, 2], [3, 2, 7]),
+    "categories": (pd.CategoricalDtype(["f", "m", "x"]), ["f", None], ["m", "f", "x"]),
+    "objects": (np.dtype(object), ["f", None], [1, 2.0, True]),
+}
+
+
+def joined(name):
+    """A column that was put together of three; the middle one has no rows."""
+    dtype, one, two = PARTS[name]
+    series = [pd.Series(cells, dtype=dtype) for cells in (one, [], two)]
+    return pd.concat(series, ignore_index=True), [*one, *two]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_column_that_was_put_together_of_several_is_read_as_one(name):
+    """Every slice, across the joints and beside them: from pandas 3 on Arrow's cells come in chunks."""
+    series, cells = joined(name)
+    frame = PandasFrame(pd.DataFrame({"a": series}))
+    for rows in range(1, len(cells) + 1):
+        batches = list(frame.batches(("a",), rows))
+        assert [len(batch) for batch in batches] == [min(rows, len(cells) - at) for at in range(0, len(cells), rows)]
+        read_back = [cell for batch in batches for cell in batch.column(0).to_pylist()]
+        assert read_back == (["f", None, "1", "2", "true"] if name == "objects" else cells)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_is_checked_before_payment_is_the_type_that_is_read_after_it(name):
+    """But for how long a text may be and whether it stands in a dictionary. No cell of the column was looked at."""
+    series, cells = joined(name)
+
+    def plain(kind):
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        return {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}.get(kind, kind)
+
+    checked = PandasFrame(pd.DataFrame({"a": series})).kind("a")
+    assert {plain(column_reader(series)(slice(at, at + 2)).type) for at in range(len(cells))} == {plain(checked)}
+    looked_at = without_values(series)
+    assert looked_at.dtype == series.dtype
+    assert looked_at.isna().all()
+
+
+class Unread(pd.Series):
+    """A column whose cells nobody may look at."""
+
+    @property
+    def iloc(self):
+        raise AssertionError("a cell was looked at")
+
+    @property
+    def array(self):
+        raise AssertionError("a cell was looked at")
+
+
+@pytest.mark.parametrize("name", [name for name in PARTS if name != "plain whole numbers"])
+def test_the_type_of_a_column_is_found_without_its_cells(name):
+    series, _ = joined(name)
+    looked_at = without_values(Unread(series))
+    assert looked_at.dtype == series.dtype
+    assert len(looked_at) == 2
+    assert column_reader(looked_at)(slice(None)).null_count == 2
+
+
+def test_a_column_of_whole_numbers_has_no_missing_cell_and_is_looked_at_without_rows():
+    series, _ = joined("plain whole numbers")
+    assert without_values(series).tolist() == []
+    assert PandasFrame(pd.DataFrame({"a": series})).kind("a") == pa.int64()
+
+
+def test_chunks_of_texts_are_joined_with_64_bit_offsets():
+    """32-bit ones overflow where the texts of a batch have more than 2^31 bytes."""
+    series, _ = joined("Arrow's texts")
+    assert column_reader(series)(slice(None)).type in (pa.large_string(), pa.string())
+    chunked = pa.chunked_array([["f"], ["m"]], type=pa.string())
+    assert column_reader(pd.Series(pd.arrays.ArrowExtensionArray(chunked)))(slice(None)).type == pa.large_string()
+
+
+def test_what_arrow_cannot_take_is_found_before_any_cell_is_read(monkeypatch):
+    """As pandas 3 hands out chunks: without joining them the check fails, not the read after payment."""
+    series, _ = joined("Arrow's whole numbers")
+    monkeypatch.setattr(
+        "dpqr.io.tables.pandas_columns._array", lambda cells: pa.chunked_array([pa.array(list(cells)[:1])] * 2)
+    )
+    with pytest.raises(DataError, match="has the type int64"):
+        PandasFrame(pd.DataFrame({"a": series})).kind("a")

@@ -1,12 +1,16 @@
 """The accountant whose theorem follows a first draw: what its filter admits on either path, and what it proves."""
 
+import random
+from collections import Counter
 from fractions import Fraction
 
 import pytest
 
+from dpqr.app.verifying.reprice import prices_today
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountants.by_count import ByCount
-from dpqr.privacy.accountants.gaussian_dp import GaussianDP, largest_squared_mu
+from dpqr.privacy.accountants.gaussian_dp import GaussianDP, converted_mu, largest_squared_mu, total_squared_mu
+from dpqr.privacy.accountants.losses import pure_epsilon
 from dpqr.privacy.budget import Pricing, PrivacyBudget
 from dpqr.privacy.events import (
     DiscreteGaussianEvent,
@@ -14,8 +18,10 @@ from dpqr.privacy.events import (
     ExponentialEvent,
     LeftOutEvent,
     MuSumEvent,
+    PermuteAndFlipEvent,
     PureSumEvent,
     RoundedGaussianEvent,
+    SphericalLaplaceEvent,
 )
 from dpqr.privacy.pair_currency import PAIR
 
@@ -135,3 +141,82 @@ def test_a_ledger_of_pairs_charges_the_whole_and_gives_nothing_back():
 def test_no_sum_of_squared_mu_counts_as_no_draw():
     assert ACCOUNTANT.epsilon((), BUDGET.delta) == 0
     assert ACCOUNTANT.epsilon(((MuSumEvent(squared_mu=WHOLE_MU), 1),), BUDGET.delta) <= REST.epsilon
+
+
+def laplace(epsilon):
+    return DiscreteLaplaceEvent(sensitivity=1, scale=1 / Fraction(epsilon))
+
+
+def admitted(seed):
+    """The events of a run, in the order in which they are recorded: whatever the filter admits of random draws. Some
+    are refused, and one that is refused may be what fixes the theorem."""
+    drawn, guard, charged = random.Random(seed), ACCOUNTANT.filter(BUDGET), []
+
+    def asked():
+        small = Fraction(1, drawn.choice([4, 8, 20, 50, 51, 200]))
+        kinds = [
+            laplace(small),
+            laplace(small),
+            pure(small),
+            PermuteAndFlipEvent(epsilon=small),
+            SphericalLaplaceEvent(sensitivity=1, scale=1 / small, coordinates=3),
+            normal(drawn.choice([small**2 / 4, small**2, small, Fraction(2)])),
+            LeftOutEvent(event=laplace(small)),
+        ]
+        return drawn.choice(kinds)
+
+    for event in [
+        drawn.choice([FIRST, pure("1/60"), laplace("1/200")]),
+        *(asked() for _ in range(drawn.randint(0, 60))),
+    ]:
+        try:
+            guard.charge(event)
+        except BudgetRefused:
+            continue
+        charged.append(event)
+    return tuple(Counter(charged).items())
+
+
+def with_all_laplace_first(events):
+    """A broken build, which 0.10.0 was: all Laplace noise counts as the first draw's."""
+    kept = [(event, count) for event, count in events if not isinstance(event, LeftOutEvent)]
+    if all(pure_epsilon(event) is not None for event, _ in kept):
+        return sum(pure_epsilon(event) * count for event, count in kept)
+    first = [one for one in kept if isinstance(one[0], DiscreteLaplaceEvent)]
+    whole = total_squared_mu(tuple(one for one in kept if one not in first))
+    return sum(pure_epsilon(event) * count for event, count in first) + converted_mu(whole, BUDGET.delta)
+
+
+def test_no_run_that_the_filter_admits_costs_more_than_the_filter_was_given():
+    runs = [admitted(seed) for seed in range(400)]
+    prices = [ACCOUNTANT.epsilon(events, BUDGET.delta) for events in runs]
+    assert Fraction(99, 100) < max(prices) <= BUDGET.epsilon
+    for events, price in zip(runs[:5], prices, strict=False):  # as `verify` and `reprice` ask
+        assert prices_today(events, BUDGET.delta, "by-count")["by-count"] == price
+    assert any(with_all_laplace_first(events) > BUDGET.epsilon for events in runs)
+
+
+def test_the_first_draw_alone_adds_its_epsilon_and_later_laplace_noise_its_mu():
+    """By hand: one draw of FIRST, its curve and that of 28 later draws of it and of normal noise."""
+    events = ((FIRST, 29), (normal(WHOLE_MU / 2), 1))
+    later = ((FIRST, 28), (normal(WHOLE_MU / 2), 1))
+    expected = pure_epsilon(FIRST) + converted_mu(total_squared_mu(later), BUDGET.delta)
+    assert ACCOUNTANT.epsilon(events, BUDGET.delta) == expected < BUDGET.epsilon
+    assert with_all_laplace_first(events) > BUDGET.epsilon
+
+
+def test_many_small_pure_draws_under_squares_of_mu_cost_no_more_than_these():
+    """A refused draw of normal noise has fixed the theorem: the sum of epsilons is above the budget's."""
+    guard, small = after_the_count(), laplace("1/100")
+    with pytest.raises(BudgetRefused):
+        guard.charge(normal(2 * WHOLE_MU))
+    count = 0
+    while count < 1000:
+        try:
+            guard.charge(small)
+        except BudgetRefused:
+            break
+        count += 1
+    assert count / 100 > 1.2
+    assert Fraction(97, 100) < ACCOUNTANT.epsilon(((FIRST, 1), (small, count)), BUDGET.delta) <= BUDGET.epsilon
+    assert ACCOUNTANT.epsilon(((FIRST, 1), (small, count)), Fraction(0)) == pure_epsilon(FIRST) + Fraction(count, 100)

@@ -7,7 +7,6 @@ same document. Rationals are exact text ("1/10"), with a float beside them that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -99,7 +98,7 @@ def drawn_parts(release: Release) -> dict[str, Any]:
         "dropped": _dropped(release),
         "errors": None if release.errors is None else _errors(release.errors),
         "transcript": [_round(finished) for finished in release.transcript.rounds],
-        **({} if release.questions is None else {"questions": asdict(release.questions)}),
+        **({} if release.questions is None else {"questions": release.questions.document()}),
     }
 
 
