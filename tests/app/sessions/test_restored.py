@@ -129,5 +129,6 @@ def test_a_session_settles_what_it_drew_unless_it_is_whole_or_a_draw_is_lost(los
         run=SimpleNamespace(guard=SimpleNamespace(events="drawn")),
         drawn="a" * 64,
     )
+    held.drawn = "a" * 64
     held.settle("ended", whole=whole)
     assert settled == [("all" if lost or whole else "drawn", "ended", "a" * 64)]

@@ -175,8 +175,12 @@ def test_a_replay_goes_on_from_the_answers_that_were_not_lost():
     """Two surprises were paid and one answer was lost: the model knows the other one, and one surprise is left."""
     online = session(surprises=3)
     online.ask(FIRST)
-    surprise = Surprise(side=1, query=FIRST, measured=online.history[0])
-    again = Replay(terms=online.terms, problem=online.problem, rule=online.rule, surprises=[surprise])
+    online.ask(LAST)
+    surprise, later = (
+        Surprise(side=side, query=block, measured=measured)
+        for side, block, measured in zip((1, -1), (FIRST, LAST), online.history, strict=True)
+    )
+    again = Replay(terms=online.terms, problem=online.problem, rule=online.rule, surprises=[surprise, later])
     learned = again.learned([surprise])
     for surprises in (1, 2, 3):
         start = Start(sides=(1, -1), epochs=3, surprises=surprises, measured=1)

@@ -369,20 +369,12 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "Online._affords_epoch",
+        ("self.epochs < self.terms.epochs", "True", "more thresholds than were paid for"),
+        ("self.epochs < self.terms.epochs", "self.epochs <= self.terms.epochs", "one threshold more than was paid for"),
         (
-            "self.surprises < self.terms.surprises and self.epochs < self.terms.epochs",
-            "self.surprises < self.terms.surprises",
-            "more thresholds than were paid for",
-        ),
-        (
-            "self.surprises < self.terms.surprises and self.epochs < self.terms.epochs",
             "self.epochs < self.terms.epochs",
-            "a threshold is paid after the last surprise",
-        ),
-        (
-            "self.surprises < self.terms.surprises and self.epochs < self.terms.epochs",
-            "self.surprises < self.terms.surprises and self.epochs <= self.terms.epochs",
-            "one threshold more than was paid for",
+            "self.epochs < self.terms.surprises",
+            "one threshold fewer than was paid for",
         ),
         tests=_ONLINE,
     ),

@@ -254,7 +254,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_same",
+        "_here",
         (
             "evidence.document['versions'] == versions_part()",
             "False",
@@ -346,5 +346,46 @@ FAULTS: tuple[Anchored, ...] = (
         "approve",
         ("str(document[SEAL])", "str(document[SEAL])[:63] + '0'", "another plan is approved"),
         tests=_PLANS,
+    ),
+    *at(
+        _ROOM,
+        "_same",
+        ("found.near", "False", "figures within the tolerance alone are a success"),
+        tests=_DRAWS,
+    ),
+    *at(
+        _ROOM,
+        "require_bound",
+        ("settled.drawn != drawn_digest(record)", "False", "two releases by one plan swap their entries"),
+        (
+            "not settled.drawn and is_since(record['version'], BINDING)",
+            "False",
+            "an entry that names no draws is taken",
+        ),
+        tests=_LEDGER,
+    ),
+    *at(
+        _ROOM,
+        "drawn_digest",
+        ("name in record", "name in record and name != 'errors'", "errors that were drawn are not bound"),
+        ("sorted(record.get('hashes', {}).values())", "[]", "predictions of a batch are not bound"),
+        tests=("io/outputs/records", *_LEDGER),
+    ),
+    *at(
+        _ROOM,
+        "names_plan",
+        (
+            "paid.plan == followed or (not paid.plan and (not is_since(version, PLANNED)))",
+            "paid.plan in ('', followed)",
+            "an entry that names no plan is taken",
+        ),
+        ("paid.plan == followed", "paid.plan[:8] == followed[:8]", "plans are compared by eight digits"),
+        tests=_LEDGER,
+    ),
+    *at(
+        _ROOM,
+        "_require_charged",
+        ("kept != stated.charged", "False", "the record may say that the ledger keeps less"),
+        tests=_LEDGER,
     ),
 )
