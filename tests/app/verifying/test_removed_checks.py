@@ -129,8 +129,6 @@ def test_every_check_of_the_ledger(paid_release, tmp_path):
     (tmp_path / "other.json").write_text(json.dumps(sealed(sound.document["plan"] | {"seed": 9})))
     unplanned = copy.copy(sound)
     unplanned.walked = SimpleNamespace(entries=tuple(replace(entry, plan="") for entry in entries))
-    charged = states(charged="epsilon 9")
-    charged.walked = sound.walked
     fewer = {"plan": {**sound.document["plan"], "events": sound.document["plan"]["events"][:-1]}}
     cases = [
         ("ledger", edited(sound, lambda d: d.update(fewer)), "paid for another plan"),
