@@ -142,11 +142,7 @@ def test_every_check_of_the_ledger(paid_release, tmp_path):
         ("ledger", states(dataset="other"), "it is another ledger"),
         ("ledger", states(entry=1, seal=entries[1].hash), "it is another ledger"),
         ("ledger", walked(events=entries[paid].events[:1]), "settled other events"),
-<<<<<<< HEAD
-        ("ledger", states(charged="epsilon 0.5"), "keeps epsilon 1, and the record says epsilon 0.5"),
-=======
         ("ledger", states(charged="eps 9"), "and the record says eps 9"),
->>>>>>> verify
         ("settlement", walked(drawn="0" * 64), "names other draws"),
         ("settlement", versioned(walked(drawn=""), "0.11.0"), "has released nothing"),
         ("settlement", edited(sound, lambda d: d["transcript"].pop()), "names other draws"),
