@@ -190,6 +190,14 @@ class TestStatementByStatement:
             server.execute("ALTER DEFAULT PRIVILEGES FOR ROLE owner REVOKE ALL ON SCHEMAS FROM stranger")
         assert may_do(rights(server, made.store.address.schema, "stranger")) == {}
 
+    def test_no_function_is_everybodys(self, server, ledger):
+        """As every new function is, to whoever may use the schema."""
+        asked = "SELECT count(*) FROM pg_proc WHERE pronamespace = %s::regnamespace AND "
+        asked += "has_function_privilege(%s, oid, %s)"
+        schema = ledger.store.address.schema
+        assert server.execute(asked, schema, "stranger", "EXECUTE") == [(0,)]
+        assert server.execute(asked, schema, "jobs", "EXECUTE") == [(len(postgres_schema.FUNCTIONS),)]
+
     def test_a_role_whose_grant_is_taken_back_can_do_nothing(self, server, ledger):
         ledger.store.revoke("jobs")
         assert may_do(rights(server, ledger.store.address.schema, "jobs")) == {}
@@ -816,6 +824,9 @@ class TestSchemaOfAnotherOwner:
             "CREATE TABLE {0}.entries (number bigint, entry text, seal text, job name); "
             "ALTER TABLE {0}.entries ENABLE ROW LEVEL SECURITY; "
             "CREATE POLICY p ON {0}.entries USING ({0}.note() = 1); GRANT ALL ON {0}.entries TO PUBLIC",
+            "CREATE TABLE {0}.entries (number bigint) PARTITION BY LIST (number)",
+            "ALTER TABLE {0}.ledger ENABLE ROW LEVEL SECURITY; "
+            "CREATE POLICY p ON {0}.ledger USING ({0}.note() = 1)",
             "CREATE FUNCTION {0}.take_lock() RETURNS void LANGUAGE sql AS 'SELECT {0}.note()'",
             "CREATE FUNCTION {0}.key_of(bigint) RETURNS bytea LANGUAGE sql AS 'SELECT {0}.note()::text::bytea'",
         ],
