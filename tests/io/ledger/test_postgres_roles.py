@@ -429,6 +429,7 @@ BAD = {
     "an endless count": reserving(events=[{"kind": "exponential", "epsilon": "1", "count": "x"}]),
     "another shape": reserving(events={"a": 1}),
     "a note with control characters": reserving(note="\x1b[2Jspent 0"),
+    "a rejection within": reserving(cost=None, more={"entry": "reject", "rejects": [2]}),
     "no time": reserving(time="now"),
     "a month that is none": reserving(time="2026-13-01T00:00:00+00:00"),
     "priced in vain": reserving(accountant="zcdp", delta="1/1000"),
@@ -825,8 +826,7 @@ class TestSchemaOfAnotherOwner:
             "ALTER TABLE {0}.entries ENABLE ROW LEVEL SECURITY; "
             "CREATE POLICY p ON {0}.entries USING ({0}.note() = 1); GRANT ALL ON {0}.entries TO PUBLIC",
             "CREATE TABLE {0}.entries (number bigint) PARTITION BY LIST (number)",
-            "ALTER TABLE {0}.ledger ENABLE ROW LEVEL SECURITY; "
-            "CREATE POLICY p ON {0}.ledger USING ({0}.note() = 1)",
+            "ALTER TABLE {0}.ledger ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON {0}.ledger USING ({0}.note() = 1)",
             "CREATE FUNCTION {0}.take_lock() RETURNS void LANGUAGE sql AS 'SELECT {0}.note()'",
             "CREATE FUNCTION {0}.key_of(bigint) RETURNS bytea LANGUAGE sql AS 'SELECT {0}.note()::text::bytea'",
         ],
