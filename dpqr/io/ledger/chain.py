@@ -15,6 +15,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,8 +55,12 @@ class ChainSegment:
     @property
     def rejected(self) -> frozenset[int]:
         """Numbers of the entries that the ledger's owner has rejected, by entries of the segment."""
-        marked = [link for link in self.links if '"entry":"reject"' in link.text and not link.job]
-        return frozenset(number for link in marked for number in decode_entry(link.text, link.seal).rejected)
+        found: set[int] = set()
+        for link in self.links:
+            if '"entry":"reject"' in link.text and not link.job:
+                with suppress(LedgerError):  # a bad entry that holds these words; no rejection
+                    found.update(decode_entry(link.text, link.seal).rejected)
+        return frozenset(found)
 
     @property
     def of_jobs(self) -> frozenset[int]:

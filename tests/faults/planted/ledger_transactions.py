@@ -376,6 +376,10 @@ FAULTS = (
     ),
     *planted_in(
         "io/ledger/chain.py",
-        (" in link.text and not link.job]", " in link.text]", "a job rejects entries"),
+        (
+            "                with suppress(LedgerError):",
+            "                with suppress(UsageFault):",
+            "a bad entry that holds the words of a rejection stops all",
+        ),
     ),
 )
