@@ -825,8 +825,7 @@ class TestSchemaOfAnotherOwner:
             "ALTER TABLE {0}.entries ENABLE ROW LEVEL SECURITY; "
             "CREATE POLICY p ON {0}.entries USING ({0}.note() = 1); GRANT ALL ON {0}.entries TO PUBLIC",
             "CREATE TABLE {0}.entries (number bigint) PARTITION BY LIST (number)",
-            "ALTER TABLE {0}.ledger ENABLE ROW LEVEL SECURITY; "
-            "CREATE POLICY p ON {0}.ledger USING ({0}.note() = 1)",
+            "ALTER TABLE {0}.ledger ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON {0}.ledger USING ({0}.note() = 1)",
             "CREATE FUNCTION {0}.take_lock() RETURNS void LANGUAGE sql AS 'SELECT {0}.note()'",
             "CREATE FUNCTION {0}.key_of(bigint) RETURNS bytea LANGUAGE sql AS 'SELECT {0}.note()::text::bytea'",
         ],
