@@ -915,6 +915,20 @@ class TestJobsWithoutTheOwner:
         assert order[0] == "replay"
         assert order[order.index("lock") :] == ["lock"]
 
+    def test_runs_of_a_ledger_that_was_moved_here_are_continued_by_any_job(self, ledger, tmp_path):
+        """No role of this server has paid for them."""
+        paid = reserve(ledger, 1)
+        key = ledger.key(paid)
+        file = ChainedLedger(store=SqliteStore(tmp_path / "moved.sqlite"), anchor=ledger.anchor)
+        move(ledger, file)
+        move(file, ledger)
+        job = as_role(ledger, "jobs")
+        assert job.key(paid) == key
+        job.settle(paid, (), note="")
+        own = reserve(ledger, 1)
+        with pytest.raises(LedgerError, match="role 'owner' has paid"):
+            job.key(own)
+
     def test_an_older_ledger_goes_on_and_its_runs_with_it(self, server, ledger):
         """Old rights are gone; runs that were paid before are continued by any job, as they could be."""
         paid = reserve(ledger, 1)
