@@ -61,14 +61,15 @@ UNITS = [PrivacyUnit(), PrivacyUnit(column="who", rows=1), PrivacyUnit(column="w
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=["row", "person", "three rows", "replaced row", "replaced person"])
+@pytest.mark.parametrize("records", [10**3, 10**6])
 @pytest.mark.parametrize("delta", ["0", "1/1000000"])
-def test_a_corner_is_rounded_for_the_share_of_epsilon_that_one_record_has(delta, unit):
+def test_a_corner_is_rounded_for_the_share_of_epsilon_that_one_record_has(delta, unit, records):
     """By a logistic curve where one record alone changes and a normal pull is offered; by a parabola elsewhere."""
     budget, found = PrivacyBudget(Fraction(2), Fraction(delta)), recipe("quantile")
     changes = unit.rows * (2 if unit.neighbours is Neighbours.REPLACE else 1)
-    bought = found.perturbation(problem(unit, records=10**6, points=None), budget)
+    bought = found.perturbation(problem(unit, records=records, points=None), budget)
     curved = tapered if delta != "0" and changes == 1 else widened
-    expected = curved(Pinball(), bought.reach, 10**6, Fraction(2, changes))
+    expected = curved(Pinball(), bought.reach, records, Fraction(2, changes))
     assert bought.loss == expected
     assert (bought.changes, bought.units, bought.gradient) == (changes, unit.rows, changes * expected.lipschitz)
     assert bought.tapers == (curved is tapered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +15,7 @@ from dpqr.app.verifying.evidence import Evidence
 from dpqr.errors import GoalMissed
 from dpqr.io.outputs.records.document_parts import rational
 from dpqr.io.outputs.records.record_form import parsed_record
+from dpqr.privacy.budget import upward
 
 
 @pytest.fixture
@@ -122,3 +124,48 @@ def test_a_file_too_many(evidence):
             files(evidence)
     finally:
         extra.unlink()
+
+
+def test_every_draw_names_its_event():
+    """Of rounds, of the count of dropped rows, and of the errors that were drawn."""
+    rounds = [SimpleNamespace(charges=(0, 1)), SimpleNamespace(charges=()), SimpleNamespace(charges=(2,))]
+    errors = SimpleNamespace(draws=[SimpleNamespace(charge=4), SimpleNamespace(charge=5)])
+    dropped = SimpleNamespace(charge=3)
+    for given, drawn in ((None, None), (dropped, None), (None, errors), (dropped, errors)):
+        found = SimpleNamespace(transcript=rounds, dropped=given, errors=drawn)
+        assert list(checks_of_record._charges(found)) == [0, 1, 2, *([3] if given else []), *([4, 5] if drawn else [])]
+
+
+def test_a_draw_may_name_the_last_event_and_none_beyond_it(evidence):
+    total = sum(event["count"] for event in evidence.document["events"])
+    last = {charge for each in evidence.document["transcript"] for charge in each["charges"]}
+    assert max(last) < total
+    with pytest.raises(GoalMissed, match="do not name different ones"):
+        events(edited(evidence, lambda document: document["transcript"][-1].update(charges=[total])))
+
+
+def figure(value):
+    return None if value is None else SimpleNamespace(exact=str(value), rounded=upward(value))
+
+
+NEAR, FAR = Fraction(1, 10**10), Fraction(1, 10**6)
+AROUND = [1 - FAR, 1 - NEAR, Fraction(1), 1 + NEAR, 1 + FAR]
+
+
+@pytest.mark.parametrize("exactly", [False, True])
+@pytest.mark.parametrize("name", ["basic", "pld"])
+def test_a_price_is_what_the_events_cost(name, exactly):
+    """Exact sums to the digit, others but for rounding; of an older version it may be too high, and a price may have
+    come since, but never too low, and none may be gone."""
+    for stated in (*AROUND, None):
+        for today in (*AROUND, None):
+            same = stated == today or (stated is None and not exactly)
+            known = stated is not None and today is not None
+            rounded = known and name != "basic" and abs(today - stated) <= Fraction(1, 10**9)
+            lower = known and today < stated and not exactly
+            call = partial(checks_of_record._require_price, name, figure(stated), today, exactly=exactly)
+            if same or rounded or lower:
+                call()
+            else:
+                with pytest.raises(GoalMissed, match="the record states"):
+                    call()

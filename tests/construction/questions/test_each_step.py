@@ -174,8 +174,9 @@ def test_all_epochs_and_answers_that_are_possible_cost_the_whole_price(surprises
 def test_a_replay_goes_on_from_the_answers_that_were_not_lost():
     """Two surprises were paid and one answer was lost: the model knows the other one, and one surprise is left."""
     online = session(surprises=3)
-    online.ask(FIRST)
-    online.ask(LAST)
+    for block in (FIRST, LAST):
+        online.hypothesis = online.rule.start_rows
+        assert not online.ask(block).free
     surprise, later = (
         Surprise(side=side, query=block, measured=measured)
         for side, block, measured in zip((1, -1), (FIRST, LAST), online.history, strict=True)

@@ -3,10 +3,11 @@
 from faults.anchored import Anchored, at
 
 _ROOM = "verify"
-_RECORD = ("app/verifying/test_checks_of_record.py", "app/verifying/test_verify.py")
-_LEDGER = ("app/verifying/test_checks_of_ledger.py", "app/verifying/test_verify.py")
-_DRAWS = ("app/verifying/test_checks_of_draws.py", "app/verifying/test_repeat.py")
-_PREDICTIONS = ("app/verifying/test_checks_of_predictions.py",)
+_REMOVED = "app/verifying/test_removed_checks.py"
+_RECORD = (_REMOVED, "app/verifying/test_checks_of_record.py", "app/verifying/test_verify.py")
+_LEDGER = (_REMOVED, "app/verifying/test_checks_of_ledger.py", "app/verifying/test_settlement.py")
+_DRAWS = ("app/verifying/test_checks_of_draws.py", "app/verifying/test_repeat.py", "app/verifying/test_verify.py")
+_PREDICTIONS = (_REMOVED, "app/verifying/test_checks_of_predictions.py")
 _EVIDENCE = ("app/verifying/test_evidence.py", *_DRAWS)
 _SESSIONS = ("app/verifying/test_repeat_session.py",)
 _SAME = ("io/outputs/records/test_sameness.py", *_DRAWS)
