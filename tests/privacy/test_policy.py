@@ -205,3 +205,26 @@ def test_a_rule_of_two_persons_stays():
     require_stricter(Policy(), Policy(approval=True))
     with pytest.raises(BudgetRefused, match="asks for approvals, and stays so"):
         require_stricter(Policy(approval=True), Policy())
+
+
+CHANGES = {
+    "records": 7,
+    "bytes": 7,
+    "memory": 7,
+    "delimiter": ";",
+    "encoding": "latin-1",
+    "fail": False,
+    "approval": True,
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_changes_what_it_states_and_nothing_else(name):
+    """Whatever was stated before; approvals that are asked for stay asked for."""
+    every = Policy(
+        records=9, bytes=9, memory=9, delimiter=",", encoding="cp1252", counts="n", fail=True, approval=False
+    )
+    for before in (Policy(), every, replace(every, approval=True)):
+        after = PolicyChange(**{name: CHANGES[name]}).applied(before)
+        assert after == replace(before, **{name: CHANGES[name]})
+        assert PolicyChange().applied(before) == before

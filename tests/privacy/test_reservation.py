@@ -42,6 +42,7 @@ def test_a_reservation_in_pairs_guards_by_the_runs_own_accountant(accountant, de
     )
     ((half, _),) = draws("1/4")
     guard = reserved.guard()
+    assert guard.unit == ("epsilon" if accountant == "basic" else "rho")
     for _ in range(fits):
         guard.charge(half)
     with pytest.raises(BudgetRefused):

@@ -100,7 +100,7 @@ def figures_and_views(evidence: Evidence) -> str:
     names = [name for name in evidence.record.files if any(kind in name for kind in kinds)]
     if not names:
         raise NotChecked("the release holds none")
-    found = [_same(evidence, partial(same_rows, evidence.path / name, evidence.made[0] / name)) for name in names]
+    found = [_here(evidence, partial(same_rows, evidence.path / name, evidence.made[0] / name)) for name in names]
     other = [name for name, each in zip(names, found, strict=True) if each.near]
     if other and evidence.answers.near:
         raise NotRepeated(f"rows of {other[0]} come out otherwise; the answers are equal within the tolerance alone")

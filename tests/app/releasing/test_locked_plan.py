@@ -196,3 +196,27 @@ def test_a_plan_from_python_is_the_same(desk):
         dpqr.release("table.csv", eps=1)
     with pytest.raises(DocumentError, match="epsilon"):
         dpqr.release("table.csv", plan="python.json", eps=2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path"),
+    [
+        ({"a": 1}, {"a": 1, "b": 2}, "$.b"),
+        ({"a": 1, "b": 2}, {"a": 1}, "$.b"),
+        ([1, 2], [1, 2, 3], "$[2]"),
+        ([1, 2, 3], [1, 2], "$[2]"),
+        ({"a": [{"b": 1}]}, {"a": [{"b": 2}]}, "$.a[0].b"),
+        (1, True, "$"),
+        (None, 0, "$"),
+        (1.0, 1.0 + 1e-4, "$"),
+        ("1", 1, "$"),
+    ],
+)
+def test_every_difference_of_two_plans_is_found_on_either_side(old, new, path):
+    for one, other in ((old, new), (new, old)):
+        assert [found[0] for found in differences(one, other, "$")] == [path]
+        assert not list(differences(one, one, "$"))
+
+
+def test_forecasts_may_end_in_other_last_digits():
+    assert not list(differences({"a": [1.0]}, {"a": [1.0 + 1e-9]}, "$"))

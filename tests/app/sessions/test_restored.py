@@ -8,11 +8,13 @@ import pytest
 
 from dpqr.app.sessions import turn as module
 from dpqr.app.sessions.session import PastDraw, Turn
+from dpqr.app.sessions.state import AskedRow
 from dpqr.app.sessions.turn import restored
 from dpqr.construction.questions.terms import Terms
 from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.budget import Price
 from dpqr.privacy.events import ExponentialEvent
+from dpqr.workload.block import QueryBlock
 
 TERMS = Terms.within(Price(epsilon=Fraction(2)), PrivacyUnit(), surprises=3, questions=9)
 OTHER = Terms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=3, questions=9)
@@ -82,6 +84,27 @@ def test_a_threshold_is_used_if_its_draw_is_the_last_of_its_side_and_no_answer_f
                 for watch in watches.values():
                     assert (watch.threshold, watch.charge_number, watch.ended) == (4, draw, False)
                     assert watch.epoch == TERMS.epoch(side)
+
+
+def query(name):
+    return QueryBlock(name=name)
+
+
+def test_every_noisy_answer_is_of_the_query_that_was_asked(monkeypatch):
+    """By the number of its draw; of a lost one, or one that the log does not name, nothing is learned."""
+    rows = {
+        FIRST + 1: (AskedRow(name="a", detail="", place=0, row=0, block=query("a")), 0),
+        FIRST + 3: (AskedRow(name="b", detail="", place=1, row=2, block=query("b")), 1),
+        FIRST + 4: (AskedRow(name="c", detail="", place=2, row=0, block=query("c")), 1),
+    }
+    monkeypatch.setattr(module, "surprise_rows", lambda held, paper: rows)
+    kinds = ("opened up", "answered up", "opened up", "answered down", "lost answer", "answered up")
+    state = found(kinds, None)
+    kept_answers = [(each.ask, each.row.name, each.surprise.side) for each in state.kept_surprises]
+    assert kept_answers == [(0, "a", 1), (1, "b", -1)]
+    assert [each.surprise.query.name for each in state.kept_surprises] == ["a", "b"]
+    assert [each.surprise.measured.values[0].tolist() for each in state.kept_surprises] == [[5], [5]]
+    assert (state.surprises, len(state.history)) == (4, 2)
 
 
 UP, DOWN = ({"side": side, "threshold": 4, "draw": 100 + FIRST + place} for place, side in enumerate((1, -1)))

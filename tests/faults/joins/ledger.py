@@ -4,7 +4,12 @@ from faults.anchored import Anchored, at
 
 _ROOM = "ledger"
 _STATE = ("io/ledger/test_histories.py", "io/ledger/test_ledger_state.py", "io/ledger/test_account_state.py")
-_CODEC = ("io/ledger/test_histories.py", "io/ledger/test_entry_codec.py", "io/ledger/test_state_codec.py")
+_CODEC = (
+    "io/ledger/test_histories.py",
+    "io/ledger/test_sealed_entries.py",
+    "io/ledger/test_entry_codec.py",
+    "io/ledger/test_state_codec.py",
+)
 _EVENTS = ("io/ledger/test_event_codec.py", "io/ledger/test_histories.py")
 _CHAIN = ("io/ledger/chain", "io/ledger/test_transaction.py", "io/ledger/test_chained_ledger.py")
 _RECORD = ("io/ledger/record", "io/ledger/test_pairs.py")
@@ -450,14 +455,14 @@ FAULTS: tuple[Anchored, ...] = (
         ("after > fixed", "after > fixed + 1", "a limit may rise by one"),
         ("later.fail and (not policy.fail)", "False", "a rule `fail` may come back"),
         ("policy.approval and (not later.approval)", "False", "approvals may be dropped"),
-        tests=("io/ledger/test_policy.py", "privacy/test_policy.py"),
+        tests=("privacy/test_policy.py", "io/ledger/test_policy.py"),
     ),
     *at(
         _ROOM,
         "PolicyChange.applied",
         ("policy.approval or self.approval", "self.approval", "another change drops approvals"),
         ("policy.memory if self.memory is None else self.memory", "policy.memory", "a limit of memory is not changed"),
-        tests=("io/ledger/test_policy.py", "privacy/test_policy.py"),
+        tests=("privacy/test_policy.py", "io/ledger/test_policy.py"),
     ),
     *at(
         _ROOM,
@@ -469,6 +474,6 @@ FAULTS: tuple[Anchored, ...] = (
         ),
         ("stated.fail and (not policy.fail)", "False", "a request brings a rule `fail`"),
         ("replace(policy, fail=stated.fail)", "replace(stated, fail=stated.fail)", "the request's own limits are used"),
-        tests=("io/ledger/test_policy.py", "privacy/test_policy.py"),
+        tests=("privacy/test_policy.py", "io/ledger/test_policy.py"),
     ),
 )

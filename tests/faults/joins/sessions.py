@@ -426,4 +426,10 @@ FAULTS: tuple[Anchored, ...] = (
         ("len(online.history)", "online.surprises", "a process says that it knew answers that were lost"),
         tests=_DISK,
     ),
+    *at(
+        _ROOM,
+        "Replay._next",
+        ("self.surprises[place].query is not query", "False", "a noisy answer of another query"),
+        tests=_ONLINE,
+    ),
 )

@@ -4,12 +4,21 @@ from faults.anchored import Anchored, at
 
 _ROOM = "verify"
 _REMOVED = "app/verifying/test_removed_checks.py"
-_RECORD = (_REMOVED, "app/verifying/test_checks_of_record.py", "app/verifying/test_verify.py")
-_LEDGER = (_REMOVED, "app/verifying/test_checks_of_ledger.py", "app/verifying/test_settlement.py")
-_DRAWS = ("app/verifying/test_checks_of_draws.py", "app/verifying/test_repeat.py", "app/verifying/test_verify.py")
-_PREDICTIONS = (_REMOVED, "app/verifying/test_checks_of_predictions.py")
+_PARTS = "app/verifying/test_each_part.py"
+_RECORD = (_PARTS, _REMOVED, "app/verifying/test_checks_of_record.py", "app/verifying/test_verify.py")
+_LEDGER = (_PARTS, _REMOVED, "app/verifying/test_checks_of_ledger.py", "app/verifying/test_settlement.py")
+_DRAWS = (
+    _PARTS,
+    "app/verifying/test_checks_of_draws.py",
+    "app/verifying/test_repeat.py",
+    "app/verifying/test_verify.py",
+)
+_PREDICTIONS = (_PARTS, _REMOVED, "app/verifying/test_checks_of_predictions.py")
 _EVIDENCE = ("app/verifying/test_evidence.py", *_DRAWS)
-_SESSIONS = ("app/verifying/test_repeat_session.py",)
+_SESSIONS = (
+    _PARTS,
+    "app/verifying/test_repeat_session.py",
+)
 _SAME = ("io/outputs/records/test_sameness.py", *_DRAWS)
 _PLANS = ("app/releasing/test_locked_plan.py", "app/releasing/test_approval.py")
 
@@ -274,12 +283,6 @@ FAULTS: tuple[Anchored, ...] = (
             "len(start.sides) <= start.epochs",
             "more epochs than were charged",
         ),
-        tests=_SESSIONS,
-    ),
-    *at(
-        _ROOM,
-        "Replay._next",
-        ("self.surprises[place].query is not query", "False", "a noisy answer of another query"),
         tests=_SESSIONS,
     ),
     *at(

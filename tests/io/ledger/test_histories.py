@@ -34,7 +34,7 @@ FIRST = Period.parse("2026-02")
 MONTHS = tuple(FIRST.later(step) for step in range(-1, 5))
 FIGURES = tuple(Fraction(part, 8) for part in (1, 2, 3, 5))
 DELTAS = (Fraction(1, 10**7), Fraction(4, 10**7))
-"""Of runs in pairs; a month has 5 of the former, a life 10."""
+"""Of runs in pairs; a month has 5 of the former, a life 10, and of persons 3."""
 NAME = "survey"
 UNPAID = ExponentialEvent(epsilon=Fraction(4))
 """Dearer than any run here."""
@@ -59,6 +59,13 @@ class Paid:
     @property
     def begun(self):
         return len(self.drawn)
+
+    def left(self):
+        """Its planned draws that were not begun, in any order."""
+        flat = [event for event, count in self.events for _ in range(count)]
+        for event in self.drawn:
+            flat.remove(event)
+        return flat
 
 
 @dataclass(slots=True)
@@ -165,7 +172,7 @@ def opened(unit, share, more):
     policy = Policy(approval=more.pop("approval", False), records=10**6)
     made = replace(terms(epsilon="1", unit=unit, **more), policy=policy)
     if made.currency is PAIR and share is None:
-        made = replace(made, cap=Cost(Fraction(1), Fraction(2, 10**7)))
+        made = replace(made, cap=Cost(Fraction(1), Fraction(2, 10**7)), limit=Cost(Fraction(1), Fraction(3, 10**7)))
     if share is None:
         return made
     figure = made.currency.limit(PrivacyBudget(Fraction(share), made.budget.delta / 2))
@@ -281,14 +288,14 @@ class History:
     def begin(self, run):
         """Record the draw that was begun, or begin the next one: in any other order, and on any other transcript, no
         ledger admits it; nor one that is not paid."""
-        flat = [event for event, count in run.events for _ in range(count)]
+        left = run.left()
         other, now = digest("another transcript"), digest(f"{run.number} {run.begun} {run.recorded}")
-        waits, ended = run.begun > run.recorded, run.begun == len(flat)
+        waits = run.begun > run.recorded
         self.expect(waits, "record", dataset=NAME, run=run.number, transcript=now)
         if waits:
             run.recorded, run.mark = run.recorded + 1, now
             return
-        event = flat[0] if ended else flat[run.begun]
+        event = self.draw.choice(left or [each for each, _ in run.events])
         on = run.mark or now
         if run.mark:
             self.expect(False, "draw", dataset=NAME, run=run.number, events=((event, 1),), transcript=other)
@@ -296,20 +303,15 @@ class History:
             self.expect(False, "draw", dataset=NAME, run=run.number, events=events, transcript=on)
         self.expect(False, "draw", dataset="another", run=run.number, events=((event, 1),), transcript=on)
         self.expect(False, "draw", dataset=NAME, run=run.number, events=((event, 1),), transcript=on[:-1])
-        if self.admits_draw(run, event):
+        if left:
             self.expect(True, "draw", dataset=NAME, run=run.number, events=((event, 1),), transcript=on)
             run.mark = on
             run.drawn.append(event)
             self.expect(False, "draw", dataset=NAME, run=run.number, events=((event, 1),), transcript=on)
 
-    def admits_draw(self, run, event):
-        """Whether the run has paid for one more: by its sum, or draw by draw where another theorem proves it."""
-        flat = [each for each, count in run.events for _ in range(count)]
-        return run.begun < len(flat) and event in flat
-
     def settle(self, run):
         """With what was begun, or with all of it, or with less, which is refused."""
-        flat = [event for event, count in run.events for _ in range(count)]
+        flat = [*run.drawn, *run.left()]
         least = run.begun
         drawn = self.draw.randrange(least, len(flat) + 1) if self.draw.random() < 0.8 else max(0, least - 1)
         events = {}

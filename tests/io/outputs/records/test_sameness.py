@@ -104,3 +104,32 @@ def test_documents_that_are_near():
     kept = {"a": 1.0, "b": [1, "x"], "error_bars": {"predicted": {"a": 1.0}}}
     made = {"a": 1.0 + 1e-8, "b": [1, "x"], "error_bars": {"predicted": {"a": 2.0}}}
     assert same_documents(kept, made) == Sameness(compared=4, near=2)
+
+
+@pytest.mark.parametrize("name", ["measured", "noise_deviation"])
+@pytest.mark.parametrize("size", [1.0, 11.0, 10.0**6])
+def test_a_figure_in_closed_form_is_equal_to_a_millionth_of_its_size(tmp_path, name, size):
+    """Or of one, where it is smaller; in either direction."""
+    made = written(tmp_path, "made.parquet", **{name: [size, None]})
+    for apart, same in ((0.5e-6, True), (2e-6, False), (-0.5e-6, True), (-2e-6, False)):
+        kept = written(tmp_path, "kept.parquet", **{name: [size * (1 + apart), None]})
+        if same:
+            assert same_answers(kept, made, NOISE).near == 1
+        else:
+            with pytest.raises(GoalMissed, match=f"row 1, {name}"):
+                same_answers(kept, made, NOISE)
+
+
+@pytest.mark.parametrize(
+    "compare", [same_rows, lambda one, two: same_answers(one, two, NOISE)], ids=["rows", "answers"]
+)
+def test_other_columns_or_more_rows_are_no_tolerance(tmp_path, compare):
+    made = written(tmp_path, "made.parquet")
+    longer = {name: [*values, values[-1]] for name, values in ANSWERS.items()}
+    for other in (longer, {**ANSWERS, "more": [1.0, 2.0]}, {**ANSWERS, "basis ": ANSWERS["basis"]}):
+        parquet.write_table(pa.table(other), tmp_path / "kept.parquet")
+        with pytest.raises(GoalMissed, match=r"kept\.parquet holds"):
+            compare(tmp_path / "kept.parquet", made)
+    parquet.write_table(pa.table({name: ANSWERS[name] for name in reversed(ANSWERS)}), tmp_path / "kept.parquet")
+    with pytest.raises(GoalMissed, match="rows of basis, upper"):
+        compare(tmp_path / "kept.parquet", made)
