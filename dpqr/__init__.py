@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from dpqr.api.sweep import sweep
     from dpqr.api.verify import Comparison, Verification, compare, reprice, verify
 
-__version__ = "0.10.0"
+__version__ = "0.11.0"
 __all__ = [
     "AlreadyThere",
     "Budget",

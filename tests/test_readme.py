@@ -14,7 +14,18 @@ from support.guide_pages import GUIDE, PAGES, README, ROOT, screen_lines, topic
 
 LINES = [line for block in README.all_of("sh") for line in block.replace("\\\n", " ").splitlines() if line.strip()]
 PRELUDE = f'set -e\ndpqr() {{ "{sys.executable}" -m dpqr "$@"; }}\n'
-OTHERS = {"--quiet", "--editable", "--only", "--strict", "--help", "--data", "--workload", "--slow"}
+OTHERS = {
+    "--quiet",
+    "--editable",
+    "--only",
+    "--strict",
+    "--help",
+    "--data",
+    "--workload",
+    "--slow",
+    "--joins",
+    "--room",
+}
 """Options of other programs."""
 QUICK = {"privacy", "domain", "queries", "accountants"}
 

@@ -13,7 +13,6 @@ import tempfile
 from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -44,14 +43,14 @@ class Step:
         return end, self.lives[outcome], outcome if end is None else None
 
 
-@cache
-def opened():
-    place = Path(tempfile.mkdtemp(prefix="dpqr-opened-"))
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    place = tmp_path_factory.mktemp("opened")
     open_desk(place)
     return place
 
 
-def steps(moments, fault):
+def steps(opened, moments, fault):
     """All steps of the protocol that differ, where the fault comes at one of these calls.
 
     A question that came to no comparison is none: it ends for all tables in one way.
@@ -61,7 +60,7 @@ def steps(moments, fault):
         both = []
         for sides in (FREE, ABOVE):
             with tempfile.TemporaryDirectory(dir=memory, prefix="dpqr-") as quick:
-                place = shutil.copytree(opened(), Path(quick) / "desk")
+                place = shutil.copytree(opened, Path(quick) / "desk")
                 both.append(case(place, sides, at=at, fault=fault))
         if [each.lives for each in both] == [None, None]:
             assert both[0].end == both[1].end, at
@@ -135,16 +134,16 @@ def test_the_law_of_an_epoch_without_faults_keeps_its_bound():
 
 
 @pytest.mark.parametrize("fault", [Killed, slow_one(errno.ENOSPC), slow_one("names")], ids=["killed", "full", "names"])
-def test_whoever_fails_the_disk_learns_no_more_than_the_epoch_has_paid(fault):
-    found = steps(range(0, 64, 5), fault)
+def test_whoever_fails_the_disk_learns_no_more_than_the_epoch_has_paid(opened, fault):
+    found = steps(opened, range(0, 64, 5), fault)
     assert Step((None, None), (True, False)) in found
     assert len(found) > 1
     assert not any(step.lives[1] for step in found), "a threshold that was passed lives on"
     assert quotients(found) <= BOUND
 
 
-def test_the_protocol_of_0_10_lets_somebody_learn_more():
+def test_the_protocol_of_0_10_lets_somebody_learn_more(opened):
     with old_protocol():
-        found = steps([0], "names")
+        found = steps(opened, [0], "names")
     assert any(step.lives[1] for step in found)
     assert quotients(found) > BOUND

@@ -292,12 +292,13 @@ class TestFaults:
         assert (ended.code, ended.out) in ((2, ""), (5, ""))
         assert len(ended.err.splitlines()) <= 2
 
-    @pytest.mark.parametrize("name", ["release.json", "answers.csv"])
-    def test_a_pipe_is_not_waited_for(self, made, name):
+    @pytest.mark.parametrize(("name", "code"), [("release.json", 3), ("answers.csv", 5)])
+    def test_a_pipe_is_not_waited_for(self, made, name, code):
+        """A record that is none, and a release with something else than regular files in it."""
         (made.path / "out" / name).unlink()
         os.mkfifo(made.path / "out" / name)
         ended = evaluate(made)
-        assert (ended.code, ended.out) == (3, "")
+        assert (ended.code, ended.out) == (code, "")
 
     @pytest.mark.parametrize("text", ["", "query\n", "query,estimate\na,b\n", "query,estimate\na,1\n"])
     def test_damaged_answers(self, made, text):

@@ -15,6 +15,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,8 +55,12 @@ class ChainSegment:
     @property
     def rejected(self) -> frozenset[int]:
         """Numbers of the entries that the ledger's owner has rejected, by entries of the segment."""
-        marked = [link for link in self.links if '"entry":"reject"' in link.text and not link.job]
-        return frozenset(number for link in marked for number in decode_entry(link.text, link.seal).rejected)
+        found: set[int] = set()
+        for link in self.links:
+            if '"entry":"reject"' in link.text and not link.job:
+                with suppress(LedgerError):  # a bad entry that holds these words; no rejection
+                    found.update(decode_entry(link.text, link.seal).rejected)
+        return frozenset(found)
 
     @property
     def of_jobs(self) -> frozenset[int]:
@@ -185,7 +190,7 @@ class Anchor:
         """
         try:
             if not self._is_behind(mark):
-                os.replace(self._draft(mark.entries), self.path)
+                self._replace(mark)
             for entries, older in self._drafts():
                 if entries < mark.entries:
                     older.unlink(missing_ok=True)
@@ -195,6 +200,14 @@ class Anchor:
                 f"the ledger holds the entry, but its anchor {self.path} could not be renewed ({error.strerror}); "
                 "nothing was opened, and what was reserved stays spent"
             ) from None
+
+    def _replace(self, mark: Mark) -> None:
+        """A later job may publish, and remove this draft, after this one has looked."""
+        try:
+            os.replace(self._draft(mark.entries), self.path)
+        except FileNotFoundError:
+            if not self._is_behind(mark):
+                raise
 
     def _is_behind(self, mark: Mark) -> bool:
         """Whether the anchor knows more entries already."""

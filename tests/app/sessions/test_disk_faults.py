@@ -67,6 +67,15 @@ def test_a_free_question_and_a_surprise_write_the_same_files_in_the_same_order(c
         call for call in paid[0] if call != ("statement", "INSERT")
     ]
     assert paid[0] == paid[1]
+    sealed = free.index(("write", "secret"))
+    assert free[sealed - 2 : sealed + 2] == [*synced("log"), *synced("secret")], "the ask line first, both on the disk"
+    assert free[-4:-2] == synced("secret"), "thresholds come back last"
+    given_back = free.index(("ftruncate", "log"), sealed)
+    assert free[given_back - 4 : given_back] == [*synced("log"), *synced("log")], "answers, and that the question ended"
+
+
+def synced(name):
+    return [("write", name), ("fsync", name)]
 
 
 MOMENTS = range(64)

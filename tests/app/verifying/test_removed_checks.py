@@ -62,7 +62,7 @@ RECORDS = [
     ("record", without("versions"), "the record holds 2"),
     ("record", without("versions", "hashes", "sha256"), "the record holds 0"),
     ("record", of_version("0.3.0"), "the record holds 3"),
-    ("record", lambda d: d.update(version="0.11.0"), "several versions"),
+    ("record", lambda d: d.update(version="9.9.9"), "several versions"),
     ("record", lambda d: d["versions"].update(dpqr="0.9.0"), "several versions"),
     ("record", lambda d: d["plan"].update(version="0.9.0"), "several versions"),
     ("files", lambda d: d["hashes"].update(more="0" * 64), "'more' is in one of"),
@@ -129,8 +129,6 @@ def test_every_check_of_the_ledger(paid_release, tmp_path):
     (tmp_path / "other.json").write_text(json.dumps(sealed(sound.document["plan"] | {"seed": 9})))
     unplanned = copy.copy(sound)
     unplanned.walked = SimpleNamespace(entries=tuple(replace(entry, plan="") for entry in entries))
-    charged = states(charged="epsilon 9")
-    charged.walked = sound.walked
     fewer = {"plan": {**sound.document["plan"], "events": sound.document["plan"]["events"][:-1]}}
     cases = [
         ("ledger", edited(sound, lambda d: d.update(fewer)), "paid for another plan"),
@@ -144,7 +142,7 @@ def test_every_check_of_the_ledger(paid_release, tmp_path):
         ("ledger", states(dataset="other"), "it is another ledger"),
         ("ledger", states(entry=1, seal=entries[1].hash), "it is another ledger"),
         ("ledger", walked(events=entries[paid].events[:1]), "settled other events"),
-        ("ledger", charged, "and the record says epsilon 9"),
+        ("ledger", states(charged="eps 9"), "and the record says eps 9"),
         ("settlement", walked(drawn="0" * 64), "names other draws"),
         ("settlement", versioned(walked(drawn=""), "0.11.0"), "has released nothing"),
         ("settlement", edited(sound, lambda d: d["transcript"].pop()), "names other draws"),
@@ -209,7 +207,7 @@ def test_every_check_of_predictions(predicted, tmp_path):
         ("record", forged("run", lambda d: d["plan"].update(records=9)), "the plan in the record is not"),
         ("record", forged("run", lambda d: d["plan"].pop("sha256")), "the plan in the record is not"),
         ("record", forged("run", lambda d: d.pop("sha256")), "states its sha256, and this one does not"),
-        ("record", forged("run", lambda d: d.update(version="0.11.0")), "several versions"),
+        ("record", forged("run", lambda d: d.update(version="9.9.9")), "several versions"),
         ("files", forged("run", lambda d: d.pop("hashes")), "holds no hash"),
         ("files", forged("run", other_file), "is not the file"),
         ("locked_plan", other_plan("run"), "is another plan"),

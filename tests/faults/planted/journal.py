@@ -145,8 +145,8 @@ FAULTS = (
     *planted_in(
         "io/journal/transcript_file.py",
         (
-            '            _write(self._descriptor, f"{line}\\n".encode())\n            os.fsync(self._descriptor)\n',
-            '            _write(self._descriptor, f"{line}\\n".encode())\n',
+            "        write_whole(self._descriptor, content)\n        os.fsync(self._descriptor)\n",
+            "        write_whole(self._descriptor, content)\n",
             "a line is not synced before the ledger learns it",
         ),
         (
@@ -155,17 +155,15 @@ FAULTS = (
             "a cut is not synced",
         ),
         (
-            "            self._truncate(self._size)\n"
-            '            _write(self._descriptor, f"{line}\\n'
-            '".encode())\n'
-            "            os.fsync(self._descriptor)\n",
-            "            self._truncate(self._size)\n"
-            "            os.fsync(self._descriptor)\n"
-            '            _write(self._descriptor, f"{line}\\n'
-            '".encode())\n',
+            "        write_whole(self._descriptor, content)\n        os.fsync(self._descriptor)\n",
+            "        os.fsync(self._descriptor)\n        write_whole(self._descriptor, content)\n",
             "a line is synced before it is written",
         ),
-        ("            self._truncate(self._size)\n", "", "a line goes on from what a crash cut off"),
+        (
+            "            if _length(line) > self._room:\n                self._truncate(self._size)\n",
+            "",
+            "a line goes on from what a crash cut off",
+        ),
         (
             "return self._digests[count - 1] if count else BEGINNING",
             "return self._digests[-1] if count else BEGINNING",
@@ -176,7 +174,7 @@ FAULTS = (
             "        del self.lines[count:]\n",
             "the hash goes on from what was cut",
         ),
-        ("        self._size = kept\n", "", "a line is written behind what was cut"),
+        ("self._size, self._room = kept, 0", "self._room = 0", "a line is written behind what was cut"),
         (
             "self._digests.append(seal(self.digest, line))",
             'self._digests.append(seal("", line))',
@@ -184,11 +182,10 @@ FAULTS = (
         ),
         ("            if not file.lines:\n", "            if True:\n", "the transcript of a run that died is removed"),
         ('opened.read().rpartition(b"\\n")', '(opened.read(), b"", b"")', "half a line is a line"),
-        (
-            "content = content[os.write(descriptor, content) :]",
-            'os.write(descriptor, content)\n        content = b""',
-            "a write that ends early is taken for whole",
-        ),
         ("st_size > LARGEST:", "st_size > 2 * LARGEST:", "a file beyond any transcript is read"),
+    ),
+    *planted_in(
+        "io/set_aside.py",
+        ("content = content[written:]", 'content = b""', "a write that ends early is taken for whole"),
     ),
 )

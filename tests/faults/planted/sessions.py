@@ -26,7 +26,6 @@ FAULTS = (
         "app/predicting/turn.py",
         ("if len(new) > self.left:", "if len(new) > self.paid:", "points that are drawn for are paid for again"),
         ("if point not in known", "if True", "a point that has an answer is drawn for again"),
-        ("with held.spoilt_by_errors():", "if True:", "an error that rows decide leaves a refund"),
     ),
     *planted_in(
         "app/predicting/planning.py",

@@ -263,7 +263,8 @@ def _through_other_doors() -> Iterator[Attempt]:
 
 def approve(desk: Desk) -> None:
     """The owner approves what the requester has planned."""
-    assert desk.run("budget", "approve", "survey", "plan.json", "--by", "M. Lee", *LEDGER).code == 0
+    done = desk.run("budget", "approve", "survey", "plan.json", "--by", "M. Lee", *LEDGER)
+    assert done.code == 0, done.err
 
 
 PLAN: Step = ("plan", "--queries", "q.json", "--eps", "0.001", "--runs", "1", *PAYER, "--out", "plan.json")

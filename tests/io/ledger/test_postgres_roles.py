@@ -190,6 +190,14 @@ class TestStatementByStatement:
             server.execute("ALTER DEFAULT PRIVILEGES FOR ROLE owner REVOKE ALL ON SCHEMAS FROM stranger")
         assert may_do(rights(server, made.store.address.schema, "stranger")) == {}
 
+    def test_no_function_is_everybodys(self, server, ledger):
+        """As every new function is, to whoever may use the schema."""
+        asked = "SELECT count(*) FROM pg_proc WHERE pronamespace = %s::regnamespace AND "
+        asked += "has_function_privilege(%s, oid, %s)"
+        schema = ledger.store.address.schema
+        assert server.execute(asked, schema, "stranger", "EXECUTE") == [(0,)]
+        assert server.execute(asked, schema, "jobs", "EXECUTE") == [(len(postgres_schema.FUNCTIONS),)]
+
     def test_a_role_whose_grant_is_taken_back_can_do_nothing(self, server, ledger):
         ledger.store.revoke("jobs")
         assert may_do(rights(server, ledger.store.address.schema, "jobs")) == {}
@@ -421,6 +429,7 @@ BAD = {
     "an endless count": reserving(events=[{"kind": "exponential", "epsilon": "1", "count": "x"}]),
     "another shape": reserving(events={"a": 1}),
     "a note with control characters": reserving(note="\x1b[2Jspent 0"),
+    "a rejection within": reserving(cost=None, more={"entry": "reject", "rejects": [2]}),
     "no time": reserving(time="now"),
     "a month that is none": reserving(time="2026-13-01T00:00:00+00:00"),
     "priced in vain": reserving(accountant="zcdp", delta="1/1000"),
@@ -816,6 +825,8 @@ class TestSchemaOfAnotherOwner:
             "CREATE TABLE {0}.entries (number bigint, entry text, seal text, job name); "
             "ALTER TABLE {0}.entries ENABLE ROW LEVEL SECURITY; "
             "CREATE POLICY p ON {0}.entries USING ({0}.note() = 1); GRANT ALL ON {0}.entries TO PUBLIC",
+            "CREATE TABLE {0}.entries (number bigint) PARTITION BY LIST (number)",
+            "ALTER TABLE {0}.ledger ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON {0}.ledger USING ({0}.note() = 1)",
             "CREATE FUNCTION {0}.take_lock() RETURNS void LANGUAGE sql AS 'SELECT {0}.note()'",
             "CREATE FUNCTION {0}.key_of(bigint) RETURNS bytea LANGUAGE sql AS 'SELECT {0}.note()::text::bytea'",
         ],
@@ -904,6 +915,20 @@ class TestJobsWithoutTheOwner:
         reserve(as_role(ledger, "jobs"), "0.01")
         assert order[0] == "replay"
         assert order[order.index("lock") :] == ["lock"]
+
+    def test_runs_of_a_ledger_that_was_moved_here_are_continued_by_any_job(self, ledger, tmp_path):
+        """No role of this server has paid for them."""
+        paid = reserve(ledger, 1)
+        key = ledger.key(paid)
+        file = ChainedLedger(store=SqliteStore(tmp_path / "moved.sqlite"), anchor=ledger.anchor)
+        move(ledger, file)
+        move(file, ledger)
+        job = as_role(ledger, "jobs")
+        assert job.key(paid) == key
+        job.settle(paid, (), note="")
+        own = reserve(ledger, 1)
+        with pytest.raises(LedgerError, match="role 'owner' has paid"):
+            job.key(own)
 
     def test_an_older_ledger_goes_on_and_its_runs_with_it(self, server, ledger):
         """Old rights are gone; runs that were paid before are continued by any job, as they could be."""

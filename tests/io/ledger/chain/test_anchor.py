@@ -142,3 +142,27 @@ def test_an_anchor_that_lags_is_held_against_its_own_place_in_the_chain(anchor):
         with pytest.raises(LedgerError, match="another one"):
             anchor.check(chain("a", "b", "c"), Mark(entries=2, seal=chain(known).links[-1].seal))
     anchor.check(chain("a", "b", "c"), Mark(entries=2, seal=chain("a", "b").links[-1].seal))
+
+
+def test_a_later_job_may_publish_between_this_ones_look_and_its_renaming(anchor, monkeypatch):
+    """On a server the lock is gone with the commit; the later job removes older drafts."""
+    publish(anchor, chain("a"))
+    earlier, later, original = Mark.of(chain("a", "b")), Mark.of(chain("a", "b", "c")), os.replace
+    anchor.draft(earlier)
+    anchor.draft(later)
+
+    def overtaken(source, target):
+        monkeypatch.setattr(os, "replace", original)
+        anchor.publish(later)
+        original(source, target)
+
+    monkeypatch.setattr(os, "replace", overtaken)
+    anchor.publish(earlier)
+    assert anchor.read() == later
+    assert [path.name for path in anchor.path.parent.iterdir()] == [anchor.path.name]
+
+
+def test_a_draft_that_somebody_removed_is_a_fault(anchor):
+    publish(anchor, chain("a"))
+    with pytest.raises(LedgerError, match=r"its anchor .* could not be renewed"):
+        anchor.publish(Mark.of(chain("a", "b")))

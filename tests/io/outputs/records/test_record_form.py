@@ -23,12 +23,21 @@ OLD = sorted((Path(__file__).parents[3] / "old_releases").iterdir())
 SCHEMA = jsonschema.Draft202012Validator(release_schema())
 QUERIES = ["records", "marginal(sex,region)", "marginal(sex,age)", "marginal(region,age)", "old women"]
 
+
+def is_early(place):
+    """Of a version whose answers have measured intervals alone, and whose records hold no hashes."""
+    return place.name.startswith(("0.1.0", "0.2.0", "0.3.0"))
+
+
+REPEATABLE = {"0.10.0": ("repeated bit for bit",)}
+"""Versions that plan as this one does: on a processor like that of the record, the same digits come out."""
+
 old = pytest.mark.parametrize("place", OLD, ids=lambda place: place.name)
 
 
 def test_every_version_is_there():
     versions = {json.loads((place / "release.json").read_text())["version"] for place in OLD}
-    assert versions == {"0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0", "0.8.0", "0.9.0"}
+    assert versions == {"0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0"}
 
 
 @old
@@ -50,7 +59,7 @@ def test_it_is_shown(place):
 def test_it_is_read_in_python(place):
     read = dpqr.read_release(place)
     assert read.queries == tuple(QUERIES)
-    assert read.answers["error"].isna().all() == (place.name < "0.4")
+    assert read.answers["error"].isna().all() == (is_early(place))
     assert (read.answers["basis"].notna() == read.answers["lower"].notna()).all()
     assert read.pivot("marginal(sex,age)").shape == (2, 3)
     assert len(read.synthetic) == read.record["synthetic"]["rows"]
@@ -60,7 +69,7 @@ def test_it_is_read_in_python(place):
 def test_its_intervals_were_measured_ones(place):
     for query in QUERIES:
         block = read_answers(read_release(str(place)), query)
-        assert set(block.basis.tolist()) <= ({MEASURED, NO_BASIS} if place.name < "0.4" else {MEASURED, ESTIMATE})
+        assert set(block.basis.tolist()) <= ({MEASURED, NO_BASIS} if is_early(place) else {MEASURED, ESTIMATE})
         assert ((block.basis != NO_BASIS) == (block.lower == block.lower)).all()
 
 
@@ -74,8 +83,9 @@ def test_it_is_priced_again(place):
 def test_what_it_allows_is_verified(place):
     found = verify(VerifyRequest(release=str(place), tolerance=True))
     assert found.passed
-    assert verify(VerifyRequest(release=str(place))).outcome == "not repeatable on this machine"
-    checked = {"record", "events", "prices"} if place.name < "0.4" else {"record", "files", "events", "prices"}
+    outcome = verify(VerifyRequest(release=str(place))).outcome
+    assert outcome in ("not repeatable on this machine", *REPEATABLE.get(place.name, ()))
+    checked = {"record", "events", "prices"} if is_early(place) else {"record", "files", "events", "prices"}
     assert {each.name for each in found.checks if each.state == "ok"} >= checked
 
 
@@ -88,7 +98,7 @@ def test_what_was_changed_in_it_is_found(place, part, tmp_path):
         (tmp_path / "out" / file.name).write_bytes(file.read_bytes())
     text = (place / "release.json").read_text()
     changes = {
-        "events": ('"count": 3', '"count": 2') if place.name < "0.4" else ('"count": 1', '"count": 10'),
+        "events": ('"count": 3', '"count": 2') if is_early(place) else ('"count": 1', '"count": 10'),
         "spent": ('"basic": {\n        "exact": "1"', '"basic": {\n        "exact": "2"'),
         "guarantee": (
             '"guarantee": "Differentially private with epsilon = 1',
