@@ -10,7 +10,8 @@ from support.slow_cases import slowly
 from dpqr.app.sessions import turn as module
 from dpqr.app.sessions.session import PastDraw, Turn
 from dpqr.app.sessions.state import AskedRow
-from dpqr.app.sessions.turn import restored
+from dpqr.app.sessions.turn import restored, start_of
+from dpqr.construction.questions.replay import Start
 from dpqr.construction.questions.terms import Terms
 from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.budget import Price
@@ -156,3 +157,9 @@ def test_a_session_settles_what_it_drew_unless_it_is_whole_or_a_draw_is_lost(los
     held.drawn = "a" * 64
     held.settle("ended", whole=whole)
     assert settled == [("all" if lost or whole else "drawn", "ended", "a" * 64)]
+
+
+def test_a_process_says_how_many_answers_it_knows_and_not_how_many_were_paid():
+    """A lost answer is paid, and unknown."""
+    online = SimpleNamespace(watches={1: None}, epochs=4, surprises=3, history=["one", "two"])
+    assert start_of(online) == Start(sides=(1,), epochs=4, surprises=3, measured=2)
