@@ -103,8 +103,17 @@ def require_nothing(made):
     assert not any("stolen" in name for each in made.found for name in each.files)
 
 
-@pytest.mark.parametrize("attempt", thinned(list(map(case, ATTACKS)), 5))
+ON_SPARK = [attempt for attempt in ATTACKS if attempt.name.startswith("spark-")]
+
+
+@pytest.mark.parametrize("attempt", thinned([case(attempt) for attempt in ATTACKS if attempt not in ON_SPARK], 5))
 def test_nothing_is_learnt_and_nothing_is_run(server, trial, attempt):
+    require_nothing(trial(attempt))
+
+
+@pytest.mark.slow  # pyspark is no part of the test extra
+@pytest.mark.parametrize("attempt", list(map(case, ON_SPARK)))
+def test_nothing_is_learnt_and_nothing_is_run_on_spark(server, trial, attempt):
     require_nothing(trial(attempt))
 
 

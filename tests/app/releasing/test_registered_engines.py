@@ -100,6 +100,7 @@ def lake(desk):
     return desk
 
 
+@pytest.mark.slow  # pyspark is no part of the test extra
 def test_requests_that_are_refused_start_no_session(lake, monkeypatch):
     def started():
         raise AssertionError("a session is started")
