@@ -89,7 +89,7 @@ def _stages(fault: Fault, copy: Path) -> Iterator[Sequence[str]]:
 
 
 def fails(paths: Sequence[str], copy: Path, *options: str, timeout: float = TIMEOUT, late: bool = True) -> bool:
-    """Whether a test of these paths fails in the copy. late: what is said where they take longer than so many seconds."""
+    """Whether a test of these paths fails in the copy. late: the answer where they take longer than so many seconds."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options, *paths]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
