@@ -12,7 +12,11 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "free_layer",
-        ("first=rows.first.name", "first=rows.period.name", "rows are counted from the release's own period on"),
+        (
+            "first=rows.first.name",
+            "first=(rows.since or rows.period).name",
+            "rows are counted from the release's own periods on",
+        ),
         ("read=rows.read", "read=''", "releases that find other rows malformed share a layer"),
         ("rows=most", "rows=1", "bounds of all sizes share a layer"),
         ("column=rows.column", "column=''", "layers of all date columns are one"),
