@@ -33,7 +33,7 @@ def fault(where, before, after, place=None):
 def test_an_anchor_is_a_definition_and_a_statement_however_they_are_written():
     """Whatever file it lies in, whatever quotes and blanks the source has; an argument by its name."""
     changed = fault("Cost.__add__", "Cost( self.amount+other.amount,self.delta + other.delta )", "self")
-    assert changed.file == "privacy/budget.py"
+    assert changed.file == "kernel/budget.py"
     assert "return self\n" in changed.text
     assert "first=rows.period.name" in fault("free_layer", "first=rows.first.name", "first=rows.period.name").text
     assert (

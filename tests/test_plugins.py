@@ -7,9 +7,9 @@ from typing import Protocol
 
 import pytest
 
-from dpqr import plugins
-from dpqr.errors import UsageFault
-from dpqr.plugins import HOUSE, Entry, Registry, lacking
+from dpqr.kernel import plugins
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.plugins import HOUSE, Entry, Registry, lacking
 
 
 class Colour(Protocol):

@@ -15,27 +15,18 @@ from multiprocessing import get_context
 from typing import Any
 
 from dpqr.audit.attack import Loss, attack
-from dpqr.audit.case import Attacked, Outcomes
-from dpqr.audit.cases.answers import answer_cases
-from dpqr.audit.cases.block_errors import error_cases
-from dpqr.audit.cases.choices import choice_cases
-from dpqr.audit.cases.counters import counter_cases
+from dpqr.audit.case import Attacked, Claim, Outcomes
+from dpqr.audit.cases.counters import counter_cases, history_cases, period_cases
 from dpqr.audit.cases.files import file_cases
 from dpqr.audit.cases.filters import filter_cases
-from dpqr.audit.cases.histories import history_cases
-from dpqr.audit.cases.learned_functions import function_cases
-from dpqr.audit.cases.left_out import left_out_cases
-from dpqr.audit.cases.periods import period_cases
-from dpqr.audit.cases.predictions import predict_cases
-from dpqr.audit.cases.releases import release_cases
-from dpqr.audit.cases.schedules import partition_cases, schedule_cases
-from dpqr.audit.cases.searches import search_cases
+from dpqr.audit.cases.noisy_answers import answer_cases, error_cases, left_out_cases
+from dpqr.audit.cases.predictions import function_cases, predict_cases, vote_cases
+from dpqr.audit.cases.releases import partition_cases, release_cases, schedule_cases
+from dpqr.audit.cases.selections import choice_cases, search_cases
 from dpqr.audit.cases.sparse_vector import sparse_vector_cases
-from dpqr.audit.cases.votes import vote_cases
-from dpqr.audit.claim import Claim
-from dpqr.errors import GoalMissed, UsageFault
-from dpqr.noise.source import NoiseSource, SystemNoise
-from dpqr.privacy.budget import upward
+from dpqr.kernel.budget import upward
+from dpqr.kernel.errors import GoalMissed, UsageFault
+from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 
 ALARM = Fraction(1, 10**6)
 """Probability, at most, that an audit reports any breach of a build that keeps all its claims."""

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dpqr.api.checks import MOST_RECORDS
-from dpqr.cli.parameters import groups, options
-from dpqr.cli.parameters.settings import say_settings
-from dpqr.cli.terminal.streams import product, product_json, say
+from dpqr.cli import options
+from dpqr.cli import options as groups
+from dpqr.cli.settings import say_settings
+from dpqr.cli.streams import product, product_json, say
+from dpqr.python.options import MOST_RECORDS
 
 if TYPE_CHECKING:
-    from dpqr.api.documents import WrittenForm
+    from dpqr.python.documents import WrittenForm
 
 
 @click.command("check")
@@ -33,8 +34,8 @@ def check_command(documents: groups.Asked, fix: bool, out: str | None, as_json: 
     Exit code 0: they are sound; what they ask for is shown. 3: up to 20 faults, each with its place and what is
     allowed there.
     """
-    from dpqr.app.planning.documents import check_documents, fix_documents, write_queries
-    from dpqr.report.fault_view import fixed_line
+    from dpqr.release.documents import check_documents, fix_documents, write_queries
+    from dpqr.report.html import fixed_line
 
     say_settings()
     asked = groups.keywords(documents)
@@ -50,7 +51,7 @@ def check_command(documents: groups.Asked, fix: bool, out: str | None, as_json: 
 
 
 def _say_sound(queries: str, found: dict[str, Any]) -> None:
-    from dpqr.report.wording import counted, figures_words, plain
+    from dpqr.kernel.wording import counted, figures_words, plain
 
     sizes = counted(found["queries"], "query"), counted(found["blocks"], "block"), counted(found["cells"], "cell")
     product(f"{plain(queries)}: {sizes[0]} in {sizes[1]} over {sizes[2]}")
@@ -128,8 +129,8 @@ def domain_command(
     CSVW, SmartNoise YAML, mbi sizes, SQL, an Arrow or Parquet schema, DDI) from --types and from the queries; what they
     lack is left to fill in. A domain that is inferred from the data would be a release that nobody paid for.
     """
-    from dpqr.api.documents import domain_file
-    from dpqr.report.wording import plain
+    from dpqr.kernel.wording import plain
+    from dpqr.python.documents import domain_file
 
     made = domain_file(data, name=table, to=to, out=out, **groups.keywords(payer), **sources)
     if out is None and isinstance(made.content, str):
@@ -147,6 +148,36 @@ def domain_command(
 @click.argument("document", type=click.Choice(["domain", "queries", "release"]))
 def schema_command(document: Literal["domain", "queries", "release"]) -> None:
     """Print the JSON Schema of a domain file, a queries file, or the record release.json."""
-    from dpqr.api.documents import schema
+    from dpqr.python.documents import schema
 
     product_json(schema(document))
+
+
+# `dpqr init`: the files that a new project begins with.
+
+
+@click.command("init", cls=options.Sectioned)
+@click.argument("data", metavar="[DATA]", required=False, callback=options.named)
+@click.option("--out", metavar="DIR", default=".", callback=options.named, help="Where. [default: here]")
+@click.option("--dataset", metavar="NAME", help="What the ledger calls the table; releases are paid from its budget.")
+@sources
+def init_command(data: str | None, table: str | None, out: str, dataset: str | None, **sources: Any) -> None:
+    """Write dpqr.toml, domain.json and queries.json, to be filled in.
+
+    Of the table DATA only column names and types are read, and the columns are described as for `dpqr domain`. A file
+    that exists is never overwritten.
+
+    \b
+    dpqr init survey.csv --dataset survey
+    dpqr init survey.csv --encoding cp1252 --types "age=integer:0..99,sex=string:f|m"
+    dpqr check
+    dpqr release survey.csv --eps 1 --dry-run
+    """
+    from dpqr.kernel.wording import plain
+    from dpqr.python.documents import init
+
+    started = init(out, data, name=table, dataset=dataset, **sources)
+    for remark in started.remarks:
+        say(plain(remark))
+    *others, last = map(plain, started.paths)
+    say(f"wrote {', '.join(others)} and {last}; check them: dpqr check")

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpqr.cli.parameters import groups, options
-from dpqr.cli.parameters.options import Positive, Whole
-from dpqr.cli.parameters.settings import say_settings
+from dpqr.cli import options
+from dpqr.cli import options as groups
+from dpqr.cli.options import Positive, Whole
+from dpqr.cli.settings import say_settings
 
 if TYPE_CHECKING:
-    from dpqr.evaluation import Accuracy
+    from dpqr.release.exact_errors import Accuracy
 
 TOP = 10
 _ask, _say = options.under("Evaluation"), options.under("Screen")
@@ -61,7 +62,7 @@ def command(
     dpqr evaluate public.csv release/ --queries q.json --rows
     dpqr evaluate public.csv rows.parquet --rows --queries q.json --max-l1 0.05
     """
-    from dpqr.api.evaluate import evaluate
+    from dpqr.python.evaluate import evaluate
 
     asked = groups.keywords(documents, payer)
     say_settings()
@@ -72,9 +73,8 @@ def command(
 
 
 def _show(found: Accuracy, top: int | None, *, as_json: bool, color: bool) -> None:
-    from dpqr.app.evaluating.evaluate import NOT_FOR_RELEASE, document
-    from dpqr.cli.terminal.streams import product, product_json, rendered
-    from dpqr.report.evaluation_view import accuracy_view
+    from dpqr.cli.streams import product, product_json, rendered
+    from dpqr.report.evaluation import NOT_FOR_RELEASE, accuracy_view, document
 
     if as_json:
         product_json(document(found, top))

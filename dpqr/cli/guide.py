@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from dpqr.cli.completion import topics
-from dpqr.cli.terminal.streams import paged, product, rendered, say, watched
+from dpqr.cli.streams import paged, product, rendered, say, watched
 
 if TYPE_CHECKING:
-    from dpqr.app.guide import Hit
+    from dpqr.report.guide import Hit
 
 
 @click.command("guide")
@@ -37,10 +37,10 @@ def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
 
 
 def _listed(color: bool) -> None:
-    from dpqr.app.guide import TOPICS, summary
+    from dpqr.report.guide import TOPICS, summary
 
     if watched(sys.stdout):
-        from dpqr.report.wording import facts
+        from dpqr.kernel.wording import facts
 
         product(rendered(facts((name, summary(name)) for name in TOPICS), sys.stdout, color))
     else:
@@ -50,19 +50,19 @@ def _listed(color: bool) -> None:
 
 
 def _shown(topic: str, color: bool) -> None:
-    from dpqr.app.guide import read_topic
+    from dpqr.report.guide import read_topic
 
     text = read_topic(topic)
     if not watched(sys.stdout):
         product(text.rstrip("\n"))
         return
-    from dpqr.report.guide_view import guide_view
+    from dpqr.report.guide import guide_view
 
     paged(rendered(guide_view(text), sys.stdout, color))
 
 
 def _found(topic: str | None, words: str, color: bool) -> None:
-    from dpqr.app.guide import TOPICS, search_guide
+    from dpqr.report.guide import TOPICS, search_guide
 
     hits = list(search_guide(words, (topic,) if topic else TOPICS))
     for hit in hits:

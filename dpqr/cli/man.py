@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import click
 
 from dpqr import __version__
-from dpqr.cli.parameters import options
-from dpqr.cli.terminal.streams import say
+from dpqr.cli import options
+from dpqr.cli.streams import say
 
 EXAMPLES = "\b"
 """Begins a paragraph of --help whose lines stay as they are."""
@@ -26,8 +26,8 @@ def command(context: click.Context, directory: str) -> None:
     dpqr man ~/.local/share/man/man1
     man dpqr-release
     """
-    from dpqr.app.planning.starting import write_files
-    from dpqr.report.wording import plain
+    from dpqr.kernel.wording import plain
+    from dpqr.python.project import write_files
 
     written = write_files(directory, {page_name(page): page_text(page) for page in pages(context.find_root().command)})
     say(f"wrote {len(written)} pages to {plain(directory)}")
@@ -125,7 +125,7 @@ def _commands(page: click.Context) -> Iterator[str]:
 def _exit_codes(page: click.Context) -> Iterator[str]:
     """On the program's page, from the table of the guide."""
     if page.parent is None:
-        from dpqr.app.guide import read_topic
+        from dpqr.report.guide import read_topic
 
         yield ".SH EXIT STATUS"
         for code, meaning in re.findall(r"^\| (\d+) \| (.+?) \|", read_topic("ci"), re.MULTILINE):

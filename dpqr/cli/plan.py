@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpqr.cli import options
+from dpqr.cli import options as counter_options
+from dpqr.cli import options as groups
 from dpqr.cli.completion import TABLES
-from dpqr.cli.parameters import counter_options, groups, options
-from dpqr.cli.parameters.options import Whole
-from dpqr.cli.parameters.settings import settings_notes
+from dpqr.cli.options import Whole
+from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.evaluating.forecast import ForecastRequest, Outlook
-    from dpqr.io.outputs.atomic import SingleFile
+    from dpqr.release.files import SingleFile
+    from dpqr.release.forecast import ForecastRequest, Outlook
 
 TOP = 20
 
@@ -104,10 +106,10 @@ def command(
     dpqr plan --queries q.json --error 50 --confidence 0.95 --like release/
     dpqr plan --queries q.json --eps 1 --dataset survey --out plan.json
     """
-    from dpqr.api.forecast import forecast_request, goal_request, proxy_table
-    from dpqr.api.requests import release_request
-    from dpqr.app.evaluating.forecast import forecast_releases
-    from dpqr.cli.terminal.progress import remarks
+    from dpqr.cli.screen import remarks
+    from dpqr.python.forecast import forecast_request, goal_request, proxy_table
+    from dpqr.python.release import release_request
+    from dpqr.release.forecast import forecast_releases
 
     stated = groups.keywords(documents, guarantee, counted, bought, strategies, table, payer)
     request = forecast_request(
@@ -127,9 +129,9 @@ def command(
 
 def _place(out: str | None, request: ForecastRequest, wanted: Forecasting) -> SingleFile | None:
     """Where the plan goes. All files are looked at before anything is simulated."""
-    from dpqr.app.releasing.locked_plan import plan_file
-    from dpqr.io.outputs.atomic import reserve_file
-    from dpqr.report.page.render import require_extra
+    from dpqr.release.files import reserve_file
+    from dpqr.release.locked_plan import plan_file
+    from dpqr.report.page.parts import require_extra
 
     if wanted.html:
         require_extra()
@@ -143,8 +145,8 @@ def _place(out: str | None, request: ForecastRequest, wanted: Forecasting) -> Si
 
 def _save(outlook: Outlook, place: SingleFile) -> None:
     """The plan with its forecast, to be reviewed."""
-    from dpqr.app.releasing.locked_plan import save_plan
-    from dpqr.cli.terminal.streams import say
+    from dpqr.cli.streams import say
+    from dpqr.release.locked_plan import save_plan
 
     (point,) = outlook.points
     digest = save_plan(point.plan, place, _parts(outlook))
@@ -153,19 +155,19 @@ def _save(outlook: Outlook, place: SingleFile) -> None:
 
 def _parts(outlook: Outlook) -> dict[str, Any]:
     """What stands in the document beside the plan of the only point."""
-    from dpqr.app.evaluating.forecast import forecast_document
+    from dpqr.release.forecast import forecast_document
 
     return {"expected": forecast_document(outlook.points[0].forecast) | {"notes": list(outlook.notes)}}
 
 
 def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> None:
     """The plan, where there is one epsilon, and the forecast: stdout."""
-    from dpqr.app.evaluating.forecast import outlook_document
-    from dpqr.app.planning.documents import write_new
-    from dpqr.cli.terminal.screen import Screen
-    from dpqr.cli.terminal.streams import product, product_json, rendered
-    from dpqr.report.charts.forecast_plot import forecast_svg
-    from dpqr.report.forecast_view import forecast_view
+    from dpqr.cli.screen import Screen
+    from dpqr.cli.streams import product, product_json, rendered
+    from dpqr.release.documents import write_new
+    from dpqr.release.forecast import outlook_document
+    from dpqr.report.charts import forecast_svg
+    from dpqr.report.forecast import forecast_view
 
     found, screen = [point.forecast for point in outlook.points], Screen.of(display)
     if wanted.svg:
@@ -184,7 +186,7 @@ def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> Non
 
 def _page(outlook: Outlook) -> str:
     """Of the plan; of the errors by epsilon, where there are several."""
-    from dpqr.app.report import curve_html, plan_html
+    from dpqr.report.reports import curve_html, plan_html
 
     if len(outlook.points) > 1:
         return curve_html([point.forecast for point in outlook.points], outlook.notes)

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpqr.cli import options, predict_options
+from dpqr.cli import options as groups
+from dpqr.cli import predict_options as session_options
 from dpqr.cli.completion import TABLES
-from dpqr.cli.parameters import groups, options, predict_options, session_options
-from dpqr.cli.parameters.settings import is_typed, settings_notes
-from dpqr.cli.predict_sessions import sessions
+from dpqr.cli.sessions import sessions
+from dpqr.cli.settings import is_typed, settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.requests import PredictionRequest
-    from dpqr.cli.terminal.screen import Screen
+    from dpqr.cli.screen import Screen
+    from dpqr.release.requests import PredictionRequest
 
 
 class WithSessions(options.Sectioned):
@@ -78,8 +80,8 @@ def command(
 
     For points that come one at a time: dpqr predict open, ask, status, close (each has --help).
     """
-    from dpqr.api.predict_options import prediction_request
-    from dpqr.cli.terminal.screen import Screen
+    from dpqr.cli.screen import Screen
+    from dpqr.python.predict import prediction_request
 
     screen = Screen.of(display)
     given = groups.keywords(asked, guarantee, learner, table, payer, asker) | {"eps": eps, "out": out}
@@ -95,8 +97,8 @@ def command(
 
 
 def _apply(given: dict[str, Any], idle: dict[str, object], screen: Screen) -> None:
-    from dpqr.api.predict_options import model_request
-    from dpqr.app.predicting.predict import apply_model
+    from dpqr.prediction.predict import apply_model
+    from dpqr.python.predict import model_request
 
     stated = {f"--{name}": given[name] for name in ("target", "eps", "plan")}
     typed = {f"--{name}": is_typed(name) for name in ("delta", "dataset")}
@@ -105,9 +107,9 @@ def _apply(given: dict[str, Any], idle: dict[str, object], screen: Screen) -> No
 
 
 def _plan(request: PredictionRequest, screen: Screen, lock: str | None) -> None:
-    from dpqr.app.predicting.predict import planned_prediction
-    from dpqr.app.releasing.locked_plan import plan_file, save_prediction_plan
-    from dpqr.cli.terminal.streams import say
+    from dpqr.cli.streams import say
+    from dpqr.prediction.predict import planned_prediction
+    from dpqr.release.locked_plan import plan_file, save_prediction_plan
 
     place = None if lock is None else plan_file(lock)
     plan, outlook = planned_prediction(request)
@@ -117,8 +119,8 @@ def _plan(request: PredictionRequest, screen: Screen, lock: str | None) -> None:
 
 
 def _learned(request: PredictionRequest, screen: Screen, display: groups.Display) -> None:
-    from dpqr.app.predicting.predict import predict
-    from dpqr.cli.terminal.progress import progress
+    from dpqr.cli.screen import progress
+    from dpqr.prediction.predict import predict
 
     if request.plan.form == "predictions" or display.as_json:
         screen.require_output(request.out)

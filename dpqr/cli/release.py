@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from dpqr.cli import options
+from dpqr.cli import options as counter_options
+from dpqr.cli import options as groups
 from dpqr.cli.completion import DOCUMENTS, TABLES
-from dpqr.cli.parameters import counter_options, groups, options
-from dpqr.cli.parameters.options import Whole
-from dpqr.cli.parameters.settings import settings_notes
+from dpqr.cli.options import Whole
+from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.requests import ReleaseRequest
+    from dpqr.release.requests import ReleaseRequest
 
 _forms, _bins = click.Choice(["csv", "parquet", "json"]), click.Choice(["title", "midpoint", "sampled"])
 _existing = click.Choice(["skip", "fail", "replace"])
@@ -136,8 +138,8 @@ def command(
     dpqr release data.csv --plan plan.json --dataset survey --out release/
     dpqr release --queries q.json --eps 1 --dataset survey
     """
-    from dpqr.api.requests import release_request
-    from dpqr.app.releasing.finished import already_released
+    from dpqr.python.release import release_request
+    from dpqr.release.release import already_released
 
     if not (data or payer.dataset or course.rehearse):
         raise click.MissingParameter(ctx=click.get_current_context(), param_type="argument", param_hint="'DATA...'")
@@ -168,18 +170,17 @@ def _require_stated(review: Review) -> None:
 
 
 def _plan(request: ReleaseRequest, display: groups.Display) -> None:
-    from dpqr.app.releasing.release import dry_run
-    from dpqr.cli.terminal.screen import Screen
+    from dpqr.cli.screen import Screen
+    from dpqr.release.release import dry_run
 
     Screen.of(display).plan(*dry_run(request))
 
 
 def _release(request: ReleaseRequest, display: groups.Display, ledger: Sequence[str]) -> None:
-    from dpqr.app.releasing.release import release
-    from dpqr.cli.terminal.progress import progress
-    from dpqr.cli.terminal.screen import Screen
-    from dpqr.cli.terminal.streams import product
-    from dpqr.construction.sentences import release_guarantee
+    from dpqr.cli.screen import Screen, progress
+    from dpqr.cli.streams import product
+    from dpqr.release.release import release
+    from dpqr.release.sentences import release_guarantee
 
     screen, directory = Screen.of(display), request.output.directory
     with progress(display.progress, color=screen.color) as observer:
@@ -191,8 +192,8 @@ def _release(request: ReleaseRequest, display: groups.Display, ledger: Sequence[
 
 def _skipped(display: groups.Display, directory: str) -> None:
     """Say that the release exists already, and that nothing was opened, drawn or paid."""
-    from dpqr.cli.terminal.streams import product_json, say
-    from dpqr.report.wording import plain
+    from dpqr.cli.streams import product_json, say
+    from dpqr.kernel.wording import plain
 
     if display.progress == "json":
         say(json.dumps({"event": "skipped", "out": directory}))

@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from dpqr.api.checks import MOST_RECORDS
-from dpqr.cli.parameters import options
-from dpqr.cli.parameters.options import Whole
-from dpqr.cli.terminal.streams import product, product_json
-from dpqr.errors import UsageFault
+from dpqr.cli import options
+from dpqr.cli.options import Whole
+from dpqr.cli.streams import product, product_json
+from dpqr.kernel.errors import UsageFault
+from dpqr.python.options import MOST_RECORDS
 
 _explain, _say = options.under("Explanation"), options.under("Screen")
 
@@ -73,8 +73,8 @@ def command(*, explain: bool, asked: Explained, as_json: bool) -> None:
 
 
 def _listed(as_json: bool) -> None:
-    from dpqr.app.planning.strategies import list_strategies
-    from dpqr.report.wording import plain
+    from dpqr.kernel.wording import plain
+    from dpqr.release.roles import list_strategies
 
     listed = list_strategies()
     if as_json:
@@ -88,9 +88,9 @@ def _listed(as_json: bool) -> None:
 
 
 def _explained(as_json: bool, asked: Explained) -> None:
-    from dpqr.api.options import plan_request
-    from dpqr.app.planning.explain import explain, explanation_document
-    from dpqr.cli.terminal.screen import Screen
+    from dpqr.cli.screen import Screen
+    from dpqr.python.options import plan_request
+    from dpqr.release.explain import explain, explanation_document
 
     if asked.queries is None:
         raise UsageFault("--explain needs --queries: add --queries FILE")

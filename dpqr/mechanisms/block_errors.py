@@ -9,9 +9,13 @@ from typing import final
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.histogram import RECORDS, Counts
-from dpqr.data.unit import PrivacyUnit
+from dpqr.domain.histogram import RECORDS, Counts
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
+from dpqr.kernel.budget import Price
+from dpqr.kernel.events import DiscreteLaplaceEvent
+from dpqr.kernel.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import (
     GaussianEvent,
     GaussianLaw,
@@ -21,15 +25,11 @@ from dpqr.mechanisms.noisy_answers import (
     refuse_noise,
     refuse_variance,
 )
-from dpqr.mechanisms.scores import largest_total
-from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
-from dpqr.noise.source import NoiseSource
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import DiscreteLaplaceEvent
-from dpqr.workload.block import QueryBlock
-from dpqr.workload.sensitivity import Norm, sensitivity
-from dpqr.workload.stacking import all_answers, stacked
-from dpqr.workload.workload import rounded
+from dpqr.mechanisms.selection import largest_total
+from dpqr.queries.block import QueryBlock
+from dpqr.queries.related_blocks import all_answers, stacked
+from dpqr.queries.sensitivity import Norm, sensitivity
+from dpqr.queries.workload import rounded
 
 Groups = tuple[tuple[QueryBlock, ...], ...]
 
@@ -71,8 +71,8 @@ class GroupErrors:
         at once, so the change in L1 is at most the sum of these, and in squared L2 the sum of their squares: in units
         of F, m for m groups of one block each, and m.
 
-    >>> from dpqr.data.histogram import DenseHistogram
-    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.domain.histogram import DenseHistogram
+    >>> from dpqr.queries.block import Factor
     >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
     >>> five = fine_answers(np.array([5.0, 5.0]))
     >>> errors = GroupErrors(groups=((sex,),), expected=five, unit=PrivacyUnit())

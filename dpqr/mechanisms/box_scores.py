@@ -9,14 +9,14 @@ from typing import final
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, IntArray
-from dpqr.data.histogram import RECORDS, Counts
-from dpqr.data.unit import PrivacyUnit
+from dpqr.domain.histogram import RECORDS, Counts
+from dpqr.kernel.arrays import AnyArray, IntArray
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import refuse_beyond
-from dpqr.mechanisms.scores import queries_sensitivity
-from dpqr.workload.block import QueryBlock
-from dpqr.workload.box_index import BoxIndex, Family, Level
-from dpqr.workload.boxes import Term, combined, group_tables, with_totals
+from dpqr.mechanisms.selection import queries_sensitivity
+from dpqr.queries.block import QueryBlock
+from dpqr.queries.box_index import BoxIndex, Family, Level
+from dpqr.queries.ranges import Term, combined, group_tables, with_totals
 
 SLICE = 2**17
 """Queries per batch."""
@@ -42,7 +42,7 @@ class Pieces:
 
 
 class BoxSearch:
-    """The search of `dpqr.noise.search` over the boxes of an index, scored by |sum over the box of the table|.
+    """The search of `kernel.noise.selection` over the boxes of an index, scored by |sum over the box of the table|.
 
     table: int64, of the index's sizes; the sum of its absolute values is below 2^62.
     """
@@ -234,10 +234,10 @@ class BoxScores:
         2^bits, *replace:* 2^bits too, for a box holds both cells or one of them; for persons that times their rows.
         That is 2^bits times the sensitivity of `QueryScores`, whose scores these are on a finer grid.
 
-    >>> from dpqr.data.histogram import DenseHistogram
-    >>> from dpqr.workload.block import Factor
-    >>> from dpqr.workload.box_index import box_index
-    >>> from dpqr.workload.ranges import Ranges
+    >>> from dpqr.domain.histogram import DenseHistogram
+    >>> from dpqr.queries.block import Factor
+    >>> from dpqr.queries.box_index import box_index
+    >>> from dpqr.queries.ranges import Ranges
     >>> ranges = Ranges(np.array([0, 0, 0, 1, 1, 2]), np.array([1, 2, 3, 2, 3, 3]), 3)
     >>> ages = QueryBlock(name="ages", factors=(Factor(axes=(0,), sizes=(3,), matrix=ranges),))
     >>> scores = BoxScores(blocks=(ages,), index=box_index((ages,)), expected=np.array([2, 2, 2]), bits=0)

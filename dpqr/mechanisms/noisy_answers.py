@@ -13,20 +13,19 @@ from typing import Generic, TypeVar, final
 
 import numpy as np
 
-from dpqr.data.arrays import IntArray
-from dpqr.data.histogram import RECORDS, Counts
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused, InfeasiblePlan
-from dpqr.noise.discrete_gaussian import LARGEST_VARIANCE, DiscreteGaussian
-from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
-from dpqr.noise.law import NoiseLaw
-from dpqr.noise.rounded_gaussian import SMALLEST_VARIANCE, RoundedGaussian
-from dpqr.noise.source import NoiseSource
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent, RoundedGaussianEvent
-from dpqr.privacy.gate import Mechanism
-from dpqr.workload.block import QueryBlock
-from dpqr.workload.sensitivity import Norm, sensitivity
-from dpqr.workload.workload import Measurement
+from dpqr.domain.histogram import RECORDS, Counts
+from dpqr.kernel.arrays import IntArray
+from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent, RoundedGaussianEvent
+from dpqr.kernel.gate import Mechanism
+from dpqr.kernel.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
+from dpqr.kernel.noise.gaussian import LARGEST_VARIANCE, SMALLEST_VARIANCE, DiscreteGaussian, RoundedGaussian
+from dpqr.kernel.noise.law import NoiseLaw
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.queries.block import QueryBlock
+from dpqr.queries.sensitivity import Norm, sensitivity
+from dpqr.queries.workload import Measurement
 
 CEILING = 2**62
 """No answer and no score may reach it, so that the difference of any two fits into int64."""

@@ -10,20 +10,19 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, final
 
-from dpqr.data.histogram import RECORDS, Counts
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused, InfeasiblePlan, UsageFault
+from dpqr.domain.histogram import RECORDS, Counts
+from dpqr.kernel.accountants.accountant import PrivacyFilter
+from dpqr.kernel.budget import Price
+from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan, UsageFault
+from dpqr.kernel.events import AboveThresholdEvent, PrivacyEvent
+from dpqr.kernel.gate import measure
+from dpqr.kernel.noise.discrete_laplace import LARGEST_SCALE, Geometric
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import answers_sensitivity, largest_answer, refuse_beyond, refuse_noise
-from dpqr.noise.discrete_laplace import LARGEST_SCALE
-from dpqr.noise.geometric import Geometric
-from dpqr.noise.source import NoiseSource
-from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import AboveThresholdEvent, PrivacyEvent
-from dpqr.privacy.gate import measure
-from dpqr.privacy.sealed import Private
-from dpqr.workload.block import QueryBlock
-from dpqr.workload.sensitivity import Norm
+from dpqr.queries.block import QueryBlock
+from dpqr.queries.sensitivity import Norm
 
 Side = Literal[1, -1]
 """Whether a threshold is passed by answers far above the expected ones, or by answers far below them."""

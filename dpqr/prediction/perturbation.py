@@ -10,17 +10,16 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dpqr.mechanisms.learned_functions import FINENESS, weights_sensitivity
-from dpqr.mechanisms.perturbed_functions import LARGEST_PULL, SENSITIVITY
-from dpqr.noise.public import public_generator
+from dpqr.kernel.accountants.analytic import free_curvature, most_rho, tapered_price
+from dpqr.kernel.accountants.losses import log_above
+from dpqr.kernel.events import GaussianObjectiveEvent, PerturbedObjectiveEvent
+from dpqr.kernel.noise.public import public_generator
+from dpqr.prediction.learned_functions import FINENESS, weights_sensitivity
 from dpqr.prediction.learners.features import FeatureMap
-from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Pinball, Sided
+from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Pinball, Sided, Tapered, TaperedCorner
 from dpqr.prediction.learners.perturbed import PerturbedLearner
 from dpqr.prediction.learners.solver import FEATURE_NORM
-from dpqr.prediction.learners.tapered import Tapered, TaperedCorner
-from dpqr.privacy.accountants.analytic import free_curvature, most_rho, tapered_price
-from dpqr.privacy.accountants.losses import log_above
-from dpqr.privacy.events import GaussianObjectiveEvent, PerturbedObjectiveEvent
+from dpqr.prediction.perturbed_functions import LARGEST_PULL, SENSITIVITY
 
 CLOSING = Fraction(1, 64)
 """Share of epsilon for the closing noise."""

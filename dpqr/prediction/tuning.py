@@ -11,9 +11,9 @@ from typing import final
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.histogram import Counts, occupied
-from dpqr.noise.source import NoiseSource
+from dpqr.domain.histogram import Counts, occupied
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
+from dpqr.kernel.noise.source import NoiseSource
 from dpqr.prediction.learners.stable import BatchLearner
 
 FACTORS = tuple(Fraction(4) ** power for power in (-2, -1, 0, 1, 2))

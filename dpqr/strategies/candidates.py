@@ -6,6 +6,7 @@ Very many boxes (conjunctions of ranges) are scored together, on the hypothesis'
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -14,16 +15,16 @@ from typing import Protocol, final
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, IntArray
-from dpqr.data.histogram import RECORDS
-from dpqr.data.unit import PrivacyUnit
-from dpqr.hypotheses.hypothesis import Hypothesis, prepare
+from dpqr.domain.histogram import RECORDS
+from dpqr.kernel.arrays import AnyArray, IntArray
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.noisy_answers import CEILING, largest_answer, refuse_beyond
-from dpqr.mechanisms.scores import (
+from dpqr.mechanisms.selection import (
     BlockScores,
     QueryScores,
     Scores,
+    SomeScores,
     fair_multipliers,
     fair_ratios,
     largest_total,
@@ -32,10 +33,11 @@ from dpqr.mechanisms.scores import (
     row_by_row,
     scores_sensitivity,
 )
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.box_index import BoxIndex, box_index
-from dpqr.workload.stacking import all_answers, stacked
-from dpqr.workload.workload import common_grid, rounded
+from dpqr.models.hypothesis import Hypothesis, prepare
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.box_index import BoxIndex, box_index
+from dpqr.queries.related_blocks import all_answers, stacked
+from dpqr.queries.workload import common_grid, rounded
 
 MOST_BITS = 20
 """Cells are rounded to 2^-20 records at the finest: 2^20 of them are off by less than one record together."""
@@ -110,7 +112,7 @@ class BlockCandidates:
     Raises:
         InfeasiblePlan: a score could overflow whatever the hypothesis.
 
-    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.queries.block import Factor
     >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
     >>> BlockCandidates(blocks=(sex,)).sensitivity(PrivacyUnit())
     1
@@ -211,7 +213,7 @@ class QueryCandidates:
     Raises:
         InfeasiblePlan: an answer, on that grid, could overflow.
 
-    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.queries.block import Factor
     >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
     >>> len(QueryCandidates(blocks=(sex,)))
     2
@@ -282,3 +284,49 @@ def _index(blocks: tuple[QueryBlock, ...]) -> BoxIndex | None:
     if sum(block.rows for block in blocks) < FEWEST_SEARCHED:
         return None
     return box_index(blocks)
+
+
+# SomeCandidates: what is left of a list of blocks while choices are made from one hypothesis.
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SomeCandidates:
+    """Some of the blocks, those at `places`: each choice leaves one fewer, and the scores of all serve every choice.
+
+    >>> from dpqr.queries.block import Factor, QueryBlock
+    >>> blocks = tuple(QueryBlock(name=name, factors=(Factor.identity(0, 2),)) for name in "ab")
+    >>> SomeCandidates(every=BlockCandidates(blocks=blocks), places=(1,))[0][0].name
+    'b'
+    """
+
+    every: BlockCandidates
+    places: tuple[int, ...]
+
+    @classmethod
+    def without(cls, every: BlockCandidates, names: Collection[str]) -> SomeCandidates:
+        """All but the blocks of these names."""
+        return cls(every=every, places=tuple(n for n, block in enumerate(every.blocks) if block.name not in names))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, index: int) -> Candidate:
+        return self.every[self.places[index]]
+
+    def scores(self, hypothesis: Hypothesis) -> SomeScores:
+        return SomeScores(scores=self.every.scores(hypothesis), places=self.places)
+
+    def sensitivity(self, unit: PrivacyUnit) -> int:
+        return self.listed.sensitivity(unit)
+
+    @property
+    def listed(self) -> BlockCandidates:
+        """These alone."""
+        blocks, charged = self.every.blocks, self.every.penalties
+        return BlockCandidates(
+            blocks=tuple(blocks[place] for place in self.places),
+            unit=self.every.unit,
+            penalties=tuple(charged[place] for place in self.places) if charged else (),
+            records=self.every.records,
+        )

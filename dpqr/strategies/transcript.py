@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpqr.data.arrays import FloatArray
+from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.budget import Price
+from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.mechanisms.block_errors import FINENESS
-from dpqr.noise.law import NoiseLaw
-from dpqr.privacy.budget import Price
+from dpqr.queries.workload import Measurement
 from dpqr.strategies.candidates import Candidate, Candidates
 from dpqr.strategies.problem import Level
-from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class ErrorSum:
     value: the sum, in units of `each` / FINENESS records. blocks: how many were summed. each: the most by which one
     record changes one block's L1 error. law: of the noise.
 
-    >>> from dpqr.noise.discrete_laplace import DiscreteLaplace
+    >>> from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
     >>> ErrorSum(value=640, blocks=2, each=1, law=DiscreteLaplace(Fraction(64))).mean
     5.0
     """
@@ -90,7 +90,7 @@ class Step:
     records: the released noisy number of records; None: it was not measured. The loop starts a new hypothesis when this
     number first appears.
 
-    >>> from dpqr.workload.block import QueryBlock
+    >>> from dpqr.queries.block import QueryBlock
     >>> Step(candidates=(QueryBlock(name="records"),), select=None, measure=Price(epsilon=Fraction(1))).stop
     False
     """

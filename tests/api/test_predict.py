@@ -9,9 +9,9 @@ import pytest
 from support.door_checks import without
 
 import dpqr
-from dpqr.app.predicting import predict as app_predict
-from dpqr.app.releasing.reading import PASSED
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.prediction import predict as app_predict
+from dpqr.release.reading import PASSED
 
 DOMAIN = {
     "fields": [

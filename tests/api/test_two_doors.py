@@ -12,12 +12,12 @@ from support.command_desk import DOMAIN
 from support.door_checks import without
 
 import dpqr
-from dpqr.api.options import ALL, PLANNING, ReleaseOptions
-from dpqr.app.releasing import release as app_release
-from dpqr.app.releasing.reading import PASSED
-from dpqr.app.requests import PlanRequest
 from dpqr.cli.release import command
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.python.options import ALL, PLANNING, ReleaseOptions
+from dpqr.release import release as app_release
+from dpqr.release.reading import PASSED
+from dpqr.release.requests import PlanRequest
 
 OPTIONS = [
     {},

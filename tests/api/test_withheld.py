@@ -4,8 +4,8 @@ import traceback
 
 import pytest
 
-from dpqr.api.withheld import withheld
-from dpqr.errors import RESUMABLE, DataError, DpqrError, InfeasiblePlan
+from dpqr.kernel.errors import RESUMABLE, DataError, DpqrError, InfeasiblePlan
+from dpqr.python.results import withheld
 
 SECRET = "987654321"
 

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from support.counters import MONTHS, released
 
-from dpqr.app.series import series
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.releases.read_answers import read_answers
-from dpqr.io.outputs.releases.read_release import read_release
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.release.read_release import read_answers, read_release
+from dpqr.release.record.plan_document import sealed
+from dpqr.report.series import series
 
 OLD = Path(__file__).parents[1] / "old_releases"
 PAIR = "marginal(sex,age)"

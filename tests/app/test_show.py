@@ -7,11 +7,11 @@ import json
 import pytest
 from support.handmade_release import make_release
 
-from dpqr.app.show import show, show_answers
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.atomic import reserve
-from dpqr.io.outputs.releases.release_files import write_release
-from dpqr.report.receipt import receipt
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.release.files import reserve
+from dpqr.release.receipt import receipt
+from dpqr.release.release_files import write_release
+from dpqr.release.show import show, show_answers
 
 RELEASE = make_release()
 

@@ -6,16 +6,16 @@ from functools import cache
 from typing import Any
 
 from dpqr.audit.case import Case, Draws, numbers
-from dpqr.data.histogram import Counts
-from dpqr.data.unit import PrivacyUnit
-from dpqr.hypotheses.dense import DenseDistribution
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.gate import measure
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.selection import ExponentialChoice
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.gate import measure
+from dpqr.models.hypothesis import DenseDistribution
+from dpqr.queries.block import QueryBlock
+from dpqr.queries.workload import Measurement
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-from dpqr.workload.block import QueryBlock
-from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True)

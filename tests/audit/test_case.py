@@ -4,16 +4,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.audit.case import Draws, Outcomes, records
-from dpqr.audit.cases.answers import block
-from dpqr.audit.claim import Claim
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused
+from dpqr.audit.case import Claim, Draws, Outcomes, records
+from dpqr.audit.cases.noisy_answers import block
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.sealed import Private
 
 
 def test_rows_are_runs_and_empty_parts_have_no_columns():

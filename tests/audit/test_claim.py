@@ -4,11 +4,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.audit.claim import ORDERS, Claim, epsilon_bounds, rho_bounds
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.zcdp import converted
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent
+from dpqr.audit.case import ORDERS, Claim, epsilon_bounds, rho_bounds
+from dpqr.kernel.accountants.sums import converted
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent
 
 LAPLACE = DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(4))
 GAUSSIAN = DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(2))

@@ -25,16 +25,15 @@ from support.slow_cases import slow_but
 
 from dpqr.audit.attack import attack
 from dpqr.audit.case import Case, Draws
-from dpqr.audit.cases.releases import PlannedTrial, ReleaseTrial
-from dpqr.audit.cases.schedules import buckets_shown
+from dpqr.audit.cases.releases import PlannedTrial, ReleaseTrial, buckets_shown
 from dpqr.audit.run import ALARM, known_cases
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import PrivacyUnit
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LeftOut
 from dpqr.mechanisms.selection import PermuteAndFlipChoice
-from dpqr.noise.source import SeededNoise
+from dpqr.queries.block import Factor, QueryBlock
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.workload.block import Factor, QueryBlock
 
 KNOWN = known_cases()
 

@@ -9,11 +9,10 @@ from math import erfc, exp, inf, log, sqrt
 import numpy as np
 import pytest
 
-from dpqr.audit.claim import Claim
+from dpqr.audit.case import Claim, LossLaw, epsilon_at, epsilon_of, exact_share, loss_law, own_share, rho_of
 from dpqr.audit.law import IntegerGaussian, Selection, TwoSidedGeometric
-from dpqr.audit.own_figures import LossLaw, epsilon_at, epsilon_of, exact_share, loss_law, own_share, rho_of
 from dpqr.audit.run import known_cases
-from dpqr.privacy.events import (
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import pytest
 
 from dpqr.audit.attack import Loss, attack
+from dpqr.audit.case import Claim
 from dpqr.audit.cases.files import FileCase
-from dpqr.audit.claim import Claim
 from dpqr.audit.run import ALARM, PARTS, Audit, Finding, audit, chosen_cases, known_cases
-from dpqr.errors import GoalMissed, UsageFault
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.errors import GoalMissed, UsageFault
+from dpqr.kernel.noise.source import SeededNoise
 
 NAME = "laplace-marginal-loose"
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from dpqr.audit.attack import Evidence, Joint, views
 from dpqr.audit.case import Outcomes
-from dpqr.audit.views import Evidence, Joint, views
 
 RUNS = 4_000
 

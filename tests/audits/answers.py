@@ -9,11 +9,11 @@ import mpmath
 import numpy as np
 from audits.neighbours import Breach, Pair
 
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
-from dpqr.workload.block import QueryBlock
+from dpqr.queries.block import QueryBlock
 
 DIGITS = 50
 ORDERS = (Fraction(11, 10), Fraction(2), Fraction(7, 2), Fraction(20))

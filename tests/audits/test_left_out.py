@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from audits.neighbours import Breach
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LeftOut, on_left_out
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import Price
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.schedules.dropped_count import DROPPED
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
+from dpqr.strategies.schedules.error_bars import DROPPED
 
 MOST = 3
 OUTPUTS = range(-4, 2 * MOST + 5)

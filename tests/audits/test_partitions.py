@@ -18,21 +18,21 @@ from audits.answers import Claim, audit_answers
 from audits.neighbours import Breach, pairs
 from support.small_universes import problem
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import Price
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Prefix
+from dpqr.queries.partition import Bisection
+from dpqr.queries.trees import Tree
+from dpqr.queries.workload import Measurement
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.designs.bucket_design import merged_block
+from dpqr.strategies.designs.buckets import merged_block
 from dpqr.strategies.distinguishers import PermuteAndFlip
 from dpqr.strategies.plan import Roles
-from dpqr.strategies.schedules.ordered.two_stage import Records, TwoStagePartition
-from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Prefix
-from dpqr.workload.partition import Bisection
-from dpqr.workload.tree import Tree
-from dpqr.workload.workload import Measurement
+from dpqr.strategies.schedules.ordered import Records, TwoStagePartition
+from dpqr.strategies.updates.least_squares import BucketLeastSquares
 
 SHAPE, RECORDS, REACH = (4,), 3, 8
 PRICE = Price(epsilon=Fraction(4))

@@ -14,11 +14,11 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from dpqr.data.period import Period, PeriodRows
-from dpqr.io.tables.period_filter import PeriodFilter
-from dpqr.io.tables.row_encoder import Records
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.periods import WHOLE, PeriodBudgets
+from dpqr.domain.periods import Period, PeriodRows
+from dpqr.kernel.budget import Cost
+from dpqr.ledger.periods import WHOLE, PeriodBudgets
+from dpqr.tables.encoders import Records
+from dpqr.tables.persons import PeriodFilter
 
 JANUARY, FEBRUARY = Period.parse("2026-01"), Period.parse("2026-02")
 DATES = (date(2026, 1, 31), date(2026, 2, 1), None)

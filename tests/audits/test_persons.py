@@ -10,9 +10,9 @@ from audits.neighbours import Breach
 from audits.persons import CELLS, Claim, as_built, audit_persons, counted, law, neighbours
 from support.slow_cases import slowly
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
 
 ROWS = 3
 OTHERS = {"two rows": ((1, 0), (1, 1)), "a rule and two rows": ((1, None), (1, 0), (1, 1))}

@@ -8,17 +8,15 @@ import pytest
 from audits.answers import Claim, audit_answers
 from audits.neighbours import Breach, pairs
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.strategies.designs.bucket_design import merged_block
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Identity
-from dpqr.workload.nested_tree import NestedTree, Nesting
-from dpqr.workload.p_identity import PIdentity
-from dpqr.workload.partition import Merged
-from dpqr.workload.ranges import Ranges
-from dpqr.workload.recovery import scaled, strategy_block
-from dpqr.workload.tree import Tree
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Identity
+from dpqr.queries.partition import Merged
+from dpqr.queries.ranges import Ranges
+from dpqr.queries.strategy_matrices import PIdentity, scaled, strategy_block
+from dpqr.queries.trees import NestedTree, Nesting, Tree
+from dpqr.strategies.designs.buckets import merged_block
 
 SHAPE = (2, 3)
 RECORDS = 2

@@ -11,7 +11,7 @@ from fractions import Fraction
 from audit.wrong_builds import forgotten_factors, forgotten_rows, hidden_leaks, wrong_builds
 
 from dpqr.audit.run import RUNS, SHORT_RUNS, audit, chosen_cases, known_cases
-from dpqr.noise.source import SystemNoise
+from dpqr.kernel.noise.source import SystemNoise
 
 
 def main() -> None:

@@ -21,9 +21,9 @@ import numpy as np
 from adult import SIZES
 from online import codes_of
 
-from dpqr.api.release import release
-from dpqr.privacy.accountants.zcdp import converted
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.kernel.accountants.sums import converted
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.python.release import release
 
 BETA, STAGES, RATIO, FREE = 0.05, 40, 0.8, 400
 """beta; stages that share it; each alpha over the last one; free updates before each round."""

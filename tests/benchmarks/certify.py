@@ -22,14 +22,14 @@ from pathlib import Path
 
 import numpy as np
 
-from dpqr.app.evaluating.evaluate import exact_answers
-from dpqr.app.planning.planning import read_documents
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import PlanRequest, ReleaseRequest
-from dpqr.construction.release import Release
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.release.planning import read_documents
+from dpqr.release.release import release
+from dpqr.release.requests import PlanRequest, ReleaseRequest
+from dpqr.release.result import Release
+from dpqr.report.evaluation import exact_answers
+from dpqr.tables.limits import Limits
+from dpqr.tables.source import TableSource
 
 sys.path.insert(0, str(Path(__file__).parent))
 from adult import OTHERS, SIZES

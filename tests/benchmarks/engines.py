@@ -22,10 +22,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.counting import SIZES, make
 from benchmarks.counting import asked as question
 
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.engines import spark_session, spark_table
-from dpqr.io.engines.spark_table import SparkTable
-from dpqr.io.tables.counting import Counting
+from dpqr.domain.domain_file import read_domain
+from dpqr.tables.counting import Counting
+from dpqr.tables.engines import spark as spark_session
+from dpqr.tables.engines import spark as spark_table
+from dpqr.tables.engines.spark import SparkTable
 
 
 def main() -> None:

@@ -36,19 +36,18 @@ from adult import OTHERS, SIZES
 from shapes import Table, chain, classes, independent, skewed
 from task import Task
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.block_errors import unmeasured
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import Release, assemble
-from dpqr.data.histogram import SparseHistogram
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.law import NoiseLaw
-from dpqr.noise.rounded_gaussian import RoundedGaussian
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.noise.gaussian import DiscreteGaussian, RoundedGaussian
+from dpqr.kernel.noise.law import NoiseLaw
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.release.draws import Draws
+from dpqr.release.error_bounds import unmeasured
+from dpqr.release.loop import iterative_construction
+from dpqr.release.planning import plan_release
+from dpqr.release.requests import PlanRequest
+from dpqr.release.result import Release, assemble
+from dpqr.strategies.guard import guarded
 
 MAKERS: tuple[Table, ...] = (independent, classes, skewed, chain)
 CLASSES = (0, 0.05, 10, 50, 500, np.inf)

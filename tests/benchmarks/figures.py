@@ -28,17 +28,17 @@ import numpy as np
 import pandas as pd
 
 import dpqr
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import Release, assemble
-from dpqr.data.histogram import SparseHistogram
-from dpqr.io.outputs.answer_tables.figures_table import figures_table
-from dpqr.io.outputs.releases.release_files import answers_table
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.release.draws import Draws
+from dpqr.release.loop import iterative_construction
+from dpqr.release.planning import plan_release
+from dpqr.release.release_files import answers_table
+from dpqr.release.requests import PlanRequest
+from dpqr.release.result import Release, assemble
+from dpqr.release.table_files import figures_table
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
 
 SIZES = (15, 30, 60, 120, 250, 500, 1000, 2000, 4000, 6000)

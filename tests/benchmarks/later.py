@@ -23,13 +23,13 @@ import numpy as np
 from error_bars import made, released
 from task import Task
 
-from dpqr.construction import later
-from dpqr.construction.loop import Outcome
-from dpqr.construction.release import Release
-from dpqr.data.histogram import SparseHistogram
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
-from dpqr.workload.workload import Workload
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
+from dpqr.queries.workload import Workload
+from dpqr.release import later
+from dpqr.release.loop import Outcome
+from dpqr.release.result import Release
 
 QUESTIONS = 40
 

@@ -28,14 +28,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from support import postgres_server
 from support.ledger_jobs import command, draws, ledger_in, passed, reserve, terms, unsound
 
-from dpqr.io.ledger import transaction as transactions
-from dpqr.io.ledger.chain import Anchor
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.ledger.record import walked
-from dpqr.io.ledger.session import Store
-from dpqr.io.ledger.stores import ledger_store
-from dpqr.io.ledger.transaction import Transaction
-from dpqr.privacy.budget import Cost
+from dpqr.kernel.budget import Cost
+from dpqr.ledger import chained_ledger as transactions
+from dpqr.ledger.chain import Anchor
+from dpqr.ledger.chained_ledger import ChainedLedger, Transaction
+from dpqr.ledger.record import walked
+from dpqr.ledger.session import Store
+from dpqr.ledger.sqlite import ledger_store
 
 USES = 20
 

@@ -23,22 +23,22 @@ import pyarrow as pa
 import pyarrow.csv as pc
 from adult import OTHERS, SIZES
 
-from dpqr.api.requests import Unwatched
-from dpqr.app.planning.planning import read_documents
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import PlanRequest, ReleaseRequest
-from dpqr.app.sessions.planning import OpenRequest, planned_session
-from dpqr.app.sessions.state import rows_of_blocks
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.questions.online import Online
-from dpqr.data.histogram import SparseHistogram
-from dpqr.hypotheses.weighted_rows import WeightedRows
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.updates.row_weights import RowWeights
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.models.rows import WeightedRows
+from dpqr.python.release import Unwatched
+from dpqr.release.draws import Draws
+from dpqr.release.loop import iterative_construction
+from dpqr.release.planning import read_documents
+from dpqr.release.questions import Online
+from dpqr.release.release import release
+from dpqr.release.requests import PlanRequest, ReleaseRequest
+from dpqr.sessions.planning import OpenRequest, planned_session
+from dpqr.sessions.session import rows_of_blocks
+from dpqr.strategies.updates.multiplicative_weights import RowWeights
+from dpqr.tables.source import TableSource
 
 MADE_UP = {f"c{place}": size for place, size in enumerate((2, 3, 4, 5, 6, 8, 10, 20, 40, 80))}
 

@@ -21,16 +21,16 @@ sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 
 from mixed import made, others
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.answers.intervals import ESTIMATE
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import Release, assemble
-from dpqr.data.histogram import SparseHistogram
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.release.answers.errors import ESTIMATE
+from dpqr.release.draws import Draws
+from dpqr.release.loop import iterative_construction
+from dpqr.release.planning import plan_release
+from dpqr.release.requests import PlanRequest
+from dpqr.release.result import Release, assemble
+from dpqr.strategies.guard import guarded
 
 SMALL = (3, 4, 2)
 KINDS = ("normal", "steps", "spikes", "even", "zipf", "exponential")

@@ -24,15 +24,15 @@ from pathlib import Path
 
 import numpy as np
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.data.histogram import DenseHistogram
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.release.draws import Draws
+from dpqr.release.loop import iterative_construction
+from dpqr.release.planning import plan_release
+from dpqr.release.requests import PlanRequest
+from dpqr.release.result import assemble
+from dpqr.strategies.guard import guarded
 
 
 @dataclass

@@ -23,14 +23,14 @@ from baselines import plain
 from regret import DEFAULT, Case
 from shapes import HALVES, made
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.forecasts.public_tables import PublicTable
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.io.outputs.releases.synthetic import synthesise
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.release.draws import Draws
+from dpqr.release.forecast_error import PublicTable
+from dpqr.release.loop import iterative_construction
+from dpqr.release.release_files import synthesise
+from dpqr.release.result import assemble
+from dpqr.strategies.guard import guarded
 
 FEW = 10
 """Records: rows are whole records, so they cannot follow answers that are off by fewer."""

@@ -24,18 +24,18 @@ from typing import Any
 import numpy as np
 from replay import conjunctions, table
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.histogram import DenseHistogram
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.sealed import Private
 from dpqr.mechanisms.box_scores import BoxSearch
 from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.sealed import Private
+from dpqr.release.draws import Draws
+from dpqr.release.loop import iterative_construction
+from dpqr.release.planning import plan_release
+from dpqr.release.requests import PlanRequest
 from dpqr.strategies import candidates
 from dpqr.strategies.candidates import QueryCandidates
-from dpqr.strategies.choice import guarded
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
 
 KINDS = {"exponential": ExponentialChoice, "permute-and-flip": PermuteAndFlipChoice}

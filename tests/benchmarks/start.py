@@ -29,17 +29,17 @@ sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 from shapes import HALVES, REPORTING, SETTING
 from task import Task
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.app.start import handed_on
-from dpqr.construction.draws import Draws
-from dpqr.construction.forecasts.public_tables import PublicTable
-from dpqr.construction.loop import iterative_construction, released
-from dpqr.fitting.earlier_tables import EarlierTables
-from dpqr.hypotheses.hypothesis import prepare
-from dpqr.noise.public import PublicNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.kernel.noise.public import PublicNoise
+from dpqr.kernel.sealed import Private
+from dpqr.models.fit.evidence import EarlierTables
+from dpqr.models.hypothesis import prepare
+from dpqr.release.draws import Draws
+from dpqr.release.export import handed_on
+from dpqr.release.forecast_error import PublicTable
+from dpqr.release.loop import iterative_construction, released
+from dpqr.release.planning import plan_release
+from dpqr.release.requests import PlanRequest
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
 
 DRIFTS = {"still": 0.0, "slow": 0.02, "fast": 0.1, "changed": 0.0}

@@ -35,25 +35,25 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dpqr.app.releasing.release import planned
-from dpqr.app.requests import PlanRequest, ReleaseRequest
-from dpqr.construction import loop
-from dpqr.construction.draws import Draws
-from dpqr.construction.forecasts.public_tables import PublicTable
-from dpqr.data.histogram import Counts
-from dpqr.errors import InfeasiblePlan
-from dpqr.evaluation import public_cells
-from dpqr.hypotheses.hypothesis import Hypothesis
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.models.hypothesis import Hypothesis
+from dpqr.queries.block import QueryBlock
+from dpqr.release import loop
+from dpqr.release.draws import Draws
+from dpqr.release.exact_errors import public_cells
+from dpqr.release.forecast_error import PublicTable
+from dpqr.release.release import planned
+from dpqr.release.requests import PlanRequest, ReleaseRequest
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.perceptron import Perceptron
-from dpqr.workload.block import QueryBlock
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
 
 sys.path.insert(0, str(Path(__file__).parent))
 

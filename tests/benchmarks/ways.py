@@ -24,9 +24,9 @@ from regret import Case, task_of
 from shapes import SETTING, made
 from task import Task
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.strategies.schedules.marginals.one_table import remaining
+from dpqr.release.planning import plan_release
+from dpqr.release.requests import PlanRequest
+from dpqr.strategies.schedules.marginals.budget import remaining
 from dpqr.strategies.schedules.marginals.schedule import Marginals, measured_once
 from dpqr.strategies.schedules.marginals.ways import Outlook, Way
 

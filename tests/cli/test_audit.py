@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from dpqr.audit.attack import Loss
-from dpqr.audit.claim import Claim
+from dpqr.audit.case import Claim
 from dpqr.audit.run import Audit, Finding, known_cases
 from dpqr.cli.main import main
 

@@ -9,32 +9,32 @@ from support.fakes import OpenFilter, Says
 from support.plan_phases import without
 
 from dpqr.audit.cases.releases import Crash, Tape
-from dpqr.construction.block_errors import BlockErrors, measured_errors, unmeasured
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import HypothesisFailed
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import HypothesisFailed
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.block_errors import FINENESS
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.sealed import Private
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
+from dpqr.queries.workload import Measurement, Workload
+from dpqr.release.draws import Draws
+from dpqr.release.error_bounds import BlockErrors, measured_errors, unmeasured
+from dpqr.release.loop import iterative_construction
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import PermuteAndFlip
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Phase, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.error_bars import WithErrorBars
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
-from dpqr.workload.workload import Measurement, Workload
 
 SIZES = (2, 3, 4)
 COUNTS = np.random.default_rng(3).integers(0, 300, size=SIZES)

@@ -7,18 +7,17 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal, problem
 
-from dpqr.construction import consistent
-from dpqr.construction.consistent import Answers, furthest, made_consistent, updated_in_stage
-from dpqr.construction.soundness import started
-from dpqr.data.unit import Neighbours
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.unit import Neighbours
+from dpqr.models.hypothesis import DenseDistribution
+from dpqr.queries.workload import Measurement
+from dpqr.release import consistent
+from dpqr.release.consistent import Answers, furthest, made_consistent, started, updated_in_stage
 from dpqr.strategies.problem import Level
 from dpqr.strategies.transcript import Round, Stage, Transcript
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
-from dpqr.workload.workload import Measurement
 
 SHAPE, N = (4,), 8_000
 LEVEL = Level(value=Fraction(5, 80), variant="sharp")

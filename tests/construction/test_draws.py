@@ -7,19 +7,20 @@ import numpy as np
 import pytest
 from support.fakes import OpenFilter, Says
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.journal import Past
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import MechanismFailed
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import ExponentialEvent, LeftOutEvent
-from dpqr.privacy.sealed import Private
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import MechanismFailed
+from dpqr.kernel.events import ExponentialEvent, LeftOutEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.workload import Workload
+from dpqr.release.draws import Draws, Past
+from dpqr.release.loop import iterative_construction
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
@@ -28,8 +29,6 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.transcript import Step
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.workload import Workload
 
 SHAPE = (3, 3, 3)
 TABLE = DenseHistogram(np.arange(27, dtype=np.int64).reshape(SHAPE) * 1000)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.later import later_answers
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.histogram import DenseHistogram
-from dpqr.errors import InfeasiblePlan
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
-from dpqr.workload.workload import Workload
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
+from dpqr.queries.workload import Workload
+from dpqr.release.draws import Draws
+from dpqr.release.later import later_answers
+from dpqr.release.loop import iterative_construction
+from dpqr.release.planning import plan_release
+from dpqr.release.requests import PlanRequest
+from dpqr.strategies.guard import guarded
 
 SIZES = {"a": 3, "b": 4, "c": 2}
 COUNTS = np.random.default_rng(23).integers(200, 900, tuple(SIZES.values()))

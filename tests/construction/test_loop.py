@@ -10,20 +10,22 @@ import pytest
 from support.fakes import OpenFilter, Says
 from support.plan_phases import changed
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.journal import Past
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram, GroupedHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.sealed import Private
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram, GroupedHistogram
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense, Prefix
+from dpqr.queries.workload import Workload
+from dpqr.release.draws import Draws, Past
+from dpqr.release.loop import iterative_construction
+from dpqr.release.result import assemble
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
@@ -31,17 +33,14 @@ from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.error_bars import WithErrorBars
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.ordered.schedule import Ordered
+from dpqr.strategies.schedules.ordered import Ordered
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.strategy import Strategy
-from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Step
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense, Prefix
-from dpqr.workload.workload import Workload
 
 SIZES = (4, 3, 2)
 COUNTS = np.random.default_rng(3).integers(0, 400_000, size=SIZES)

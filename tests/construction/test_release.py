@@ -8,17 +8,17 @@ import pytest
 from support.handmade_release import BLOCKS, WEIGHTS, TinyHypothesis, make_plan, make_theory_plan
 from support.plan_phases import changed
 
-from dpqr.construction.answers.intervals import CERTIFIED
-from dpqr.construction.loop import Outcome
-from dpqr.construction.release import assemble
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import HypothesisFailed
-from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.errors import HypothesisFailed
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.workload import Measurement
+from dpqr.release.answers.errors import CERTIFIED
+from dpqr.release.loop import Outcome
+from dpqr.release.result import assemble
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import StopTest
 from dpqr.strategies.transcript import Round, Transcript
-from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal, measured, problem
 
-from dpqr.construction.soundness import require_answers, started, updated
-from dpqr.errors import HypothesisFailed, InfeasiblePlan
-from dpqr.hypotheses.dense import DenseDistribution, SignedVector
+from dpqr.kernel.errors import HypothesisFailed, InfeasiblePlan
+from dpqr.models.hypothesis import DenseDistribution, SignedVector
+from dpqr.release.consistent import require_answers, started, updated
 from dpqr.strategies.transcript import Round, Transcript
 
 SHAPE = (2, 2)

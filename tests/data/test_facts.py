@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.facts import KnownTotal, PublicFacts, Region, record_bounds, tied
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain, KnownTotal, PublicFacts, Region, record_bounds, tied
 
 CELLS = np.array([[True, False, False], [True, True, True]])
 REGION = Region(text="r", axes=(1, 3), cells=CELLS)

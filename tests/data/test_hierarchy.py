@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Labels
-from dpqr.data.hierarchy import Hierarchy, Level
+from dpqr.domain.attribute import Attribute, Hierarchy, Labels, Level
 
 REGION = Level(name="region", nodes=("north", "south"), places=np.array([0, 0, 1]))
 

@@ -2,11 +2,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.evaluation import true_answers
-from dpqr.privacy.sealed import Private
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Prefix
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.sealed import Private
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Prefix
+from dpqr.release.exact_errors import true_answers
 
 COUNTS = np.arange(6).reshape(2, 3)
 BLOCKS = (

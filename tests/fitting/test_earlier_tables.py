@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.fitting.earlier_tables import EarlierTables
-from dpqr.fitting.evidence import Evidence
+from dpqr.models.fit.evidence import EarlierTables, Evidence
 
 
 def table(axes, values, deviation=1.0):

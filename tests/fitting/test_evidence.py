@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal, measured
 
-from dpqr.fitting.evidence import UNDERFLOW, gather, lower_order
-from dpqr.workload.block import QueryBlock
+from dpqr.models.fit.evidence import UNDERFLOW, gather, lower_order
+from dpqr.queries.block import QueryBlock
 
 SHAPE = (4, 2, 3)
 

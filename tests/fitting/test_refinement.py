@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.fitting.evidence import Evidence
-from dpqr.fitting.refinement import Refinement, by_interaction
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.refined import RefinedDistribution
+from dpqr.models.compound import RefinedDistribution
+from dpqr.models.fit.evidence import Evidence
+from dpqr.models.fit.local_fits import Refinement, by_interaction
+from dpqr.models.hypothesis import DenseDistribution
 
 SIZES = (2, 3, 4)
 RANDOM = np.random.default_rng(3)

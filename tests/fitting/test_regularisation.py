@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.fitting import regularisation
-from dpqr.fitting.evidence import Evidence
-from dpqr.fitting.maximum_entropy import MaximumEntropyFit
-from dpqr.hypotheses.factored.distribution import FactoredDistribution
+from dpqr.models.factored import FactoredDistribution
+from dpqr.models.fit import maximum_entropy as regularisation
+from dpqr.models.fit.evidence import Evidence
+from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 
 SIZES, RECORDS, NOISE = (10, 10), 10_000.0, 20.0
 BASE = FactoredDistribution.uniform(SIZES, 1.0)

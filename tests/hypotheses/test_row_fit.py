@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.data.facts import Region
-from dpqr.hypotheses import row_fit
-from dpqr.hypotheses.row_fit import FULL, TUNING, Face, RowFit, reach, reachable
+from dpqr.domain.domain import Region
+from dpqr.models import rows as row_fit
+from dpqr.models.rows import FULL, TUNING, Face, RowFit, reach, reachable
 
 SHAPE = (4, 5, 6)
 RECORDS = 4000

@@ -7,18 +7,18 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused, UsageFault
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.accountant import SumFilter
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
+from dpqr.kernel.budget import Price
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.kernel.noise.discrete_laplace import Geometric
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.sparse_vector import AboveThreshold, Comparison, Question, Watch, open_watch, passes
-from dpqr.noise.geometric import Geometric
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.filters import SumFilter
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
-from dpqr.privacy.budget import Price
-from dpqr.privacy.sealed import Private
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
 
 UNITS = [
     PrivacyUnit(neighbours=relation, column=column, rows=rows)

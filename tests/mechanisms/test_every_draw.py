@@ -12,9 +12,17 @@ import pytest
 from support.brute_force_persons import crowd, person
 from support.fakes import Told
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours
-from dpqr.mechanisms.learned_functions import (
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.kernel.noise.bits import uniforms_below
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import RoundedGaussian
+from dpqr.kernel.noise.selection import draw_exponential, draw_permute_and_flip
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.noise.spherical_laplace import SphericalLaplace
+from dpqr.kernel.unit import Neighbours
+from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
+from dpqr.prediction.learned_functions import (
     FINENESS,
     Asked,
     GaussianPredictions,
@@ -24,19 +32,11 @@ from dpqr.mechanisms.learned_functions import (
     rounded,
     step,
 )
-from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.mechanisms.noisy_moments import NoisyMoments
-from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
-from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
-from dpqr.noise.bits import uniforms_below
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.rounded_gaussian import RoundedGaussian
-from dpqr.noise.selection import draw_exponential, draw_permute_and_flip
-from dpqr.noise.source import SeededNoise
-from dpqr.noise.spherical_laplace import SphericalLaplace
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense, Prefix
+from dpqr.prediction.learners.moments import NoisyMoments
+from dpqr.prediction.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
+from dpqr.prediction.votes import ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense, Prefix
 
 WIDTHS = (1, 2, 5)
 SEED = 11

@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 from support.brute_force_persons import crowd, person
 
-from dpqr.data.histogram import RECORDS, DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
+from dpqr.domain.histogram import RECORDS, DenseHistogram
+from dpqr.kernel.accountants.accountant import in_parallel
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import (
     CEILING,
     GaussianAnswers,
@@ -17,13 +22,8 @@ from dpqr.mechanisms.noisy_answers import (
     refuse_beyond,
     refuse_noise,
 )
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
-from dpqr.privacy.parallel import in_parallel
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense, Prefix
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense, Prefix
 
 ADD_REMOVE = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)

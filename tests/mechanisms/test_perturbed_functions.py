@@ -10,17 +10,16 @@ from scipy.special import expit
 from scipy.stats import norm
 from support.prediction_tables import UNITS, counts, examples
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.learned_functions import FINENESS, rounded, weights_sensitivity
-from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights, nearest
-from dpqr.noise.source import SeededNoise
-from dpqr.noise.spherical_laplace import SphericalLaplace
-from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball
+from dpqr.kernel.accountants.analytic import Analytic, free_curvature, smallest
+from dpqr.kernel.accountants.losses import concentrated_rho, log_above, pure_epsilon
+from dpqr.kernel.events import GaussianObjectiveEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.noise.spherical_laplace import SphericalLaplace
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.learned_functions import FINENESS, rounded, weights_sensitivity
+from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball, Tapered, TaperedCorner
 from dpqr.prediction.learners.perturbed import PerturbedLearner
-from dpqr.prediction.learners.tapered import Tapered, TaperedCorner
-from dpqr.privacy.accountants.analytic import Analytic, free_curvature, smallest
-from dpqr.privacy.accountants.losses import concentrated_rho, log_above, pure_epsilon
-from dpqr.privacy.events import GaussianObjectiveEvent
+from dpqr.prediction.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights, nearest
 
 SIGNS = [-1.0, 1.0]
 VECTORS = [[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]]

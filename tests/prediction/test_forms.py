@@ -7,8 +7,15 @@ import numpy as np
 import pytest
 from support.prediction_tables import UNITS, VALUES, Given
 
-from dpqr.data.unit import Neighbours
-from dpqr.mechanisms.learned_functions import GaussianWeights, SphericalWeights
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.events import (
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    PermuteAndFlipEvent,
+    RoundedGaussianEvent,
+    SphericalLaplaceEvent,
+)
+from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.forms import (
     AveragesForm,
     FunctionForm,
@@ -17,17 +24,10 @@ from dpqr.prediction.forms import (
     VotesForm,
     better_selection,
 )
+from dpqr.prediction.learned_functions import GaussianWeights, SphericalWeights
 from dpqr.prediction.learners.examples import Examples, Scale
 from dpqr.prediction.learners.losses import Hinge
 from dpqr.prediction.learners.stable import LipschitzLearner
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import (
-    DiscreteLaplaceEvent,
-    ExponentialEvent,
-    PermuteAndFlipEvent,
-    RoundedGaussianEvent,
-    SphericalLaplaceEvent,
-)
 
 PURE, RHO = Price(epsilon=Fraction(1, 3)), Price(rho=Fraction(1, 50))
 STEPS = 2**20

@@ -7,23 +7,20 @@ import pytest
 from support.prediction_tables import domain
 from support.slow_cases import slowly
 
-from dpqr.data.attribute import Attribute, Bins
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.source import SeededNoise
+from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.learners.exact_kernel import ExactKernel
-from dpqr.prediction.learners.features import CellFeatures
-from dpqr.prediction.learners.kernels import Kernel
-from dpqr.prediction.one_by_one import OnePoint, Shared, one_by_one
-from dpqr.prediction.planner import PlannerInput, least_spread
+from dpqr.prediction.learners.features import CellFeatures, Kernel
+from dpqr.prediction.planner import OnePoint, PlannerInput, Shared, least_spread, one_by_one
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import PrivacyBudget
 
 RECORDS, CODES = 60, np.array([[0], [2], [1], [2]])
 FEATURES = CellFeatures(domain=domain(3))

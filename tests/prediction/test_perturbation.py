@@ -4,12 +4,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.prediction.learners.losses import ExactPinball, Hinge, Logistic, Pinball
+from dpqr.kernel.accountants.analytic import Analytic
+from dpqr.kernel.accountants.losses import log_above, pure_epsilon
+from dpqr.prediction.learners.losses import ExactPinball, Hinge, Logistic, Pinball, TaperedCorner
 from dpqr.prediction.learners.solver import FEATURE_NORM
-from dpqr.prediction.learners.tapered import TaperedCorner
 from dpqr.prediction.perturbation import CLOSING, Perturbation, tapered, widened
-from dpqr.privacy.accountants.analytic import Analytic
-from dpqr.privacy.accountants.losses import log_above, pure_epsilon
 
 
 def figures(changes=1, **given):

@@ -7,23 +7,21 @@ import numpy as np
 import pytest
 from support.prediction_tables import domain
 
-from dpqr.data.attribute import Attribute, Bins
-from dpqr.data.domain import Domain
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.domain import Domain
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.currency import EPSILON, RHO, SQUARED_MU
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import PointsForm, VotesForm
-from dpqr.prediction.kernel_process import ProcessForm
-from dpqr.prediction.learners.features import CellFeatures
-from dpqr.prediction.learners.kernels import Kernel
-from dpqr.prediction.plan import selected, usable
+from dpqr.prediction.learners.features import CellFeatures, Kernel
+from dpqr.prediction.plan import ProcessForm, selected, usable
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.currency import EPSILON, RHO, SQUARED_MU
 
 FEATURES = CellFeatures(domain=domain(3))
 LABELS = domain(3, 2)

@@ -6,20 +6,19 @@ from fractions import Fraction
 import pytest
 from support.prediction_tables import domain
 
-from dpqr.data.attribute import Attribute, Bins
-from dpqr.data.domain import Domain
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
+from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.domain import Domain
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.exact_kernel import ExactKernel
 from dpqr.prediction.learners.examples import Scale
-from dpqr.prediction.learners.features import CellFeatures
-from dpqr.prediction.learners.kernels import Kernel
+from dpqr.prediction.learners.features import CellFeatures, Kernel
 from dpqr.prediction.learners.losses import Pinball
 from dpqr.prediction.learners.stable import LeastSquares
 from dpqr.prediction.perturbation import tapered, widened
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.budget import PrivacyBudget
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 PERSONS = PrivacyUnit(neighbours=Neighbours.REPLACE, column="who", rows=3)

@@ -8,10 +8,10 @@ import pytest
 from support.guide_rule import LEARNER, LOSS, made_of
 from support.prediction_tables import domain
 
-from dpqr.data.attribute import Attribute, Bins
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import UsageFault
+from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.prediction.learners.examples import Examples, Scale
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.problem import PredictionProblem, Target

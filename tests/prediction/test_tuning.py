@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.prediction_tables import counts, domain, examples
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.prediction.learners.examples import Scale
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.learners.losses import Logistic

@@ -5,13 +5,12 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from dpqr.data.period import Period
-from dpqr.data.period_tree import PeriodTree
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import UsageFault
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.counter import Counter, CounterTurn
-from dpqr.privacy.currency import currency
+from dpqr.domain.periods import Period, PeriodTree
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.currency import currency
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.strategies.counter import Counter, CounterTurn
 
 ROW, PERSON = PrivacyUnit(), PrivacyUnit(column="person", rows=3)
 LIFE = PrivacyBudget.parse("1")

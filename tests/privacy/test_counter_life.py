@@ -5,13 +5,13 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from dpqr.data.period_tree import PeriodTree
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import UsageFault
-from dpqr.privacy.accountants.known import PREDICTING, RELEASING
-from dpqr.privacy.budget import Cost, PrivacyBudget
-from dpqr.privacy.counter import ADDED, Counter
-from dpqr.privacy.currency import currency
+from dpqr.domain.periods import PeriodTree
+from dpqr.kernel.accountants.known import PREDICTING, RELEASING
+from dpqr.kernel.budget import Cost, PrivacyBudget
+from dpqr.kernel.currency import currency
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.strategies.counter import ADDED, Counter
 
 LENGTHS = (1, 2, 3, 7, 9, 24)
 LIVES = [("basic", None), *product(ADDED, ("1e-9", "0.01"))]

@@ -2,11 +2,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho
-from dpqr.privacy.budget import Cost, Pricing, PrivacyBudget
-from dpqr.privacy.currency import CURRENCIES, currency
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.sums import ZeroConcentrated, converted, largest_rho
+from dpqr.kernel.budget import Cost, Pricing, PrivacyBudget
+from dpqr.kernel.currency import CURRENCIES, PAIR, currency
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -14,7 +14,6 @@ from dpqr.privacy.events import (
     PermuteAndFlipEvent,
     RhoSumEvent,
 )
-from dpqr.privacy.pair_currency import PAIR
 
 HALF = Fraction(1, 2)
 DELTA = Fraction(1, 10**9)

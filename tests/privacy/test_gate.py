@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.errors import BudgetRefused, MechanismFailed
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.gate import measure, measure_together
-from dpqr.privacy.sealed import Private, Released
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused, MechanismFailed
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.gate import measure, measure_together
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private, Released
 
 SECRET = "4242424242"
 TENTH = ExponentialEvent(epsilon=Fraction(1, 10))

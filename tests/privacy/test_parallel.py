@@ -4,24 +4,23 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.errors import BudgetRefused
-from dpqr.mechanisms.noisy_answers import LeftOut
-from dpqr.privacy.accountants.dominating_pairs import dominating_pair
-from dpqr.privacy.accountants.filters import PlanFilter, beside_other_runs
-from dpqr.privacy.accountants.known import PREDICTING
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
-from dpqr.privacy.accountants.zcdp import total_rho
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.currency import currency
-from dpqr.privacy.events import (
-    DiscreteGaussianEvent,
-    DiscreteLaplaceEvent,
-    ExponentialEvent,
-    LeftOutEvent,
-    PureSumEvent,
+from dpqr.kernel.accountants.accountant import (
+    PlanFilter,
+    beside_other_runs,
+    in_parallel,
+    one_after_another,
+    pure_losses,
 )
-from dpqr.privacy.exact import ExactEvent
-from dpqr.privacy.parallel import in_parallel, one_after_another, pure_losses
+from dpqr.kernel.accountants.known import PREDICTING
+from dpqr.kernel.accountants.loss_laws import dominating_pair
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.kernel.accountants.sums import total_rho
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.currency import currency
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, LeftOutEvent, PureSumEvent
+from dpqr.kernel.exact import ExactEvent
+from dpqr.mechanisms.noisy_answers import LeftOut
 
 DELTA = Fraction(1, 10**6)
 

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.errors import UsageFault
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.periods import WHOLE, PeriodBudgets
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.errors import UsageFault
+from dpqr.ledger.periods import WHOLE, PeriodBudgets
 
 NAMES = (WHOLE, "2026-01", "2026-02", "2026-03")
 SHARE = Cost(Fraction(1), Fraction(1, 10))

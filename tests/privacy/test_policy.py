@@ -2,9 +2,9 @@ from dataclasses import fields, replace
 
 import pytest
 
-from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.io.tables.limits import Limits
-from dpqr.privacy.policy import (
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.tables.limits import Limits
+from dpqr.tables.policy import (
     BUILT_IN,
     Policy,
     PolicyChange,

@@ -1,7 +1,7 @@
 import pytest
 
-from dpqr.errors import UsageFault
-from dpqr.privacy.reason import LONGEST_REASON, UNSTATED, Reason
+from dpqr.kernel.errors import UsageFault
+from dpqr.ledger.ledger import LONGEST_REASON, UNSTATED, Reason
 
 
 def test_words_say_what_was_stated():

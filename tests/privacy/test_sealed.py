@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from dpqr.privacy.sealed import Private, Released, SealKey
+from dpqr.kernel.sealed import Private, Released, SealKey
 
 SECRET = "4242424242"
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answers.answered import answered
-from dpqr.report.answers_view import answers_view, block_view, blocks_view
+from dpqr.release.answers.answered import answered
+from dpqr.report.answers import answers_view, block_view, blocks_view
 
 ANSWERS = """\
 query        cells                     estimate  measured  noise  lower  upper  basis

@@ -4,10 +4,10 @@ from fractions import Fraction
 from rich.console import Console
 from support.ledger_jobs import draws, terms
 
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.ledger import Account, Entry
-from dpqr.privacy.policy import Policy
-from dpqr.report.budget_view import account_view, accounts_view, history_view
+from dpqr.kernel.budget import Cost
+from dpqr.ledger.ledger import Account, Entry
+from dpqr.report.budget import account_view, accounts_view, history_view
+from dpqr.tables.policy import Policy
 
 
 def printed(view):

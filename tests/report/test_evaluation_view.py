@@ -6,9 +6,9 @@ from rich.console import Console
 from support.plain_screen import printed
 
 from dpqr.audit.attack import Loss
-from dpqr.audit.claim import Claim
-from dpqr.evaluation import Accuracy, BlockError
-from dpqr.report.evaluation_view import accuracy_view, audit_view, claimed, proved
+from dpqr.audit.case import Claim
+from dpqr.release.exact_errors import Accuracy, BlockError
+from dpqr.report.evaluation import accuracy_view, audit_view, claimed, proved
 
 BLOCKS = tuple(
     BlockError(name=name, queries=12, l1=l1, l2=l1 / 2, largest=1.5, worst=0, missing=missing)

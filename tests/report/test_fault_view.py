@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpqr.errors import DocumentError, Fault, Fix
-from dpqr.report.fault_view import fault_lines, fixed_line
+from dpqr.kernel.errors import DocumentError, Fault, Fix
+from dpqr.report.html import fault_lines, fixed_line
 
 FILE = Path("sub/q.json")
 ONE = Fault(message="is wrong", document="q.json", path="$.a", file=FILE, line=3)

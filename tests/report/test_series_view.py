@@ -3,9 +3,8 @@ from dataclasses import replace
 import numpy as np
 from support.plain_screen import printed
 
-from dpqr.construction.answers.answered import answered
-from dpqr.construction.answers.series import trend
-from dpqr.report.series_view import series_view
+from dpqr.release.answers.answered import answered, trend
+from dpqr.report.release import series_view
 
 NAMES = ("2026-01", "2026-02")
 

@@ -1,8 +1,8 @@
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answers.answered import answered
-from dpqr.report.show_view import FORMS, kept_view, shown_view
+from dpqr.release.answers.answered import answered
+from dpqr.report.release import FORMS, kept_view, shown_view
 
 
 def test_the_receipt_and_the_queries_by_name():

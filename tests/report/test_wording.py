@@ -2,8 +2,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.privacy.budget import Price
-from dpqr.report.wording import amount, bytes_words, counted, figures_words, optional, plain, price_words
+from dpqr.kernel.budget import Price
+from dpqr.kernel.wording import amount, bytes_words, counted, figures_words, optional, plain, price_words
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,11 @@ from fractions import Fraction
 import numpy as np
 from support.fakes import Says
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.strategies.candidates import BlockCandidates
-from dpqr.strategies.some_candidates import SomeCandidates
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Prefix
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Prefix
+from dpqr.strategies.candidates import BlockCandidates, SomeCandidates
 
 ADD_REMOVE = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)

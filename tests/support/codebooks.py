@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dpqr.io.codebooks.column import document
+from dpqr.tables.codebooks.columns import document
 
 SAMPLES = Path(__file__).parents[2] / "sample_data" / "codebooks"
 

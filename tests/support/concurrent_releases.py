@@ -19,11 +19,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from dpqr.app.releasing import release as release_module
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import OutputRequest, ReleaseRequest
-from dpqr.errors import DpqrError
-from dpqr.io.tables.source import TableSource
+from dpqr.kernel.errors import DpqrError
+from dpqr.release import release as release_module
+from dpqr.release.release import release
+from dpqr.release.requests import OutputRequest, ReleaseRequest
+from dpqr.tables.source import TableSource
 from support.ledger_jobs import SERVER, ledger_in
 from support.paid_releases import Unwatched, request, run, transcript, unsound
 from support.process_races import race

@@ -7,27 +7,26 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.construction.answers.block_answers import BlockAnswers
-from dpqr.construction.answers.noisy import Noisy
-from dpqr.construction.certificate import Certificate
-from dpqr.construction.release import Release
-from dpqr.data.attribute import Attribute, Bins, Codes, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.marginals import dense_marginal
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.domain.attribute import Attribute, Bins, Codes, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import dense_marginal
+from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense, Prefix
+from dpqr.queries.workload import Measurement, Workload
+from dpqr.release.answers.answered import BlockAnswers
+from dpqr.release.answers.noisy import Noisy
+from dpqr.release.error_bounds import Certificate
+from dpqr.release.result import Release
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.rounds import Rounds
-from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Round, Transcript
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense, Prefix
-from dpqr.workload.workload import Measurement, Workload
 
 DOMAIN = Domain(
     (

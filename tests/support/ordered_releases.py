@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.filters import EveryFilter
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.sealed import Private
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.accountant import EveryFilter
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Prefix
+from dpqr.queries.workload import Workload
+from dpqr.release.draws import Draws
+from dpqr.release.loop import iterative_construction
+from dpqr.release.result import assemble
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.ordered.schedule import Ordered
-from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Prefix
-from dpqr.workload.workload import Workload
+from dpqr.strategies.schedules.ordered import Ordered
+from dpqr.strategies.updates.least_squares import BucketLeastSquares
 from support.small_universes import domain
 
 SHAPE = (16, 3)

@@ -7,12 +7,12 @@ from fractions import Fraction
 from html.parser import HTMLParser
 from itertools import pairwise
 
-from dpqr.app.report import reported_release
-from dpqr.data.unit import Neighbours
-from dpqr.io.outputs.records.release_document import release_document
-from dpqr.privacy.budget import Cost, PrivacyBudget
-from dpqr.privacy.ledger import Account, DataKind, Terms
+from dpqr.kernel.budget import Cost, PrivacyBudget
+from dpqr.kernel.unit import Neighbours
+from dpqr.ledger.ledger import Account, DataKind, Terms
+from dpqr.release.record.release_document import release_document
 from dpqr.report.page.reported import Charge, Spending
+from dpqr.report.reports import reported_release
 from support.handmade_release import make_release
 
 VOID = {"meta", "br"}

@@ -4,19 +4,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import SparseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.prediction.learners.descent import GradientDescent
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.exact_kernel import ExactKernel
 from dpqr.prediction.learners.examples import Examples, Scale
-from dpqr.prediction.learners.kernels import Kernel
-from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball, Square
-from dpqr.prediction.learners.online import OnlineLearner, Steps
+from dpqr.prediction.learners.features import Kernel
+from dpqr.prediction.learners.gradient_steps import GradientDescent, OnlineLearner, Steps
+from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball, Square, TaperedCorner
 from dpqr.prediction.learners.perturbed import PerturbedLearner
 from dpqr.prediction.learners.stable import LeastSquares, LipschitzLearner
-from dpqr.prediction.learners.tapered import TaperedCorner
 
 
 class Given:

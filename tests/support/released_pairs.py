@@ -6,15 +6,15 @@ from itertools import combinations
 
 import numpy as np
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.data.histogram import SparseHistogram
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.release.draws import Draws
+from dpqr.release.loop import iterative_construction
+from dpqr.release.planning import plan_release
+from dpqr.release.requests import PlanRequest
+from dpqr.release.result import assemble
+from dpqr.strategies.guard import guarded
 
 SIZES = {"a": 12, "b": 12, "c": 8, "d": 8, "e": 6, "f": 40, "g": 30}
 

@@ -9,17 +9,18 @@ from unittest.mock import patch
 
 import pytest
 
-from dpqr.app.requests import PlanRequest, ReleaseRequest
-from dpqr.app.sessions import turn
-from dpqr.app.sessions.interactive import AskRequest, ask, open_session
-from dpqr.app.sessions.planning import OpenRequest
-from dpqr.construction.questions import online
-from dpqr.errors import DpqrError
-from dpqr.io.journal import transcript_file
-from dpqr.io.sessions import asking, session_folder
-from dpqr.io.sessions.session_folder import SessionFolder
-from dpqr.io.tables.source import TableSource
+from dpqr.kernel.errors import DpqrError
 from dpqr.mechanisms.sparse_vector import Comparison
+from dpqr.release import journal as transcript_file
+from dpqr.release import questions as online
+from dpqr.release.requests import PlanRequest, ReleaseRequest
+from dpqr.sessions import folder as asking
+from dpqr.sessions import folder as session_folder
+from dpqr.sessions import turn
+from dpqr.sessions.folder import SessionFolder
+from dpqr.sessions.interactive import AskRequest, ask, open_session
+from dpqr.sessions.planning import OpenRequest
+from dpqr.tables.source import TableSource
 from support.disk_faults import Faults, Killed
 from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import Unwatched, payer

@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
+from dpqr.queries.workload import Measurement, Workload
 from dpqr.strategies.problem import Level, Problem
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
-from dpqr.workload.workload import Measurement, Workload
 
 
 @dataclass(frozen=True)

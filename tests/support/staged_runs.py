@@ -4,27 +4,27 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.sealed import Private
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
+from dpqr.queries.workload import Workload
+from dpqr.release.draws import Draws
+from dpqr.release.loop import iterative_construction
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.theory.anytime import Anytime
+from dpqr.strategies.schedules.anytime import Anytime
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
-from dpqr.workload.workload import Workload
 
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
 CELLS, N = 8, 10**5

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpqr.data.histogram import DenseHistogram, SparseHistogram
-from dpqr.data.marginals import dense_marginal
-from dpqr.workload import block as block_module
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
+from dpqr.domain.histogram import DenseHistogram, SparseHistogram, dense_marginal
+from dpqr.queries import block as block_module
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense, Identity, Prefix, Sparse
 
 SHAPE = (3, 2, 4)
 

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.facts import PublicFacts
-from dpqr.strategies.schedules.ordered.tuning import TUNING
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense, Prefix
-from dpqr.workload.separation import CELLS, columns_apart
-from dpqr.workload.workload import Workload
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain, PublicFacts
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense, Prefix
+from dpqr.queries.related_blocks import CELLS, columns_apart
+from dpqr.queries.workload import Workload
+from dpqr.strategies.schedules.ordered import TUNING
 
 SIZES = (2, 3, 99, 7, 40)
 

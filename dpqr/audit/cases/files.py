@@ -15,17 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.audit.case import Numbers, Outcomes, Shown
+from dpqr.audit.case import Claim, Numbers, Outcomes, Shown
 from dpqr.audit.cases.releases import Unwatched
-from dpqr.audit.claim import Claim
 from dpqr.audit.law import Laws
-from dpqr.io.outputs.answer_tables.table_files import TableFormat, write_table
-from dpqr.io.outputs.answer_tables.tidy import Column, Texts, Tidy
-from dpqr.io.outputs.releases.read_release import file_text
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import NoiseSource
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.release.read_release import file_text
+from dpqr.release.release import release
+from dpqr.release.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.release.table_files import Column, TableFormat, Texts, Tidy, write_table
+from dpqr.tables.source import TableSource
 
 RUNS = 120
 """Runs of a short audit: enough for an event that separates neighbours nearly always."""

@@ -12,24 +12,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.audit.case import Case, Shown, numbers, records
-from dpqr.audit.cases.answers import UNITS, noisy
-from dpqr.audit.claim import Claim
+from dpqr.audit.case import Case, Claim, Shown, numbers, records
+from dpqr.audit.cases.noisy_answers import UNITS, noisy
 from dpqr.audit.law import FirstPass, Laws
-from dpqr.construction.questions.terms import Terms
-from dpqr.data.histogram import Counts
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.accountants.accountant import PrivacyFilter, SumFilter, require_pure
+from dpqr.kernel.accountants.losses import concentrated_rho
+from dpqr.kernel.budget import Price
+from dpqr.kernel.events import Composition
+from dpqr.kernel.gate import measure
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.sparse_vector import AboveThreshold, Question, open_watch, passes
-from dpqr.noise.source import NoiseSource
-from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.accountants.filters import SumFilter, require_pure
-from dpqr.privacy.accountants.losses import concentrated_rho
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import Composition
-from dpqr.privacy.gate import measure
-from dpqr.privacy.sealed import Private
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
+from dpqr.release.questions import Terms
 
 PERSON = PrivacyUnit(column="person", rows=3)
 DELTA = Fraction(1, 10)

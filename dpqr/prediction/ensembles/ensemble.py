@@ -13,13 +13,13 @@ from typing import Literal, final, get_args
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.histogram import Counts, occupied
-from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.mechanisms.learned_functions import FINENESS
-from dpqr.noise.source import NoiseSource
+from dpqr.domain.histogram import Counts, occupied
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.noise.source import NoiseSource
 from dpqr.prediction.ensembles.bases import Base, Trainer, silenced
 from dpqr.prediction.forms import Noise
+from dpqr.prediction.learned_functions import FINENESS
 from dpqr.prediction.learners.features import FeatureMap
 from dpqr.prediction.problem import PredictionProblem
 
@@ -52,10 +52,10 @@ class PartsEnsemble:
         points: features of the points, shape (predictions, width).
         parts: number of parts.
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.histogram import DenseHistogram
-    >>> from dpqr.noise.source import SystemNoise
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.domain.histogram import DenseHistogram
+    >>> from dpqr.kernel.noise.source import SystemNoise
     >>> from dpqr.prediction.ensembles.bases import RidgeBase
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="smokes", axis=Codes(2)),)))
@@ -161,8 +161,8 @@ class Aggregate:
     Raises:
         UsageFault: a figure outside its range.
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
     >>> from dpqr.prediction.ensembles.bases import RidgeBase
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))

@@ -7,17 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray
-from dpqr.data.histogram import Counts
-from dpqr.errors import InfeasiblePlan
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.arrays import AnyArray, FloatArray
+from dpqr.kernel.budget import root_below
+from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.prediction.learners.examples import Examples, Scale
-from dpqr.prediction.learners.features import FeatureMap
-from dpqr.prediction.learners.kernels import Kernel
+from dpqr.prediction.learners.features import FeatureMap, Kernel
 from dpqr.prediction.learners.losses import Loss, Square
 from dpqr.prediction.learners.solver import ULP, Solver
-from dpqr.prediction.learners.square_pulls import opposed_pulls
-from dpqr.prediction.learners.stable import ARITHMETIC, CLOSENESS
-from dpqr.privacy.budget import root_below
+from dpqr.prediction.learners.stable import ARITHMETIC, CLOSENESS, opposed_pulls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,10 +81,10 @@ class ExactKernel:
         kernel's matrix, and gradients by `smoothness` times that and some ulp. (m ulp is above gamma_(m + 1) of
         `evaluation_error`, the quotient by the grid's step included.)
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.histogram import DenseHistogram
-    >>> from dpqr.data.unit import Neighbours, PrivacyUnit
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.domain.histogram import DenseHistogram
+    >>> from dpqr.kernel.unit import Neighbours, PrivacyUnit
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="smokes", axis=Codes(2)),)))
     >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.histogram import Counts, occupied
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import InfeasiblePlan
+from dpqr.domain.histogram import Counts, occupied
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
+from dpqr.kernel.budget import root_below
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.prediction.learners.features import FeatureMap
-from dpqr.privacy.budget import root_below
 
 BLOCK = 2**12
 """Rows whose gradients are summed together."""
@@ -123,7 +123,7 @@ class Scale:
         eta / m0 a record, so 1 - eta ((m+1) / m0 - 1) + m eta / m0 <= 1 + eta while u(m+1) > 0; and where u(m+1) = 0,
         u(m) <= eta / m0 and m <= m0 (1 + 1 / eta), so m u(m) <= 1 + eta.
 
-    >>> from dpqr.data.unit import Neighbours
+    >>> from dpqr.kernel.unit import Neighbours
     >>> scale = Scale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=100)
     >>> scale.distance(Fraction(1), Fraction(1, 10))
     Fraction(1, 5)
@@ -205,9 +205,9 @@ class Examples:
         values: one number for each of its cells, within [-1, 1], or NaN.
         columns: of the domain; counts may have further axes.
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.domain.histogram import DenseHistogram
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
     >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray
-from dpqr.data.histogram import Counts, occupied
-from dpqr.data.unit import PrivacyUnit
+from dpqr.domain.histogram import Counts, occupied
+from dpqr.kernel.arrays import AnyArray, FloatArray
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.prediction.learners.examples import BLOCK, Block, Examples, Rows, summed
-from dpqr.prediction.learners.losses import Loss, Sided
+from dpqr.prediction.learners.losses import Loss, Sided, Tapered
 from dpqr.prediction.learners.solver import FEATURE_NORM, Objective, Solver
-from dpqr.prediction.learners.tapered import Tapered
 
 EXACTNESS = Fraction(1, 2**15)
 """The solver's tolerance in gradients of one row."""
@@ -145,9 +144,9 @@ class PerturbedLearner:
         that doubles found (`Near`): at 2^36 records and at most 2^12 features its rounding takes less than half of the
         tolerance, whatever the table (`tests/prediction/learners/test_perturbed.py`). Which it was is never reported.
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.domain.histogram import DenseHistogram
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
     >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))

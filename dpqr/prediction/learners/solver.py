@@ -9,10 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
+from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.budget import root_below
 from dpqr.prediction.learners.examples import BLOCK, Rows, summed
 from dpqr.prediction.learners.losses import Curved, Loss
-from dpqr.privacy.budget import root_below
 
 UNIT = Fraction(1, 2**53)
 """u, the unit roundoff of double precision."""

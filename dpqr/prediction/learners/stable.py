@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
-from dpqr.data.histogram import Counts
-from dpqr.prediction.bounds.risk_bound import BALL
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.budget import root_below
 from dpqr.prediction.learners.corners import CornerSolver
 from dpqr.prediction.learners.examples import BLOCK, Examples, Rows, Scale, summed
 from dpqr.prediction.learners.features import FeatureMap
 from dpqr.prediction.learners.losses import Cornered, Loss
 from dpqr.prediction.learners.perturbed import Near, Pulled
 from dpqr.prediction.learners.solver import ULP, Objective, Solver, evaluation_error, gradient_error
-from dpqr.prediction.learners.square_pulls import opposed_pulls
-from dpqr.privacy.budget import root_below
+from dpqr.prediction.risk_bounds import BALL
+
+# Square pulls: how differently two records of squared loss can pull at one function.
+
+ROUNDED_UP = 1 + Fraction(1, 2**40)
+"""Covers the rounding of the figure in double precision."""
+
+
+def opposed_pulls(norm: Fraction) -> Fraction:
+    """The largest ||(f(x) - y) x - (f(x') - y') x'|| for ||f|| <= R, ||x||, ||x'|| <= 1 and |y|, |y'| <= M = 1.
+
+    It is D(R) = max over s of 2 sin s (1 + R cos s), below R + 2 and 2 (R + 1). Proof: the norm is convex in y and y',
+    so they are -1 or 1; (x, y) and (-x, -y) pull alike, so both are -1; and a short x is the projection of a unit
+    vector with one more coordinate, in which f has none. Let x and x' have angles a and b to f, on opposite sides (or
+    on one side: b < 0), r = 1 + R cos a, r' = 1 + R cos b, s = (a + b) / 2 and d = (a - b) / 2. Then
+    ||r x - r' x'||^2 = (r - r')^2 cos^2 s + (r + r')^2 sin^2 s = 4 sin^2 s (1 + R^2 cos^2 s + 2 R cos s cos d), which
+    is largest at d = 0, or pi. Any other pair of vectors at these angles has a product between those of the two sides.
+    D grows with R, so a shorter f is no better. The best cos s is 2 R / (1 + sqrt(1 + 8 R^2)).
+
+    >>> round(float(opposed_pulls(Fraction(1))), 3), round(float(opposed_pulls(Fraction(0))), 3)
+    (2.598, 2.0)
+    """
+    reach = float(norm)
+    cosine = 2 * reach / (1 + math.sqrt(1 + 8 * reach**2))
+    return Fraction(2 * math.sqrt(1 - cosine**2) * (1 + reach * cosine)) * ROUNDED_UP
+
 
 CLOSENESS = Fraction(1, 1024)
 """The solver's public tolerance, as a share of the distance that neighbours' minimisers can have."""
@@ -75,10 +100,10 @@ class LipschitzLearner:
         of a minimiser, start + C_L ||f||, the bound without a Lipschitz constant is smaller and taken
         (`Scale.bounded_distance`).
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.histogram import DenseHistogram
-    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.domain.histogram import DenseHistogram
+    >>> from dpqr.kernel.unit import PrivacyUnit
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
     >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
@@ -176,10 +201,10 @@ class LeastSquares:
         Solved by eigenvalues of a matrix of norm at most `heaviest`, whose rounding, a few width and BLOCK ulp of that
         norm, moves the solution by at most that over lambda; it is charged for, and so is `evaluation_error`.
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.histogram import DenseHistogram
-    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.domain.histogram import DenseHistogram
+    >>> from dpqr.kernel.unit import PrivacyUnit
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
     >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))

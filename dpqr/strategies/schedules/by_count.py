@@ -10,23 +10,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.data.arrays import Axes
-from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.accountants.by_count import FEW, MANY, ByCount
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.strategies.by_price import CheckByPrice, DistinguisherByPrice
-from dpqr.strategies.choice import Wishes, least_of, possible_plans
+from dpqr.kernel.accountants.by_count import FEW, MANY, ByCount
+from dpqr.kernel.arrays import Axes
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.queries.workload import Measurement
+from dpqr.strategies.checks import CheckByPrice, DistinguisherByPrice
+from dpqr.strategies.guard import Wishes, least_of, possible_plans
 from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import opening_phase
-from dpqr.strategies.schedules.dropped_count import WithDroppedCount
-from dpqr.strategies.schedules.error_bars import WithErrorBars
-from dpqr.strategies.schedules.marginals.one_table import RECORDS, whole_table
+from dpqr.strategies.schedules.error_bars import WithDroppedCount, WithErrorBars
+from dpqr.strategies.schedules.marginals.budget import RECORDS, whole_table
+from dpqr.strategies.schedules.marginals.errors import TUNING
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.schedules.marginals.ways import POSSIBLE_RECORDS, error_among, error_words
 from dpqr.strategies.transcript import Round, Step, Transcript
-from dpqr.workload.workload import Measurement
 
 NOTE = (
     "a noisy count of the records ({share:.0%} of epsilon) decides what charges the rest, and what is measured: "

@@ -8,18 +8,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray, frozen
-from dpqr.fitting.evidence import SMALLEST_DEVIATION
-from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
-from dpqr.hypotheses.product import ProductDistribution
+from dpqr.kernel.arrays import FloatArray, frozen
+from dpqr.models.compound import ProductDistribution
+from dpqr.models.fit.evidence import SMALLEST_DEVIATION
+from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
+from dpqr.queries.block import QueryBlock
+from dpqr.queries.related_blocks import columns_apart
+from dpqr.queries.strategy_matrices import query_variances
+from dpqr.queries.workload import Measurement
 from dpqr.strategies.problem import Footprint, Level, Problem
-from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares, bucket_counts
+from dpqr.strategies.updates.least_squares import BucketLeastSquares, bucket_counts
 from dpqr.strategies.updates.multiplicative_weights import Distribution, MultiplicativeWeights
 from dpqr.strategies.updates.record_count import block_totals, bounded_total, mean_total
-from dpqr.workload.block import QueryBlock
-from dpqr.workload.recovery import query_variances
-from dpqr.workload.separation import columns_apart
-from dpqr.workload.workload import Measurement
 
 RECORDS = QueryBlock(name="number of records")
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from support.command_desk import DOMAIN, QUERIES
 
-from dpqr.app.evaluating.forecast import ForecastRequest, GoalRequest, epsilons, forecast_releases, outlook_document
-from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
-from dpqr.construction.forecasts.public_tables import PublicTable
-from dpqr.errors import BudgetRefused, DataError, DocumentError, UsageFault
-from dpqr.io.tables.file import STDIN
-from dpqr.io.tables.source import TableSource
+from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, UsageFault
+from dpqr.release.forecast import ForecastRequest, GoalRequest, epsilons, forecast_releases, outlook_document
+from dpqr.release.forecast_error import PublicTable
+from dpqr.release.requests import LedgerRequest, PlanRequest, ReleaseRequest
+from dpqr.tables.files import STDIN
+from dpqr.tables.source import TableSource
 
 PROXY = TableSource(paths=("table.csv",))
 

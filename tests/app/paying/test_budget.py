@@ -4,7 +4,12 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws, ledger_in, reserve
 
-from dpqr.app.paying.budget import (
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.accountants.sums import largest_rho
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.ledger.budgets import (
     BudgetRequest,
     budgets,
     configured_ledger,
@@ -15,13 +20,8 @@ from dpqr.app.paying.budget import (
     terms,
     verify,
 )
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.accountants.zcdp import largest_rho
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.ledger import DataKind
-from dpqr.privacy.policy import Policy
+from dpqr.ledger.ledger import DataKind
+from dpqr.tables.policy import Policy
 
 NANO = Fraction(1, 10**9)
 

@@ -35,26 +35,26 @@ from support.paid_releases import (
 )
 from support.slow_cases import slow_but, thinned
 
-from dpqr.app.paying import paid_run as module
-from dpqr.app.paying.paid_run import ledger_request
-from dpqr.app.releasing import release as release_module
-from dpqr.app.requests import OutputRequest, ReleaseRequest
-from dpqr.app.verifying.evidence import VerifyRequest
-from dpqr.app.verifying.verify import verify
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
-from dpqr.io.engines.known import source_at
-from dpqr.io.journal import fingerprints
-from dpqr.io.journal.transcript_file import TranscriptFile
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.budget import Cost, Pricing, upward_text
-from dpqr.privacy.ledger import DataKind
-from dpqr.privacy.policy import Policy, PolicyChange
-from dpqr.privacy.sealed import SealKey
-from dpqr.report.receipt import receipt
+from dpqr.kernel.budget import Cost, Pricing, upward_text
+from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import SealKey
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.ledger.ledger import DataKind
+from dpqr.release import fingerprints
+from dpqr.release import paying as module
+from dpqr.release import release as release_module
+from dpqr.release.evidence import VerifyRequest
+from dpqr.release.journal import TranscriptFile
+from dpqr.release.paying import ledger_request
+from dpqr.release.receipt import receipt
+from dpqr.release.requests import OutputRequest, ReleaseRequest
+from dpqr.release.verify import verify
+from dpqr.tables.engines.known import source_at
+from dpqr.tables.limits import Limits
+from dpqr.tables.policy import Policy, PolicyChange
+from dpqr.tables.source import TableSource
 
 REST = "the rest is back in the budget, and the guarantee stays that of the whole plan"
 NAMED = ("basic", "advanced", "optimal", "zcdp", "pld")

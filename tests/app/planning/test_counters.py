@@ -9,12 +9,12 @@ import pytest
 from support.counters import DOMAIN, MONTHS, QUERIES, released
 
 import dpqr
-from dpqr.app.paying.budget import configured_ledger
-from dpqr.app.planning.counters import as_counter
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.data.period import Period
-from dpqr.errors import UsageFault
+from dpqr.domain.periods import Period
+from dpqr.kernel.errors import UsageFault
+from dpqr.ledger.budgets import configured_ledger
+from dpqr.release.counters import as_counter
+from dpqr.release.planning import plan_release
+from dpqr.release.requests import PlanRequest
 
 ASKED = PlanRequest(
     queries=QUERIES, domain=DOMAIN, epsilon="1", delta="1e-9", period="2024-10", cumulative=24, first="2024-01"

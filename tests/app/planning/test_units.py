@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.app.planning.units import unit_notes, unit_of
-from dpqr.data.unit import Neighbours, PrivacyUnit, StatedPersons
-from dpqr.errors import DocumentError, UsageFault
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.kernel.unit import Neighbours, PrivacyUnit, StatedPersons
+from dpqr.release.planning import unit_notes, unit_of
 
 STATED = StatedPersons(column="who", rows=3)
 

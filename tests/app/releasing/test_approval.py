@@ -5,8 +5,8 @@ import json
 import pytest
 
 import dpqr
-from dpqr.errors import BudgetRefused, DocumentError
-from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.kernel.errors import BudgetRefused, DocumentError
+from dpqr.release.record.plan_document import sealed
 
 PAID = ("--dataset", "survey", "--ledger", "l.sqlite")
 

@@ -6,15 +6,14 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from dpqr.app.releasing.public_request import DOCUMENTS, public_inputs, stated_request
-from dpqr.app.releasing.reading import reading
-from dpqr.app.releasing.release import checked_plan
-from dpqr.app.requests import PlanRequest, ReleaseRequest
-from dpqr.errors import DocumentError
-from dpqr.io.documents.entries.queries import read_queries
-from dpqr.io.outputs.records.plan_document import plan_document
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
+from dpqr.kernel.errors import DocumentError
+from dpqr.queries.queries_file import read_queries
+from dpqr.release.reading import DOCUMENTS, public_inputs, reading, stated_request
+from dpqr.release.record.plan_document import plan_document
+from dpqr.release.release import checked_plan
+from dpqr.release.requests import PlanRequest, ReleaseRequest
+from dpqr.tables.limits import Limits
+from dpqr.tables.source import TableSource
 
 TABLE = TableSource(paths=("table.csv",))
 DOMAIN = {

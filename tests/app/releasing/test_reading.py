@@ -9,12 +9,11 @@ import pyarrow as pa
 import pytest
 
 import dpqr
-from dpqr.app.releasing.reading import OTHER, PASSED, UNREGISTERED
-from dpqr.errors import BudgetRefused, DataError, DocumentError, UsageFault
-from dpqr.io.engines.address import Address
-from dpqr.io.engines.known import engine_of
-from dpqr.io.engines.refusals import BEFORE
-from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, UsageFault
+from dpqr.release.reading import OTHER, PASSED, UNREGISTERED
+from dpqr.release.record.plan_document import sealed
+from dpqr.tables.engines.address import EngineAddress
+from dpqr.tables.engines.known import BEFORE, engine_of
 
 LEDGER = ("--ledger", "l.sqlite")
 PAID = ("--dataset", "survey", *LEDGER)
@@ -426,7 +425,7 @@ def test_without_a_ledger_an_address_is_read_as_before(engine):
 def test_records_of_queries_that_no_owner_registered_still_verify(engine):
     """As dpqr 0.10 and before released them, where an address could hold a query."""
     query = "SELECT * FROM people WHERE age < 50"
-    old = engine_of(Address(scheme="duckdb", place="t.duckdb", query=query, registered=True))
+    old = engine_of(EngineAddress(scheme="duckdb", place="t.duckdb", query=query, registered=True))
     found = dpqr.release(old, queries="q.json", eps=1, out="o")
     assert any("the result of a query" in each for each in found.trust)
     record = json.loads((engine.path / "o" / "release.json").read_text())

@@ -11,8 +11,8 @@ import pytest
 from support.postgres_server import missing, running
 
 import dpqr
-from dpqr.app.releasing.reading import OTHER, UNREGISTERED
-from dpqr.io.engines.refusals import BEFORE
+from dpqr.release.reading import OTHER, UNREGISTERED
+from dpqr.tables.engines.known import BEFORE
 
 LEDGER = ("--ledger", "l.sqlite")
 PAID = ("--dataset", "survey", *LEDGER)
@@ -105,7 +105,7 @@ def test_requests_that_are_refused_start_no_session(lake, monkeypatch):
     def started():
         raise AssertionError("a session is started")
 
-    monkeypatch.setattr("dpqr.io.engines.spark_table.spark_session", started)
+    monkeypatch.setattr("dpqr.tables.engines.spark.spark_session", started)
     bind(lake, f"spark:{lake.path}/lake/")
     for data in ("spark:people", "spark:lake/", f"spark:{lake.path}/lake/*.parquet"):
         ended = lake.run("release", data, *ASKED, *PAID)

@@ -7,16 +7,14 @@ from types import SimpleNamespace
 import pytest
 from support.slow_cases import slowly
 
-from dpqr.app.sessions import turn as module
-from dpqr.app.sessions.session import PastDraw, Turn
-from dpqr.app.sessions.state import AskedRow
-from dpqr.app.sessions.turn import restored, start_of
-from dpqr.construction.questions.replay import Start
-from dpqr.construction.questions.terms import Terms
-from dpqr.data.unit import PrivacyUnit
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.workload.block import QueryBlock
+from dpqr.kernel.budget import Price
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.queries.block import QueryBlock
+from dpqr.release.questions import Start, Terms
+from dpqr.sessions import turn as module
+from dpqr.sessions.session import AskedRow, PastDraw, Turn
+from dpqr.sessions.turn import restored, start_of
 
 TERMS = Terms.within(Price(epsilon=Fraction(2)), PrivacyUnit(), surprises=3, questions=9)
 OTHER = Terms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=3, questions=9)

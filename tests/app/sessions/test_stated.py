@@ -7,15 +7,15 @@ from types import SimpleNamespace
 import pytest
 from support.ledger_jobs import draws
 
-from dpqr.app.releasing.reading import Reading
-from dpqr.app.sessions.session import Stated, _guard, filter_of, stated
-from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import Cost, PrivacyBudget
-from dpqr.privacy.currency import currency
-from dpqr.privacy.reservation import Reservation
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import Cost, PrivacyBudget
+from dpqr.kernel.currency import currency
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.ledger.ledger import Reservation
+from dpqr.release.reading import Reading
+from dpqr.sessions.session import Stated, _guard, filter_of, stated
+from dpqr.tables.limits import Limits
+from dpqr.tables.source import TableSource
 
 BUDGET = {"epsilon": "1", "delta": "0", "accountant": "basic"}
 SOURCE = TableSource(paths=("/data/t.csv",), delimiter=";", encoding="latin-1", count_column="n")

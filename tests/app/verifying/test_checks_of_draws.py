@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.app.verifying import checks_of_draws
-from dpqr.app.verifying.checks_of_draws import answers, draws, plan, statements, synthetic
-from dpqr.app.verifying.evidence import Evidence, NotChecked, NotRepeated
-from dpqr.errors import GoalMissed
-from dpqr.io.outputs.records.sameness import Sameness
+from dpqr.kernel.errors import GoalMissed
+from dpqr.release import verify_checks as checks_of_draws
+from dpqr.release.evidence import Evidence, NotChecked, NotRepeated, Sameness
+from dpqr.release.verify_checks import answers, draws, plan, statements, synthetic
 
 
 @pytest.fixture

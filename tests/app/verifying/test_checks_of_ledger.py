@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from dpqr.app.verifying.checks_of_ledger import _end, ledger, locked_plan
-from dpqr.app.verifying.evidence import Evidence, NotChecked
-from dpqr.errors import DocumentError, GoalMissed
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.kernel.errors import DocumentError, GoalMissed
+from dpqr.release.evidence import Evidence, NotChecked
+from dpqr.release.files import document_text
+from dpqr.release.record.plan_document import sealed
+from dpqr.release.verify_checks import _end, ledger, locked_plan
 
 
 @pytest.fixture

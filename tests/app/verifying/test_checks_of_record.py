@@ -9,13 +9,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpqr.app.verifying import checks_of_record
-from dpqr.app.verifying.checks_of_record import events, files, prices, record
-from dpqr.app.verifying.evidence import Evidence
-from dpqr.errors import GoalMissed
-from dpqr.io.outputs.records.document_parts import rational
-from dpqr.io.outputs.records.record_form import parsed_record
-from dpqr.privacy.budget import upward
+from dpqr.kernel.budget import upward
+from dpqr.kernel.errors import GoalMissed
+from dpqr.release import verify_checks as checks_of_record
+from dpqr.release.evidence import Evidence
+from dpqr.release.record.parts import rational
+from dpqr.release.record.release_document import parsed_record
+from dpqr.release.verify_checks import events, files, prices, record
 
 
 @pytest.fixture

@@ -11,17 +11,18 @@ import pytest
 from support.counters import MONTHS, released
 
 import dpqr
-from dpqr.app.verifying import checks_of_draws, checks_of_ledger, checks_of_predictions
-from dpqr.app.verifying.evidence import Evidence, NotRepeated
-from dpqr.app.verifying.repeat_session import _require_order
-from dpqr.errors import GoalMissed
-from dpqr.io.outputs.records.document_parts import versions_part
-from dpqr.io.outputs.records.plan_document import SEAL, sealed
-from dpqr.io.outputs.records.sameness import Sameness
-from dpqr.io.outputs.releases.release_files import CUMULATIVE, FIGURES_FILE, VIEWS_FILE
-from dpqr.privacy.accountants.known import PREDICTING, available
-from dpqr.privacy.budget import upward
-from dpqr.privacy.events import AboveThresholdEvent, ExponentialEvent
+from dpqr.kernel.accountants.known import PREDICTING, available
+from dpqr.kernel.budget import upward
+from dpqr.kernel.errors import GoalMissed
+from dpqr.kernel.events import AboveThresholdEvent, ExponentialEvent
+from dpqr.prediction import verify as checks_of_predictions
+from dpqr.release import verify_checks as checks_of_draws
+from dpqr.release import verify_checks as checks_of_ledger
+from dpqr.release.evidence import Evidence, NotRepeated, Sameness
+from dpqr.release.record.parts import versions_part
+from dpqr.release.record.plan_document import SEAL, sealed
+from dpqr.release.release_files import CUMULATIVE, FIGURES_FILE, VIEWS_FILE
+from dpqr.sessions.replay import _require_order
 
 ANSWERS = "answers.csv"
 FILES = [f"{FIGURES_FILE}csv", f"{VIEWS_FILE}csv", f"{CUMULATIVE}.csv"]

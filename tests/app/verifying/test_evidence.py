@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from support.verified_release import changed
 
-from dpqr.app.verifying.evidence import Evidence, NotChecked, VerifyRequest, require_written
-from dpqr.errors import GoalMissed, UsageFault
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.kernel.errors import GoalMissed, UsageFault
+from dpqr.release.evidence import Evidence, NotChecked, VerifyRequest, require_written
+from dpqr.release.files import document_text
+from dpqr.release.record.plan_document import sealed
 
 OLD = Path(__file__).parents[2] / "old_releases"
 

@@ -24,15 +24,15 @@ from support.slow_cases import thinned
 from support.verified_release import ASKED, changed, make
 
 import dpqr
-from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.app.sessions.interactive import AskRequest, ask, close, open_session
-from dpqr.app.sessions.planning import OpenRequest
-from dpqr.app.verifying.evidence import VerifyRequest
-from dpqr.app.verifying.verify import verify
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.release.evidence import VerifyRequest
+from dpqr.release.files import document_text
+from dpqr.release.record.plan_document import sealed
+from dpqr.release.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.release.verify import verify
+from dpqr.sessions.interactive import AskRequest, ask, close, open_session
+from dpqr.sessions.planning import OpenRequest
+from dpqr.tables.source import TableSource
 
 VERSIONS = ("python", "numpy", "scipy", "pyarrow", "platform", "arithmetic")
 NO_CLAIM = {"date", "publisher", *(f"versions.{name}" for name in VERSIONS)}
@@ -84,7 +84,7 @@ def questions(place):
     ledger_in(place).open(terms(epsilon="100"))
     plan = PlanRequest(epsilon="40", domain=COLUMNS, surprises=6)
     run = ReleaseRequest(source=TableSource(paths=(str(place / "table.csv"),)), plan=plan, payer=payer(place))
-    with patch("dpqr.app.sessions.interactive.SystemNoise", lambda: SeededNoise(next(seeds))):
+    with patch("dpqr.sessions.interactive.SystemNoise", lambda: SeededNoise(next(seeds))):
         open_session(OpenRequest(name="desk", run=run), Unwatched())
         for queries in (WHERE, SURPRISE):
             ask(AskRequest(name="desk", payer=payer(place), queries=queries), Unwatched())

@@ -12,13 +12,15 @@ import pytest
 from app.verifying.test_mutated_records import predictions
 from support.removed_checks import outcome, removals
 
-from dpqr.app.verifying import checks_of_ledger, checks_of_predictions, checks_of_record
-from dpqr.app.verifying.checks_of_predictions import PredictionEvidence
-from dpqr.app.verifying.evidence import Evidence, VerifyRequest
-from dpqr.errors import GoalMissed
-from dpqr.io.outputs.records.document_parts import rational
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record_form import parsed_record
+from dpqr.kernel.errors import GoalMissed
+from dpqr.prediction import verify as checks_of_predictions
+from dpqr.prediction.verify import PredictionEvidence
+from dpqr.release import verify_checks as checks_of_ledger
+from dpqr.release import verify_checks as checks_of_record
+from dpqr.release.evidence import Evidence, VerifyRequest
+from dpqr.release.record.parts import rational
+from dpqr.release.record.plan_document import sealed
+from dpqr.release.record.release_document import parsed_record
 
 HALF, TWO = rational(Fraction(1, 2)), rational(Fraction(2))
 

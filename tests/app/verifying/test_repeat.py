@@ -8,9 +8,9 @@ import pytest
 from support.slow_cases import slowly
 from support.verified_release import ASKED, make
 
-from dpqr.app.verifying.evidence import Evidence, VerifyRequest
-from dpqr.app.verifying.repeat import NoNoise, stated_reason
-from dpqr.app.verifying.verify import CHECKS, verify
+from dpqr.release.evidence import Evidence, VerifyRequest
+from dpqr.release.repeat import NoNoise, stated_reason
+from dpqr.release.verify import CHECKS, verify
 
 OLD = Path(__file__).parents[2] / "old_releases"
 

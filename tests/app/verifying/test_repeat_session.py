@@ -8,10 +8,10 @@ import pytest
 from app.sessions.test_interactive import SURPRISE, WHERE, asked, checked, opened, place  # noqa: F401 (a fixture)
 from support.paid_releases import payer
 
-from dpqr.app.requests import OutputRequest
-from dpqr.app.sessions.interactive import close
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.release.files import document_text
+from dpqr.release.record.plan_document import sealed
+from dpqr.release.requests import OutputRequest
+from dpqr.sessions.interactive import close
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from support.verified_release import changed, code_of, flips, make, same_but_blanks
 
-from dpqr.app.verifying.evidence import Evidence, VerifyRequest
-from dpqr.app.verifying.verify import CHECKS, require_verified, verify
-from dpqr.errors import GoalMissed, LedgerError, UsageFault
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.kernel.errors import GoalMissed, LedgerError, UsageFault
+from dpqr.release.evidence import Evidence, VerifyRequest
+from dpqr.release.files import document_text
+from dpqr.release.record.plan_document import sealed
+from dpqr.release.verify import CHECKS, require_verified, verify
 
 
 @pytest.fixture(scope="module")

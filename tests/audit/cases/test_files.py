@@ -8,7 +8,7 @@ from audit.wrong_builds import exact_total_in_decimals, unbounded_persons
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.files import file_cases, published
-from dpqr.noise.source import SeededNoise, SystemNoise
+from dpqr.kernel.noise.source import SeededNoise, SystemNoise
 
 CASES = {case.name: case for case in file_cases()}
 RUNS, ALARM = 120, 1e-4

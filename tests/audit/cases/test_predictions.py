@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from support.breaches import RUNS, breach
 
-from dpqr.audit.cases.once import Once
 from dpqr.audit.cases.predictions import (
     POINTS,
     UNITS,
+    Once,
     function_case,
     hinge,
     predict_cases,
     prediction_case,
     pure_function_case,
 )
-from dpqr.data.unit import Neighbours
-from dpqr.mechanisms.learned_functions import PREDICTION, Asked, LaplacePredictions, rounded, step
+from dpqr.kernel.unit import Neighbours
+from dpqr.prediction.learned_functions import PREDICTION, Asked, LaplacePredictions, rounded, step
 
 CASES = {case.name: case for case in predict_cases()}
 RELATION = Neighbours.ADD_REMOVE.value

@@ -3,11 +3,11 @@ from fractions import Fraction
 import pytest
 
 from dpqr.audit.cases.releases import ABSENT, RECORDS, Crash, Tape, release_cases
-from dpqr.construction.journal import Past
-from dpqr.data.unit import Neighbours
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.sealed import Private
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours
+from dpqr.release.draws import Past
 
 CASES = {case.name: case for case in release_cases()}
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

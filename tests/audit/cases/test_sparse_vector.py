@@ -9,19 +9,17 @@ import numpy as np
 import pytest
 
 from dpqr.audit.attack import attack
+from dpqr.audit.case import exact_share, own_share
 from dpqr.audit.cases import sparse_vector
 from dpqr.audit.cases.sparse_vector import EARLY, Epochs, Surprise, sparse_vector_cases
 from dpqr.audit.law import FirstPass
-from dpqr.audit.own_figures import exact_share, own_share
 from dpqr.audit.run import ALARM
-from dpqr.construction.questions.terms import Terms, table_of_parts
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
+from dpqr.kernel.budget import Price, squared_mu_of_ranged
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace, Geometric
+from dpqr.kernel.noise.source import SeededNoise
 from dpqr.mechanisms.sparse_vector import AboveThreshold, Comparison, open_watch, passes
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.geometric import Geometric
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
-from dpqr.privacy.budget import Price
-from dpqr.privacy.conversions import squared_mu_of_ranged
+from dpqr.release.questions import Terms, table_of_parts
 
 CASES = {case.name: case for case in sparse_vector_cases()}
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from support.breaches import RUNS, breach
 
-from dpqr.audit.cases.once import Once
-from dpqr.audit.cases.votes import flips_case, randomised_case, vote_cases, votes_case
-from dpqr.data.unit import Neighbours
-from dpqr.noise.selection import draw_exponential, draw_permute_and_flip
+from dpqr.audit.cases.predictions import Once, flips_case, randomised_case, vote_cases, votes_case
+from dpqr.kernel.noise.selection import draw_exponential, draw_permute_and_flip
+from dpqr.kernel.unit import Neighbours
 
 CASES = {case.name: case for case in vote_cases()}
 RELATIONS = [each.value for each in Neighbours]

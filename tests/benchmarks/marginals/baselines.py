@@ -6,19 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpqr.app.planning.roles import chosen_wishes
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.forecasts.forecast import reaches
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.queries.block import QueryBlock
+from dpqr.release.forecast_error import reaches
+from dpqr.release.requests import PlanRequest
+from dpqr.release.roles import chosen_wishes
 from dpqr.strategies.candidates import Candidate
-from dpqr.strategies.choice import least_noise
+from dpqr.strategies.guard import least_noise
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.drafts import one_way, opening_phase, proved
-from dpqr.strategies.schedules.states import Progress
+from dpqr.strategies.schedules.drafts import Progress, one_way, opening_phase, proved
 from dpqr.strategies.transcript import Round, Step
-from dpqr.workload.block import QueryBlock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

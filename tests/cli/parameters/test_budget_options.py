@@ -2,8 +2,8 @@
 
 from dataclasses import fields
 
-from dpqr.api.policy_options import PolicyOptions
-from dpqr.cli.parameters.budget_options import Reading
+from dpqr.cli.budget import Reading
+from dpqr.python.ledger import PolicyOptions
 
 
 def test_a_policy_has_the_same_options_at_both_doors():

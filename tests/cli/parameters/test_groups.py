@@ -8,9 +8,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from dpqr.cli import plan, release, strategies
-from dpqr.cli.parameters import budget_options, groups, predict_options
-from dpqr.cli.parameters.options import Whole
+from dpqr.cli import budget as budget_options
+from dpqr.cli import options as groups
+from dpqr.cli import plan, predict_options, release, strategies
+from dpqr.cli.options import Whole
 
 GROUPS = [
     (groups.documents, groups.Documents, "documents"),

@@ -3,8 +3,8 @@ import pytest
 from click.testing import CliRunner
 
 from dpqr.cli.main import main
-from dpqr.cli.parameters.options import Positive, Whole
-from dpqr.errors import UsageFault
+from dpqr.cli.options import Positive, Whole
+from dpqr.kernel.errors import UsageFault
 
 ODD = [
     "1\x0b",

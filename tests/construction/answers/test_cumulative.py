@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpqr.construction.answers.answered import AnsweredBlock
-from dpqr.construction.answers.cumulative import added
-from dpqr.construction.answers.intervals import ESTIMATE, MEASURED
+from dpqr.release.answers.answered import AnsweredBlock, added
+from dpqr.release.answers.errors import ESTIMATE, MEASURED
 
 OWN = AnsweredBlock(
     name="n",

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from support.released_pairs import counts, run
 
-from dpqr.construction.answers.intervals import ESTIMATE, MEASURED
-from dpqr.construction.block_errors import unmeasured
-from dpqr.construction.release import assemble
-from dpqr.construction.sentences import KNOWN, bars_words
-from dpqr.data.histogram import SparseHistogram
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.release.answers.errors import ESTIMATE, MEASURED
+from dpqr.release.error_bounds import unmeasured
+from dpqr.release.result import assemble
+from dpqr.release.sentences import KNOWN, bars_words
 
 SEARCHED = {"accountant": "zcdp"}
 """Its plan is a search, which leaves blocks unmeasured."""

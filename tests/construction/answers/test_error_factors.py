@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.construction.answers.error_factors import TUNING, bought_factors
-from dpqr.construction.block_errors import BlockErrors, ErrorDraw
-from dpqr.data.unit import PrivacyUnit
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.block_errors import FINENESS, GroupErrors
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.workload.block import Factor, QueryBlock
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.release.answers.errors import TUNING, bought_factors
+from dpqr.release.error_bounds import BlockErrors, ErrorDraw
 
 BLOCKS = tuple(QueryBlock(name=f"q{place}", factors=(Factor.identity(place, 2),)) for place in range(6))
 

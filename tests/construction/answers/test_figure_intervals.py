@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.construction.answers.figure_intervals import AddedUp, Covariances, fieller, inverted, rising
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.workload.figures import moments
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.queries.figures import moments
+from dpqr.release.answers.figures import AddedUp, Covariances, fieller, inverted, rising
 
 
 def test_fieller_holds_the_quotients_that_are_not_contradicted() -> None:

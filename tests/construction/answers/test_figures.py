@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpqr.construction.answers.block_answers import BlockAnswers
-from dpqr.construction.answers.figures import FigureAnswers, FunctionErrors, figure_answers
-from dpqr.construction.answers.hidden import Hidden
-from dpqr.construction.answers.intervals import BASES, ESTIMATE, MEASURED, NO_BASIS
-from dpqr.construction.answers.noisy import Noisy
-from dpqr.io.documents.entries.queries import read_queries
-from dpqr.workload.workload import Workload
+from dpqr.queries.queries_file import read_queries
+from dpqr.queries.workload import Workload
+from dpqr.release.answers.answered import BlockAnswers
+from dpqr.release.answers.errors import BASES, ESTIMATE, MEASURED, NO_BASIS
+from dpqr.release.answers.figures import FigureAnswers, FunctionErrors, figure_answers
+from dpqr.release.answers.noisy import Noisy
+from dpqr.release.answers.refits import Hidden
 
 DOMAIN: dict[str, Any] = {
     "fields": [

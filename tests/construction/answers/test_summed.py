@@ -9,17 +9,16 @@ import pytest
 from support.handmade_release import make_plan
 from support.plan_phases import changed
 
-from dpqr.construction.answers.noisy import BETA, Noisy
-from dpqr.construction.answers.summed import narrower, summed_answers
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.privacy.budget import Price
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.budget import Price
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense, Prefix
+from dpqr.queries.workload import Measurement
+from dpqr.release.answers.noisy import BETA, Noisy, narrower, summed_answers
 from dpqr.strategies.plan import Phase
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense, Prefix
-from dpqr.workload.workload import Measurement
 
 SIZES = (2, 3, 4)
 DOMAIN = Domain(tuple(Attribute(name=name, axis=Codes(size)) for name, size in zip("abc", SIZES, strict=True)))

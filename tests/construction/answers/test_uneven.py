@@ -6,16 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.construction.answers.uneven import bucketed, uneven
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
-from dpqr.hypotheses.product import ProductDistribution
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Identity
-from dpqr.workload.partition import Merged
-from dpqr.workload.tree import Tree, dyadic
-from dpqr.workload.workload import Measurement
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.models.compound import ProductDistribution
+from dpqr.models.hypothesis import DenseDistribution, GroupEstimate, LinearEstimate
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Identity
+from dpqr.queries.partition import Merged
+from dpqr.queries.trees import Tree, dyadic
+from dpqr.queries.workload import Measurement
+from dpqr.release.answers.refits import bucketed, uneven
 
 CELLS = 16
 BUCKETS = np.repeat([0, 1], 8)

@@ -8,17 +8,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.forecasts.forecast import (
+from dpqr.release.forecast_error import (
     Expected,
+    PublicTable,
     closed_form,
     closed_mean,
     forecast,
+    made_up_tables,
     planned_runs,
     simulated_errors,
 )
-from dpqr.construction.forecasts.public_tables import PublicTable, made_up_tables
+from dpqr.release.planning import plan_release
+from dpqr.release.requests import PlanRequest
 
 DOMAIN = {"age": 16, "sex": 2}
 QUERIES = [{"prefix": "age"}, {"marginal": ["age", "sex"]}, {"marginal": ["sex"]}]

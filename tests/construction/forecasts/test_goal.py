@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.construction.forecasts.forecast import BlockError, Expected, Forecast
-from dpqr.construction.forecasts.goal import Goal, smallest_epsilon
-from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.release.forecast import Goal, smallest_epsilon
+from dpqr.release.forecast_error import BlockError, Expected, Forecast
 
 
 class Forecaster:

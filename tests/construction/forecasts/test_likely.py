@@ -2,8 +2,7 @@
 
 from support.staged_runs import CELLS, N, planned, stated
 
-from dpqr.construction.forecasts.likely import likely_certificates, likely_words
-from dpqr.construction.forecasts.public_tables import made_up_tables
+from dpqr.release.forecast_error import likely_certificates, likely_words, made_up_tables
 from dpqr.strategies.updates.perceptron import Perceptron
 
 

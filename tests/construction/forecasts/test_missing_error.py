@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.construction.forecasts.forecast import BlockError, Expected, Forecast
-from dpqr.construction.forecasts.missing_error import MissingError
+from dpqr.release.forecast_error import BlockError, Expected, Forecast, MissingError
 
 
 def simulated(mean, epsilon=1, records=100, deviation=0.0):

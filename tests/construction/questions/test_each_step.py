@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from construction.questions.test_online import FIRST, LAST, TABLE, query, session
 
-from dpqr.construction.questions import online as module
-from dpqr.construction.questions.replay import Replay, Start, Surprise
-from dpqr.construction.questions.terms import Terms
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.hypotheses.weighted_rows import WeightedRows
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.budget import Price
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
+from dpqr.kernel.budget import Price
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.models.rows import WeightedRows
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
+from dpqr.release import questions as module
+from dpqr.release.questions import Replay, Start, Surprise, Terms
 
 KNOWN = query([1, 1, 0, 0])
 

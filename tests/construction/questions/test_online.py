@@ -5,29 +5,27 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.construction.questions.online import Online
-from dpqr.construction.questions.terms import Terms, table_of_parts
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import UsageFault
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.weighted_rows import WeightedRows
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.filters import EveryFilter
-from dpqr.privacy.accountants.gaussian_dp import GaussianDP
-from dpqr.privacy.accountants.losses import pure_epsilon, squared_mu
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import AboveThresholdEvent
-from dpqr.privacy.sealed import Private
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.accountant import EveryFilter
+from dpqr.kernel.accountants.analytic import GaussianDP
+from dpqr.kernel.accountants.losses import pure_epsilon, squared_mu
+from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.events import AboveThresholdEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.models.hypothesis import DenseDistribution
+from dpqr.models.rows import WeightedRows
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
+from dpqr.queries.workload import Workload
+from dpqr.release.questions import Online, Terms, table_of_parts
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.updates.row_weights import RowWeights
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
-from dpqr.workload.workload import Workload
+from dpqr.strategies.updates.multiplicative_weights import RowWeights
 
 SHAPE = (4, 4)
 TABLE = np.array([[4_000, 0, 0, 0], [0, 1_000, 0, 0], [0, 0, 3_000, 0], [0, 0, 0, 2_000]])

@@ -3,8 +3,8 @@
 import pytest
 from construction.questions.test_online import FIRST, LAST, query, session
 
-from dpqr.construction.questions.replay import Replay, Start, Surprise
-from dpqr.errors import GoalMissed
+from dpqr.kernel.errors import GoalMissed
+from dpqr.release.questions import Replay, Start, Surprise
 
 KNOWN = query([1, 1, 0, 0])
 

@@ -7,12 +7,12 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from dpqr.construction.questions.terms import Terms, table_of_parts
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.budget import Price
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.privacy.budget import Price
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
+from dpqr.release.questions import Terms, table_of_parts
 
 RECORDS = QueryBlock(name="records")
 

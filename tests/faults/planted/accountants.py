@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "privacy/accountants/losses.py",
+        "kernel/accountants/losses.py",
         (
             'Roughgarden and Sundararajan 2009)."""\n    return Fraction(event.sensitivity) / event.scale',
             'Roughgarden and Sundararajan 2009)."""\n    return 1 / event.scale',
@@ -56,7 +56,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/parallel.py",
+        "kernel/accountants/accountant.py",
         (
             "return kept, tuple((event.event, count) for event, count in events if isinstance(event, LeftOutEvent))",
             "return kept, ()",
@@ -86,7 +86,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/basic.py",
+        "kernel/accountants/sums.py",
         ("sum((epsilon * count for", "sum((epsilon for", "repeated draws cost once"),
         (
             "return SumFilter(limit=budget.epsilon,",
@@ -101,7 +101,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/filters.py",
+        "kernel/accountants/accountant.py",
         ("if spent + asked > self.limit:", "if spent > self.limit:", "the last draw may pass the limit"),
         (
             "            self._spent = spent + asked\n",
@@ -160,7 +160,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/zcdp.py",
+        "kernel/accountants/sums.py",
         (
             "concentrated_rho(event) * count for event, count in group",
             "concentrated_rho(event) for event, count in group",
@@ -194,14 +194,14 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/advanced.py",
+        "kernel/accountants/fixed_schedules.py",
         ("(-2 * decimal(delta).ln() * squares)", "(-1 * decimal(delta).ln() * squares)", "the spread misses its 2"),
         ("count * step**2 for", "step**2 for", "repeated draws spread once"),
         ("upward(drift + spread)", "upward(spread)", "the drift is forgotten"),
         ("step * (growth - 1) / (growth + 1)", "step * (growth - 1) / (growth + 1) / 2", "the drift is halved"),
     ),
     *planted_in(
-        "privacy/accountants/filters.py",
+        "kernel/accountants/accountant.py",
         ("return PlanFilter(planned=planned)", "return PlanFilter(planned=planned * 2)", "the plan may be drawn twice"),
         ("    require_affordable(accountant, budget, planned)\n", "", "a plan beyond the budget is guarded"),
         ("if price > budget.epsilon:", "if price > 2 * budget.epsilon:", "a plan may cost twice the budget"),

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "privacy/accountants/analytic.py",
+        "kernel/accountants/analytic.py",
         ("decimal(2 * rho).sqrt()", "decimal(rho).sqrt()", "mu is too small by sqrt(2)"),
         ("+ MARGIN * here", "- MARGIN * here", "the margin is taken off instead of added"),
         (
@@ -24,13 +24,13 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/numerics.py",
+        "kernel/accountants/numerics.py",
         ("return 1 - upper_tail(-x)", "return upper_tail(-x)", "the left tail is taken for the right"),
         ("LEVELS = 120", "LEVELS = 20", "the fraction of the tail ends early"),
         ('NEGLIGIBLE = Decimal("1e-62")', 'NEGLIGIBLE = Decimal("1e-20")', "the series of the tail ends early"),
     ),
     *planted_in(
-        "privacy/accountants/optimal.py",
+        "kernel/accountants/fixed_schedules.py",
         (
             "max(epsilon for epsilon, count in losses if count)",
             "min(epsilon for epsilon, count in losses if count)",
@@ -57,7 +57,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/dominating_pairs.py",
+        "kernel/accountants/loss_laws.py",
         (
             "np.array([honest, honest - loss[0]])",
             "np.array([honest - loss[0], honest])",
@@ -99,7 +99,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/adaptive_choices.py",
+        "kernel/accountants/loss_laws.py",
         ("for _ in range(self.count):", "for _ in range(1):", "choices after the first cost nothing"),
         ("self._at(below - places * step)", "self._at(below + places * step)", "losses of normal noise are gains"),
         ("self._at(below - places * step)", "self._at(below)", "normal noise costs nothing beside choices"),
@@ -120,7 +120,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/loss_sums.py",
+        "kernel/accountants/loss_laws.py",
         (
             "lowest += law.lowest * count + int(start) + first",
             "lowest += law.lowest + int(start) + first",
@@ -144,7 +144,7 @@ FAULTS = (
         ("TRANSFORM = 2.0**-45", "TRANSFORM = 2.0**-65", "the error of a transform is below a float's"),
     ),
     *planted_in(
-        "privacy/accountants/pld.py",
+        "kernel/accountants/pld.py",
         (
             "        pairs[pair] += count\n",
             "        pairs[pair] = count\n",
@@ -178,7 +178,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/numerics.py",
+        "kernel/accountants/numerics.py",
         (
             "math.ceil(Fraction(value) * GRID) + 1, GRID",
             "math.floor(Fraction(value) * GRID), GRID",
@@ -197,7 +197,7 @@ FAULTS = (
         ("EXACT_FACTORIALS = 256", "EXACT_FACTORIALS = 16", "Stirling's series is used where it is inexact"),
     ),
     *planted_in(
-        "privacy/accountants/numerics.py",
+        "kernel/accountants/numerics.py",
         (
             "        low, high = (middle, high) if fits(middle) else (low, middle)\n    return low",
             "        low, high = (middle, high) if fits(middle) else (low, middle)\n    return high",

@@ -53,7 +53,7 @@ FAULTS = (
         ("        refuse_noise(self.scale, LARGEST_SCALE", "        (self.scale, LARGEST_SCALE", "any scale is drawn"),
     ),
     *planted_in(
-        "construction/certificate.py",
+        "release/error_bounds.py",
         (
             "drawn.law.tail(beta / len(drawn.values))",
             "drawn.law.tail(beta)",
@@ -82,7 +82,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "strategies/schedules/set_aside.py",
+        "strategies/schedules/parts.py",
         ("    odds = share / (1 - share)\n", "    odds = share / 2\n", "a share is another part of the budget"),
     ),
 )

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "privacy/conversions.py",
+        "kernel/budget.py",
         (
             "return rounded_up(4 * place * place)",
             "return rounded_up(2 * place * place)",
@@ -27,7 +27,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/losses.py",
+        "kernel/accountants/losses.py",
         (
             "return Fraction(event.squared_sensitivity) / event.variance",
             "return 1 / event.variance",
@@ -42,7 +42,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/gaussian_dp.py",
+        "kernel/accountants/analytic.py",
         ("return 2 * most_rho(", "return 4 * most_rho(", "the budget holds twice its mu^2"),
         ("return smallest(whole / 2, delta)", "return smallest(whole / 4, delta)", "half of mu^2 is converted"),
         (

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "io/ledger/chain.py",
+        "ledger/chain.py",
         ("                os.fsync(opened.fileno())\n", "", "a new anchor is not synced before it takes its place"),
         ("            sync_directory(self.path.parent)\n", "", "the anchor's new name is not synced"),
         (
@@ -28,7 +28,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/ledger_state.py",
+        "ledger/state.py",
         (
             'if entry.number != self.length or (entry.kind == "open") != (entry.number == 0):',
             "if False:",
@@ -107,7 +107,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/chain.py",
+        "ledger/chain.py",
         ('return digest(f"{previous}\\n{text}")', "return digest(text)", "seals do not go on from each other"),
         ("        if number != expected:", "        if False:", "a missing entry is not missed"),
         ("or stored != seal(previous, text):", "or False:", "an edited entry is not noticed"),
@@ -118,7 +118,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/event_codec.py",
+        "ledger/codec.py",
         (
             "return [amount, exact_text(cost.delta)] if cost.delta else amount",
             "return amount",
@@ -132,7 +132,7 @@ FAULTS = (
         ("    if not delta:\n        raise", "    if False:\n        raise", "two texts of one cost"),
     ),
     *planted_in(
-        "io/ledger/sqlite_store.py",
+        "ledger/sqlite.py",
         ('"PRAGMA synchronous = EXTRA"', '"PRAGMA synchronous = FULL"', "a power loss brings a rolled back budget"),
         ('"PRAGMA secure_delete = ON"', '"PRAGMA secure_delete = OFF"', "an erased key stays in the file"),
         ('"PRAGMA journal_size_limit = 0"', '"PRAGMA journal_size_limit = -1"', "an erased key stays in the journal"),
@@ -151,7 +151,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/entry_codec.py",
+        "ledger/codec.py",
         ('"cap": None if terms.cap is None else cost_document(terms.cap)', '"cap": None', "a cap is not written"),
         (
             '"policy": policy_document(terms.policy)} if',
@@ -171,7 +171,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/event_codec.py",
+        "ledger/codec.py",
         (
             'return [{**_plain(event), "count": count}',
             'return [{**_plain(event), "count": 1}',
@@ -192,13 +192,13 @@ FAULTS = (
         (">= 10**LONGEST:", ">= 10 ** (10 * LONGEST):", "figures without end are written"),
     ),
     *planted_in(
-        "io/ledger/location.py",
+        "ledger/location.py",
         ("return found if found in NETWORK else None", "return None", "a ledger may lie on a network"),
         ("len(point) >= best:", "len(point) > best:", "a later mount does not hide an earlier one"),
         ('path.startswith(f"{point}/")', "path.startswith(point)", "a mount over another directory is taken"),
     ),
     *planted_in(
-        "io/ledger/session.py",
+        "ledger/session.py",
         ("if not found or not _is_sound(found[0][0]):", "if not found:", "a damaged key is used"),
         (
             '            self.rows(f"DELETE FROM {self.prefix}keys WHERE reservation = ?", settles)\n',
@@ -219,7 +219,7 @@ FAULTS = (
         ("or not all(_is_sound(key) for _, key in found):", "or False:", "a damaged key is not noticed"),
     ),
     *planted_in(
-        "io/ledger/refusals.py",
+        "ledger/refusals.py",
         (
             "if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):",
             "if not _NAME.match(name):",

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "io/ledger/account_state.py",
+        "ledger/state.py",
         ("if event is None or count != 1 or others:", "if event is None:", "one entry begins many draws"),
         ("        self._require(entry, recorded=self.begun)\n", "", "a draw is begun twice"),
         ("if self.begun and entry.transcript != self.transcript:", "if False:", "a draw goes on from any transcript"),
@@ -26,7 +26,7 @@ FAULTS = (
         ("or not _DIGEST.fullmatch(entry.transcript):", "or False:", "any text is a running hash"),
     ),
     *planted_in(
-        "io/ledger/location.py",
+        "ledger/location.py",
         ("    if status.st_nlink > 1:", "    if False:", "two names of one ledger"),
         ("    if stat.S_ISLNK(status.st_mode):", "    if False:", "a ledger behind a link"),
         ("        sync_directory(path.parent)\n", "", "a new ledger's name is not synced"),
@@ -38,13 +38,13 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/entry_codec.py",
+        "ledger/codec.py",
         ("if policy_document(policy) != document:", "if False:", "unknown parts of a policy are dropped"),
         ('"bytes": policy.bytes,', '"bytes": policy.records,', "the limit of bytes is written as another one"),
         ('fail=document["fail"],', "fail=True,", "a rule fail is allowed to all"),
     ),
     *planted_in(
-        "io/ledger/record.py",
+        "ledger/record.py",
         (
             "        if encode_entry(entry) != link.text:",
             "        if False:",
@@ -69,7 +69,7 @@ FAULTS = (
         ("            unproved.append(entry.number)\n", "            pass\n", "what was not proved is not told"),
     ),
     *planted_in(
-        "io/ledger/record.py",
+        "ledger/record.py",
         ("        anchor.check(chain, marked)\n", "        pass\n", "the anchor is not compared with the chain"),
         (
             "for event, count in beside_other_runs(events):",
@@ -89,7 +89,7 @@ FAULTS = (
         ("        _require_state(session, state)\n", "        pass\n", "a state that was edited is not noticed"),
     ),
     *planted_in(
-        "io/ledger/refusals.py",
+        "ledger/refusals.py",
         ("    if unit.neighbours is not terms.neighbours:", "    if False:", "runs of other neighbours add up"),
         ("    if unit.whom != terms.unit:", "    if False:", "runs for other units add up"),
         ("    if policy != terms.policy:", "    if False:", "a run under an older policy is paid"),
@@ -100,24 +100,24 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/asked.py",
+        "ledger/state.py",
         ("        require_unit(terms, self.unit)\n", "", "a reservation looks at no unit"),
         ("        require_policy(terms, self.policy)\n", "", "a reservation looks at no policy"),
     ),
     *planted_in(
-        "io/ledger/addresses.py",
+        "tables/engines/address.py",
         ('holds_credentials(f"//{netloc}")\n', "False\n", "an address may hold a password"),
         ("or any(map(_SECRET.search, options))", "", "a password may stand among an address' options"),
         ('or "@" in path', "", "a password with a slash stands in a database's name"),
     ),
     *planted_in(
-        "io/ledger/move.py",
+        "ledger/chained_ledger.py",
         ('            transaction.add("move", note=place)\n', "            pass\n", "a moved ledger stays open"),
         ('        if state.moved not in ("", place):', "        if False:", "a ledger is moved to two places"),
         ("    if not left or held", "    if held", "a live copy is taken over"),
     ),
     *planted_in(
-        "io/ledger/chained_ledger.py",
+        "ledger/chained_ledger.py",
         ("        key = _words(4)", "        key = bytes(32)", "all runs have one key"),
         (
             "        if number in runs and not is_paid(record, paid):",
@@ -172,7 +172,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/account_state.py",
+        "ledger/state.py",
         (
             "pending=self.terms.total(waiting, [node for node in self.nodes if node.entry in self.runs]),",
             "pending=NO_COST,",
@@ -180,7 +180,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/state_codec.py",
+        "ledger/state.py",
         (
             "        for _ in range(count):\n            run.charge(event)",
             "        if count:\n            run.charge(event)",
@@ -210,7 +210,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/transaction.py",
+        "ledger/chained_ledger.py",
         (
             "            anchor.draft(mark)\n        self.session.commit(mark)\n",
             "            pass\n        self.session.commit(mark)\n        if anchor:\n            anchor.draft(mark)\n",
@@ -265,7 +265,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/postgres_schema.py",
+        "ledger/postgres.py",
         (
             'SAFE = "SECURITY DEFINER SET search_path = pg_catalog, pg_temp"',
             'SAFE = "SECURITY DEFINER"',
@@ -340,7 +340,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/postgres_store.py",
+        "ledger/postgres.py",
         (
             '_SEARCH = "SET search_path = pg_catalog, pg_temp"',
             "_SEARCH = \"SET application_name = 'dpqr'\"",
@@ -364,7 +364,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/ledger_state.py",
+        "ledger/state.py",
         ("            if link.job or refusable:", "            if link.job:", "an export rejects less than the ledger"),
         ("            if link.job or refusable:", "            if False:", "a job writes what a terminal obeys"),
         ("            if not refusable:\n", "            if False:\n", "a forged entry counts for nothing, unseen"),
@@ -375,7 +375,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/chain.py",
+        "ledger/chain.py",
         (
             "                with suppress(LedgerError):",
             "                with suppress(UsageFault):",

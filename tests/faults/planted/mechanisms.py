@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "mechanisms/scores.py",
+        "mechanisms/selection.py",
         (
             "(times, sensitivity(group, Norm.L1, unit))",
             "(times, sensitivity(group, Norm.L1, PrivacyUnit(neighbours=unit.neighbours)))",
@@ -195,7 +195,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "mechanisms/scores.py",
+        "mechanisms/selection.py",
         (
             "ratio * sensitivity((block,), Norm.LARGEST, unit) for",
             "ratio * sensitivity((block,), Norm.LARGEST, PrivacyUnit(neighbours=unit.neighbours)) for",

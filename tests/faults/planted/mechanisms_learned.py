@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "mechanisms/learned_functions.py",
+        "prediction/learned_functions.py",
         ("FINENESS + isqrt(width) + 2", "FINENESS + isqrt(width) + 1", "the division's rounding is not counted"),
         ("squared_sensitivity=sensitivity**2", "squared_sensitivity=sensitivity", "a norm is not squared"),
         ("FINENESS + isqrt(width) + 2", "FINENESS + 3", "every coordinate's rounding but one is forgotten"),
@@ -16,7 +16,7 @@ FAULTS = (
         ("np.rint(values / grid)", "np.trunc(values / grid)", "rounding moves a value by a whole step"),
     ),
     *planted_in(
-        "mechanisms/learned_functions.py",
+        "prediction/learned_functions.py",
         (
             "self.law.sample(self.width, noise)\n\n\n@final",
             "self.law.sample(1, noise)\n\n\n@final",
@@ -44,7 +44,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "mechanisms/learned_functions.py",
+        "prediction/learned_functions.py",
         ("PREDICTION = FINENESS + 2", "PREDICTION = FINENESS + 1", "the arithmetic's rounding is not counted"),
         (
             "+ DiscreteLaplace(self.scale).sample(self.asked.count, noise)",
@@ -93,7 +93,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "mechanisms/votes.py",
+        "prediction/votes.py",
         (
             "epsilon / (2 * ensemble.touched)",
             "epsilon / ensemble.touched",

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "noise/bits.py",
+        "kernel/noise/bits.py",
         (
             "_LEAST_SHARE = 1 - 2.0**-13",
             "_LEAST_SHARE = 1 - 2.0**-16",
@@ -28,7 +28,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/bits.py",
+        "kernel/noise/bits.py",
         (
             "noise.words(-(-count // 4)).view(np.uint16)[:count]",
             "np.resize(noise.words(1).view(np.uint16), count)",
@@ -46,7 +46,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/exp_bounds.py",
+        "kernel/noise/bits.py",
         (
             "factor = min(int(unit * (1 << shift)), (1 << _HALF) - 1)",
             "factor = min(int(unit * (1 << shift)) + 1, (1 << _HALF) - 1)",
@@ -56,7 +56,7 @@ FAULTS = (
         ("np.uint64(best % (1 << 64))", "np.uint64(best % (1 << 63))", "the largest score loses its sign"),
     ),
     *planted_in(
-        "noise/search.py",
+        "kernel/noise/selection.py",
         (
             'pieces = np.searchsorted(self.cumulative, points, side="right")',
             'pieces = np.searchsorted(self.cumulative, points, side="left")',
@@ -75,7 +75,7 @@ FAULTS = (
         ("gaps = bounds - scores\n", "gaps = (bounds - scores) // 2\n", "members are kept by half their distance"),
     ),
     *planted_in(
-        "noise/exp_bounds.py",
+        "kernel/noise/bits.py",
         ("high = -(-high * high >> work)", "high = high * high >> work", "an upper bound is rounded down"),
         (
             "return low >> surplus, -(-high >> surplus)",
@@ -95,11 +95,11 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/exp_bounds.py",
+        "kernel/noise/bits.py",
         ("_ENTRY_MARGIN = 1 + 2.0**-48", "_ENTRY_MARGIN = 1.0", "entries may be rounded below their value"),
     ),
     *planted_in(
-        "noise/selection.py",
+        "kernel/noise/selection.py",
         (
             "exponent = rate * (best - int(scores[index]))",
             "exponent = rate * (best - int(scores[index])) / 2",
@@ -113,7 +113,7 @@ FAULTS = (
         ("-(-high // bound)", "high // bound", "an upper bound is rounded down"),
     ),
     *planted_in(
-        "noise/bits.py",
+        "kernel/noise/bits.py",
         (
             "self._value << missing | random_integer(missing, self._noise)",
             "random_integer(bits, self._noise)",
@@ -123,7 +123,7 @@ FAULTS = (
         ("if value >= high:", "if value >= low:", "a doubtful comparison is always decided one way"),
     ),
     *planted_in(
-        "noise/selection.py",
+        "kernel/noise/selection.py",
         (
             "rank = uniform_below(int(reached[-1]), noise)",
             "rank = 0 * uniform_below(int(reached[-1]), noise)",
@@ -141,7 +141,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/selection.py",
+        "kernel/noise/selection.py",
         ("    bounds += 1\n", "", "integer bounds lie below the weights"),
         (
             'index = int(np.searchsorted(self.cumulative, point, side="right"))',
@@ -156,7 +156,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/search.py",
+        "kernel/noise/selection.py",
         (
             "~known & (search.bounds > best)",
             "~known & (search.bounds > best + 1)",
@@ -164,7 +164,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/search_selection.py",
+        "kernel/noise/selection.py",
         ("_LOG2_E = 23637\n", "_LOG2_E = 23638\n", "a coin's chance may exceed 1"),
         ("            used.add(place)\n", "", "two heads may stand for one candidate"),
         (
@@ -179,7 +179,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/source.py",
+        "kernel/noise/source.py",
         (
             "np.frombuffer(os.urandom(8 * count), dtype",
             "np.frombuffer(os.urandom(8) * count, dtype",
@@ -192,7 +192,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/bits.py",
+        "kernel/noise/bits.py",
         ("        if value < bound:", "        if value <= bound:", "a uniform integer may be its bound"),
         (
             "pending = pending[values[pending] >= bound]",

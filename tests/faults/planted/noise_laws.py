@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "noise/spherical_laplace.py",
+        "kernel/noise/spherical_laplace.py",
         (
             "range(self.width)]\n        first",
             "range(self.width - 1 or 1)]\n        first",
@@ -19,7 +19,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/law.py",
+        "kernel/noise/law.py",
         ("price = -log(beta)", "price = -log(2 * beta)", "the bound is missed twice as often as it says"),
         (
             "(draws * log_moment(point) + price)",
@@ -29,7 +29,7 @@ FAULTS = (
         ("_MARGIN = 1 + 2.0**-20", "_MARGIN = 1 - 2.0**-20", "the margin for the arithmetic is on the wrong side"),
     ),
     *planted_in(
-        "noise/discrete_gaussian.py",
+        "kernel/noise/gaussian.py",
         (
             "(2 * self.variance)\n\n    def cells",
             "self.variance\n\n    def cells",
@@ -77,7 +77,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/discrete_laplace.py",
+        "kernel/noise/discrete_laplace.py",
         ("second = 2 * ratio / gap**2", "second = ratio / gap**2", "the second moment is half of what it is"),
         ("+ 3 * second**2", "+ second**2", "the fourth moment is too small"),
         ("(1 + 4 * ratio + ratio**2)", "(1 + ratio + ratio**2)", "the fourth cumulant is too small"),
@@ -110,7 +110,7 @@ FAULTS = (
         ("+ log1p(grown)", "", "the moments of a sum are too small"),
     ),
     *planted_in(
-        "noise/discrete_laplace.py",
+        "kernel/noise/discrete_laplace.py",
         (
             'edges.searchsorted(words, side="right")',
             'edges.searchsorted(words, side="left")',
@@ -139,7 +139,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/public.py",
+        "kernel/noise/public.py",
         (
             "radius = np.sqrt(-2 * np.log1p(-uniform[:count]))",
             "radius = np.sqrt(-np.log1p(-uniform[:count]))",
@@ -147,11 +147,11 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/bits.py",
+        "kernel/noise/bits.py",
         ("    exponents -= 0.5\n", "", "cells without the half cell that rounding errors take"),
     ),
     *planted_in(
-        "noise/rounded_gaussian.py",
+        "kernel/noise/gaussian.py",
         ("rest = uniform if size else (1 + uniform) / 2", "rest = uniform", "the cell of 0 counts one half only"),
         (
             "exp_bracket(far, precision)[0], exp_bracket(near, precision)[1]",

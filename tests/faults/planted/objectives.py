@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "privacy/accountants/analytic.py",
+        "kernel/accountants/analytic.py",
         ("alone = len(normal) == 1 and ", "alone = ", "a second draw beside an objective is free"),
         ("smallest(rho, delta, event.changes, ", "smallest(rho, delta, 1, ", "a replaced record counts as one"),
         ("event.changes * log_above(event.curvature)", "0 * log_above(event.curvature)", "a free determinant"),
@@ -19,17 +19,17 @@ FAULTS = (
         ("(changes - full) * opposite", "(changes - full) * 0", "slopes of the other sign are free"),
     ),
     *planted_in(
-        "privacy/accountants/losses.py",
+        "kernel/accountants/losses.py",
         ("return event.changes**2 * one", "return event.changes * one", "rho of a group grows with its size"),
         ("+ event.opposite**2) + event.curvature", "+ event.opposite**2)", "a determinant has no rho"),
         ("pull * (1 + event.opposite**2)", "pull", "slopes of the other sign have no rho"),
     ),
     *planted_in(
-        "privacy/accountants/filters.py",
+        "kernel/accountants/accountant.py",
         ("draw if isinstance(draw, GaussianObjectiveEvent) else type(draw)", "type(draw)", "a cheaper rho passes"),
     ),
     *planted_in(
-        "mechanisms/perturbed_functions.py",
+        "prediction/perturbed_functions.py",
         ("self.learner.gradient / self.learner.changes", "self.learner.gradient / self.learner.changes / 2", "half"),
         ("changes=self.learner.changes", "changes=1", "a replaced record, or a person, counts as one"),
         ("squared_sensitivity=SENSITIVITY**2", "squared_sensitivity=SENSITIVITY", "a norm is not squared"),
@@ -57,14 +57,14 @@ FAULTS = (
         ("return min(self.tau, 1 - self.tau)", "return Fraction(0)", "a quantile loss slopes one way"),
     ),
     *planted_in(
-        "prediction/kernel_process.py",
+        "prediction/plan.py",
         ("(axes / roots) @ axes.T", "(axes / roots**0.5) @ axes.T", "coordinates of another norm"),
         ("max(NUGGET, 2 *", "max(0 * NUGGET, 0 *", "no nugget"),
         ("learner.solver.tolerance + wrong", "wrong", "the solver is exact"),
         ("return np.rint(self._root @ noisy)", "return np.rint(self._whitening @ noisy)", "values do not come back"),
     ),
     *planted_in(
-        "prediction/loss_trial.py",
+        "prediction/third_party.py",
         ("np.abs(slopes) > steepest", "np.abs(slopes) > 2 * steepest", "slopes of twice the constant pass"),
         ("rises > (sharpest * steps", "rises > (2 * sharpest * steps", "twice the smoothness passes"),
         ("rises < -SLACK * steepest", "rises < -steepest", "losses that are not convex pass"),

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "io/tables/persons/bounding.py",
+        "tables/persons.py",
         (
             "smallest_tickets(owners, held.persons, self.most, self.key, ranks)",
             "smallest_tickets(owners, held.persons, len(owners), self.key, ranks)",
@@ -64,7 +64,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/tables/persons/person.py",
+        "tables/persons.py",
         (
             "named = numpy_values(compute.binary_length(found)) > 0",
             "named = numpy_values(compute.binary_length(found)) > -1",
@@ -88,7 +88,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/tables/last_axis.py",
+        "tables/load.py",
         (
             "        self._read += coded.read\n",
             "        self._read += len(coded.origins)\n",
@@ -122,7 +122,7 @@ FAULTS = (
         ("        if len(np.unique(keys)) == count:\n", "        if True:\n", "ties decide a permutation"),
     ),
     *planted_in(
-        "io/tables/persons/person.py",
+        "tables/persons.py",
         (
             "noise.words(_WORDS + 2 if groups > 1 else 0) | np.uint64(1)",
             "np.arange(1, _WORDS + 3, dtype=np.uint64) * np.uint64(2**61 - 1)",
@@ -146,7 +146,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/tables/persons/bounding.py",
+        "tables/persons.py",
         ("places >= most]]] = False", "places > most]]] = False", "a person has one row too many"),
         (
             "crowded = np.flatnonzero(sizes > most)",
@@ -158,7 +158,7 @@ FAULTS = (
         ("np.lexsort((tickets, owners))", "np.lexsort((owners,))", "ties of leading digits go by the rows' order"),
     ),
     *planted_in(
-        "io/tables/persons/person.py",
+        "tables/persons.py",
         (
             "joined = found if last is None else",
             "joined = found if True else",
@@ -171,13 +171,13 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/tables/intake.py",
+        "tables/counting.py",
         ("            if ended:\n", "            if True:\n", "a person's rows in two batches are two persons'"),
         ("before = int(np.searchsorted(places, ended))", "before = ended", "rows that a rule drops move the cut"),
         ("places[before:] - ended", "places[before:]", "rows after the cut have other owners"),
     ),
     *planted_in(
-        "io/tables/load.py",
+        "tables/load.py",
         (
             'key = b"" if unit.column is None else secret_key(noise)',
             'key = b""',
@@ -185,7 +185,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/source.py",
+        "kernel/noise/source.py",
         ("self._number, missing = self._number + 1, missing", "missing = missing", "a keyed stream repeats itself"),
         ("self._left = found[8 * count :]", "self._left = found", "a keyed stream gives words a second time"),
         ("self._left = found[8 * count :]", 'self._left = b""', "a keyed stream depends on how it is asked for"),

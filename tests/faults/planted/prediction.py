@@ -125,7 +125,7 @@ FAULTS = (
         ("(ULP * self.scale.records + self.entry)", "entry", "sums over records are taken to be exact"),
     ),
     *planted_in(
-        "prediction/learners/online.py",
+        "prediction/learners/gradient_steps.py",
         ("printed, sharp = 4 * last", "printed, sharp = 2 * last", "half of the printed bound"),
         ("last**-theta * float(opposed_pulls(Fraction(norm)))", "last**-theta * norm", "targets are forgotten"),
         ("/ math.sqrt(2)\n", "/ 2\n", "the norm before a step is taken to be smaller"),
@@ -184,7 +184,7 @@ FAULTS = (
         ("if found.shape != (len(self.points),):", "if found.ndim != 1:", "any number of predictions is sent"),
     ),
     *planted_in(
-        "prediction/learners/kernels.py",
+        "prediction/learners/features.py",
         ("/ math.sqrt(self.width // 2)", "/ math.sqrt(self.width // 4)", "features of norm above 1"),
         (
             "product *= plain @ signs\n        return clipped(product)",
@@ -218,11 +218,11 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "prediction/learners/known_losses.py",
+        "prediction/learners/losses.py",
         ('"quantile": Pinball(tau=tau)', '"quantile": Pinball()', "another quantile"),
     ),
     *planted_in(
-        "prediction/bounds/penalties.py",
+        "prediction/risk_bounds.py",
         (
             'min(max(Fraction(f"{value:.1e}"), SMALLEST_PENALTY), LARGEST_PENALTY)',
             'Fraction(f"{value:.1e}")',
@@ -328,7 +328,7 @@ FAULTS = (
         ("<< place", "<< 0", "counts of many rows lose their upper digits"),
     ),
     *planted_in(
-        "mechanisms/perturbed_functions.py",
+        "prediction/perturbed_functions.py",
         (
             "return Fraction(weights_sensitivity(self.learner.width)) / self.closing",
             "return Fraction(1) / self.closing",
@@ -339,7 +339,7 @@ FAULTS = (
         ("return step(2 * self.wrong)", "return step(self.wrong)", "two tables are as near as one"),
     ),
     *planted_in(
-        "mechanisms/noisy_moments.py",
+        "prediction/learners/moments.py",
         ("np.trunc(values * STEPS)", "np.rint(values * STEPS)", "rounding makes a row longer"),
         (
             "RoundedGaussian(self.variance).sample(len(sums), noise)",

@@ -4,25 +4,25 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "privacy/counter.py",
+        "strategies/counter.py",
         ("return 2 * self.tree.levels", "return self.tree.levels", "a replaced row that moves pays once"),
         ("            return self.tree.levels", "            return 1", "a row pays for one level"),
         ("if accountant not in ADDED:", "if not accountant:", "a theorem for fixed schedules prices a counter"),
         ("return PrivacyBudget(share, self.life.delta)", "return self.life", "each node gets the whole life"),
     ),
     *planted_in(
-        "privacy/layers.py",
+        "ledger/periods.py",
         ("costs[-largest:]", "costs[-1:]", "of two persons, one alone pays for a counter"),
         ("and all(later) and", "and", "a release that comes too late shares a layer"),
         (" and not {one.entry for one in held} & set(waiting)", "", "an open release shares its layer"),
     ),
     *planted_in(
-        "io/tables/persons/first_rows.py",
+        "tables/persons.py",
         ("inside = numbers >= self.since", "inside = numbers >= 0", "earlier rows are counted once more"),
         ("found[0] = 2 * numbers + 1", "found[0] = 1", "later rows come before earlier ones"),
     ),
     *planted_in(
-        "privacy/periods.py",
+        "ledger/periods.py",
         (
             "tuple(period.name for period in named_periods(name, self.every))",
             "(named_periods(name, self.every)[-1].name,)",
@@ -30,20 +30,20 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/asked.py",
+        "ledger/state.py",
         ("self.period.name,", "self.period.period.name,", "a counter's release names its last period alone"),
     ),
     *planted_in(
-        "construction/answers/cumulative.py",
+        "release/answers/answered.py",
         ("np.hypot(own.precision, earlier.error)", "own.precision", "the noise of earlier nodes is forgotten"),
     ),
     *planted_in(
-        "data/period_tree.py",
+        "domain/periods.py",
         ("node - self.base ** self.level(node) + 1", "node - self.base ** self.level(node)", "nodes overlap"),
         ("len(_digits(self.periods, self.base))", "len(_digits(self.periods - 1, self.base))", "a level is forgotten"),
     ),
     *planted_in(
-        "privacy/accountant.py",
+        "kernel/accountants/accountant.py",
         (
             "if self.share <= 0 or self.count < 0:",
             "if self.share < 0 or self.count < 0:",
@@ -51,14 +51,14 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/budget.py",
+        "kernel/budget.py",
         ("and 0 <= self.delta < 1):", "and 0 <= self.delta <= 1):", "a delta of 1 is a budget"),
         ("if not SMALLEST_EPSILON <= eps <= LARGEST_EPSILON:", "if eps > LARGEST_EPSILON:", "tiny epsilons pass"),
         ("if dlt and not SMALLEST_DELTA <= dlt < 1:", "if dlt and not dlt < 1:", "tiny deltas pass"),
         ("return Fraction(cleaned)", "return Fraction(float(cleaned))", "an epsilon is a float's value"),
     ),
     *planted_in(
-        "privacy/budget.py",
+        "kernel/budget.py",
         (
             "return Cost(self.amount + other.amount, self.delta + other.delta)",
             "return Cost(self.amount + other.amount, max(self.delta, other.delta))",
@@ -86,7 +86,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/currency.py",
+        "kernel/currency.py",
         ("return self.price(events)", "return paid", "a run that stopped early pays in full"),
         ("return SumFilter(limit=paid.amount,", "return SumFilter(limit=2 * paid.amount,", "a run may draw twice"),
         (
@@ -123,7 +123,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/pair_currency.py",
+        "kernel/currency.py",
         ("return Cost(epsilon, pricing.delta)", "return Cost(epsilon)", "the delta of a run is dropped"),
         (
             "return self.price(events) if pricing.accountant == PURE.accountant else paid",
@@ -154,7 +154,7 @@ FAULTS = (
         ("    if proving is None:", "    if False:", "third parties price runs"),
     ),
     *planted_in(
-        "privacy/events.py",
+        "kernel/events.py",
         (
             "if not exact or not (figure > 0 or (figure == 0 and not positive)):",
             "if not exact:",
@@ -173,7 +173,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/filters.py",
+        "kernel/accountants/accountant.py",
         ("for each in self.filters:", "for each in self.filters[:1]:", "the first filter alone is asked"),
         (
             "return tuple(Counter(self.charged).items())",
@@ -182,18 +182,18 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/exact.py",
+        "kernel/exact.py",
         ("if not isinstance(event, ExactEvent):", "if False:", "noisy draws pass where nothing counts them"),
     ),
     *planted_in(
-        "privacy/budget.py",
+        "kernel/budget.py",
         ("math.nextafter(near, math.inf)", "math.nextafter(near, -math.inf)", "a cost is rounded down to a float"),
         ("return near if Fraction(near) >= value else", "return near if True else", "a cost is rounded to nearest"),
         ("rounding=ROUND_CEILING", "rounding=ROUND_FLOOR", "a cost is rounded down in text"),
         ("Context(prec=digits, rounding=ROUND_FLOOR)", "Context(prec=digits)", "what is left is rounded up in text"),
     ),
     *planted_in(
-        "privacy/gate.py",
+        "kernel/gate.py",
         (
             "return _released(private, mechanism, accountant.charge(mechanism.event), noise)",
             "drawn = _released(private, mechanism, 0, noise)\n"
@@ -216,7 +216,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/ledger.py",
+        "ledger/ledger.py",
         (
             "return found if cap is None else found.least(cap)",
             "return found if cap is None else cap",
@@ -225,7 +225,7 @@ FAULTS = (
         ("return self.terms.limit - self.spent", "return self.terms.limit", "nothing is ever spent of what is left"),
     ),
     *planted_in(
-        "privacy/periods.py",
+        "ledger/periods.py",
         (
             "        return spent.get(WHOLE, NO_COST) + self._joined(spent)",
             "        return self._joined(spent)",
@@ -244,7 +244,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/tables/period_filter.py",
+        "tables/persons.py",
         (
             "Fraction(2 * (day - _EPOCH).days - 1, 2) for day in",
             "Fraction(2 * (day - _EPOCH).days + 1, 2) for day in",
@@ -262,7 +262,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/policy.py",
+        "tables/policy.py",
         (
             "if asked is not None and asked != fixed:",
             "if False:",
@@ -291,7 +291,7 @@ FAULTS = (
         ("(reading.bytes, f", "(None, f", "the bit of --max-bytes is not named"),
     ),
     *planted_in(
-        "privacy/budget.py",
+        "kernel/budget.py",
         (
             "root_below(2 * self.rho)",
             "root_below(4 * self.rho)",
@@ -307,7 +307,7 @@ FAULTS = (
         ("return self.of(self.figure + other.figure)", "return self.of(self.figure)", "prices do not add up"),
     ),
     *planted_in(
-        "privacy/sealed.py",
+        "kernel/sealed.py",
         ("if not isinstance(key, SealKey):", "if key is None:", "any key opens the seal"),
         ('return "Private(...)"', "return repr(self.__value)", "a private value prints itself"),
         (

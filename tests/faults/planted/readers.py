@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "io/tables/foreign.py",
+        "tables/foreign.py",
         (
             "        except (ArithmeticError, TypeError, ValueError):\n",
             "        except TypeError:\n",
@@ -20,7 +20,7 @@ FAULTS = (
         ("batch.validate(full=True)", "batch.validate()", "damaged text reaches the reader of cells"),
     ),
     *planted_in(
-        "io/documents/text/fixing.py",
+        "domain/text/documents.py",
         ("chosen[-1].stop <= edit.start", "chosen[-1].start <= edit.start", "fixes that overlap are both written"),
         ("        draft.unlink(missing_ok=True)\n", "", "a draft stays where a fix cannot be written"),
     ),

@@ -4,14 +4,14 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "io/ledger/account_state.py",
+        "ledger/state.py",
         (" and compared(each[1]) != asker]", "]", "who asks approves"),
         ("if each[0] == plan and", "if", "an approval of one plan pays for another"),
         ("if not asker or found is None:", "if found is None:", "who asks need not be named"),
         ('if named in ("", compared(each[1]))', "if True", "an approval by somebody else than the one who is named"),
     ),
     *planted_in(
-        "io/ledger/ledger_state.py",
+        "ledger/state.py",
         (
             "            held.approvals.remove(held.approval(entry.plan, entry.reason, spelled))\n",
             "            held.approval(entry.plan, entry.reason, spelled)\n",
@@ -20,44 +20,44 @@ FAULTS = (
         ("if entry.drawn and not is_digest(entry.drawn):", "if False:", "a settlement names draws by anything"),
     ),
     *planted_in(
-        "io/ledger/chained_ledger.py",
+        "ledger/chained_ledger.py",
         ("        if not person(reason.by):\n", "        if False:\n", "nobody approves"),
         ("note=note, drawn=drawn)", "note=note)", "the digest of the draws is left out"),
     ),
     *planted_in(
-        "privacy/reason.py",
+        "ledger/ledger.py",
         (' in "LMN" and', ' in "LMNPZ" and', "a dot makes another name"),
         (" and ord(one) not in IGNORABLE", "", "what is not seen makes another name"),
         (".casefold()).casefold()", ")", "a capital makes another name"),
     ),
     *planted_in(
-        "io/outputs/records/drawn.py",
+        "release/record/parts.py",
         ('("transcript", "dropped",', '("dropped",', "a digest without the transcript"),
         ('"draws", "weights")', '"draws")', "a digest without the weights of a function"),
         ('sorted(record.get("hashes", {}).values())', "[]", "a digest without the file of predictions"),
     ),
     *planted_in(
-        "app/verifying/checks_of_ledger.py",
+        "release/verify_checks.py",
         ("if settled.drawn != drawn_digest(record):", "if False:", "two runs of one plan swap their entries"),
         ('if not settled.drawn and is_since(record["version"], BINDING):', "if False:", "an entry that names no draws"),
         ("return paid.plan == followed or (", "return True or (", "the entry paid for another plan"),
     ),
     *planted_in(
-        "app/verifying/verify.py",
+        "release/verify.py",
         ("        if not tolerance:\n", "        if False:\n", "what is not repeated here passes"),
         ("        require_regular(Path(request.release))\n", "        pass\n", "a pipe is waited for"),
     ),
     *planted_in(
-        "app/releasing/approval.py",
+        "release/approval.py",
         ("    require_same_notes(", "    (lambda *_: None)(", "notes of the plan may say anything"),
         ("    require_forecast(inputs.locked)\n", "", "a forecast may hold anything"),
     ),
     *planted_in(
-        "privacy/policy.py",
+        "tables/policy.py",
         ("    if policy.approval and not later.approval:\n", "    if False:\n", "a rule of two persons is taken back"),
     ),
     *planted_in(
-        "app/releasing/locked_plan.py",
+        "release/locked_plan.py",
         ("    if document.get(SEAL) != sealed(document)[SEAL]:\n", "    if False:\n", "an edited plan is followed"),
         (
             "        if found:\n            raise _changed",
@@ -67,7 +67,7 @@ FAULTS = (
         ("isclose(old, new, rel_tol=1e-6)", "isclose(old, new, rel_tol=1)", "figures of a plan may be anything"),
     ),
     *planted_in(
-        "app/predicting/predict.py",
+        "prediction/predict.py",
         (
             "    if request.locked:\n        require_unchanged(",
             "    if False:\n        require_unchanged(",
@@ -75,7 +75,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "app/verifying/checks_of_predictions.py",
+        "prediction/verify.py",
         (
             'if not names_plan(paid, str(evidence.document["plan"].get(SEAL)), evidence.document["version"]):',
             "if False:",
@@ -83,17 +83,17 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "app/verifying/repeat_session.py",
+        "sessions/replay.py",
         ("start.measured != before or ", "", "a process that did not see every surprise"),
         ("start.surprises < before or ", "", "intervals where nothing was compared"),
     ),
     *planted_in(
-        "construction/questions/replay.py",
+        "release/questions.py",
         ("self.surprises[place].query is not query", "False", "another question's noisy answer"),
         ("sides if surprises < self.terms.surprises else ()", "(1, -1)", "intervals where nothing was compared"),
     ),
     *planted_in(
-        "app/verifying/checks_of_ledger.py",
+        "release/verify_checks.py",
         ("paid.hash != stated.seal or ", "", "any entry of that number has paid"),
         ("if paid.events != planned or ", "if ", "the entry paid for other draws"),
         (
@@ -114,7 +114,7 @@ FAULTS = (
         ("kept[SEAL] == _followed(evidence) and ", "", "any plan of the same price is the one of a session"),
     ),
     *planted_in(
-        "app/verifying/checks_of_record.py",
+        "release/verify_checks.py",
         ("        if file_hash(evidence.path / name) != digest:\n", "        if False:\n", "a changed file passes"),
         ("    if odd:\n", "    if False:\n", "a file more or less passes"),
         ("if len(set(numbers)) < len(numbers) or ", "if ", "one event pays for two draws"),
@@ -122,7 +122,7 @@ FAULTS = (
         ("    if upward(value) != figure.rounded:\n", "    if False:\n", "any float stands beside an exact figure"),
     ),
     *planted_in(
-        "app/verifying/checks_of_draws.py",
+        "release/verify_checks.py",
         (
             '    if found.near and evidence.document["versions"] == versions_part():\n',
             "    if False:\n",
@@ -131,7 +131,7 @@ FAULTS = (
         ("    if sealed(kept) != kept and (", "    if False and (", "a plan under another seal passes"),
     ),
     *planted_in(
-        "app/verifying/evidence.py",
+        "release/evidence.py",
         (" and sealed(found) != found:\n", " and False:\n", "a record under another seal passes"),
     ),
 )

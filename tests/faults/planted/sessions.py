@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "prediction/one_by_one.py",
+        "prediction/planner.py",
         (
             "if self._table is not table:",
             "if self._table is None:",
@@ -23,16 +23,16 @@ FAULTS = (
         ("return self.ensemble.touched", "return self.ensemble.touched * 2", "a unit counts as in two parts"),
     ),
     *planted_in(
-        "app/predicting/turn.py",
+        "sessions/predictions.py",
         ("if len(new) > self.left:", "if len(new) > self.paid:", "points that are drawn for are paid for again"),
         ("if point not in known", "if True", "a point that has an answer is drawn for again"),
     ),
     *planted_in(
-        "app/predicting/planning.py",
+        "prediction/planning.py",
         ("isinstance(each, FilterAccountant)", "each.name", "theorems for fixed schedules serve a session"),
     ),
     *planted_in(
-        "app/sessions/session.py",
+        "sessions/session.py",
         ("whole=held.spoilt or not opened", "whole=not opened", "an error that rows decided is forgotten at the end"),
         ("whole=held.spoilt or not opened", "whole=held.spoilt", "an opening that did not end is given back"),
         (

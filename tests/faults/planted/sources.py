@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "app/releasing/reading.py",
+        "release/reading.py",
         ("            raise BudgetRefused(UNREGISTERED)\n", "            pass\n", "an engine's table needs no owner"),
         ("        raise BudgetRefused(OTHER)\n", "        pass\n", "another address is read as the registered one"),
         ("if source.named and not (len(source.paths) == 1 and", "if not (len(source.paths) == 1 and", "DATA is needed"),
@@ -13,15 +13,15 @@ FAULTS = (
         ("return () if source.paths else (PASSED,)", "return ()", "a table that a caller passes is not noted"),
     ),
     *planted_in(
-        "app/releasing/release.py",
+        "release/release.py",
         ("source=bound(request.source, request.payer)", "source=request.source", "a release is bound to no source"),
     ),
     *planted_in(
-        "app/predicting/predict.py",
+        "prediction/predict.py",
         ("table=bound(request.table, request.payer)", "table=request.table", "predictions are bound to no source"),
     ),
     *planted_in(
-        "app/sessions/planning.py",
+        "sessions/planning.py",
         (
             "source=bound(request.run.source, request.run.payer)",
             "source=request.run.source",
@@ -29,7 +29,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "app/releasing/finished.py",
+        "release/release.py",
         (
             'stated.get("reading", {}).get("source") != request.source.digest',
             "False",
@@ -37,7 +37,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "app/paying/paid_run.py",
+        "release/paying.py",
         (
             "            bill.require_fit(ledger, asked.dataset, locked=True)\n        ready()\n",
             "            pass\n        ready()\n",
@@ -50,29 +50,29 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "app/releasing/public_request.py",
+        "release/reading.py",
         ('"source": held.source.digest', '"source": None', "an approved plan runs on another source"),
     ),
     *planted_in(
-        "io/ledger/entry_codec.py",
+        "ledger/codec.py",
         ('{} if policy.source is None else {"source": _source_document(policy.source)}', "{}", "a source is not kept"),
         ('**({"query": source.query} if source.query else {})', "", "a registered query is not kept"),
     ),
     *planted_in(
-        "privacy/policy.py",
+        "tables/policy.py",
         ("[self.address, self.query]", "[self.query]", "a plan is not bound to its source's place"),
         ("else None if self.source == FILES else self.source", "else self.source", "no source is ended"),
     ),
     *planted_in(
-        "io/tables/structure.py",
+        "tables/structure.py",
         ("check_frame(_Structure(source.engine)", "check_frame(source.engine", "an engine's own refusal is shown"),
     ),
     *planted_in(
-        "io/tables/load.py",
+        "tables/load.py",
         ("refused_after(engine), COUNTING)", "refused_after(engine))", "a stated limit is no sentence of its own"),
     ),
     *planted_in(
-        "io/tables/limits.py",
+        "tables/limits.py",
         ("str(outcome) if str(outcome) in kept else sentence", "str(outcome)", "what an engine raises is shown"),
     ),
 )

@@ -25,7 +25,7 @@ FAULTS = (
         ("sensitivity=self.unit.rows,", "sensitivity=1,", "rows of a person are not counted"),
     ),
     *planted_in(
-        "privacy/accountants/losses.py",
+        "kernel/accountants/losses.py",
         (
             "return event.sensitivity * (1 / event.threshold_scale + 2 / event.answer_scale)",
             "return event.sensitivity * (1 / event.threshold_scale + 1 / event.answer_scale)",

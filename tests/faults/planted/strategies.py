@@ -13,7 +13,7 @@ _STOP = {
 
 FAULTS = (
     *planted_in(
-        "strategies/schedules/theory/schedule.py",
+        "strategies/schedules/theory.py",
         ("Fraction(3, 4) * alpha * n", "Fraction(7, 8) * alpha * n", "the stop test is looser than its proof"),
         (
             "counted = ((TOTAL,),) if problem.n is None",
@@ -49,7 +49,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "strategies/schedules/theory/tails.py",
+        "strategies/schedules/theory.py",
         ("if negative or block.largest_coefficient", "if block.largest_coefficient", "coefficients below 0 pass"),
         ("block.scale > 1:", "block.scale > 2:", "coefficients above 1 pass"),
         (
@@ -70,7 +70,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "strategies/schedules/theory/stages.py",
+        "strategies/schedules/anytime.py",
         ("(2 * len(self.alphas) * (1", "(len(self.alphas) * (1", "each of two tails takes all of beta"),
         ("(2 * len(self.alphas) * (1", "(2 * (1", "every stage takes all of beta"),
         ("(1 << doublings) * (doublings + 1)", "(doublings + 1)", "every round of a doubling takes all of its part"),
@@ -90,7 +90,7 @@ FAULTS = (
         ("self._cost(number, most + 1)", "self._cost(number, 1)", "one round stands for the dearest stage"),
     ),
     *planted_in(
-        "strategies/schedules/theory/anytime.py",
+        "strategies/schedules/anytime.py",
         ("spent = self.spent + sum(prices)", "spent = sum(prices)", "only the last round is counted"),
         (
             "turn=1, spent=spent) if following",
@@ -121,7 +121,7 @@ FAULTS = (
         ("events=((whole.event, 1),)", "events=()", "a search is not paid"),
     ),
     *planted_in(
-        "strategies/schedules/theory/feasibility.py",
+        "strategies/schedules/theory.py",
         ('else "stated"', 'else "proved"', "a third party's word is called proved"),
         ("return 8 * max(self", "return 4 * max(self", "half of the accuracy that is needed"),
         ("(2 * rounds + bought)", "(rounds + bought)", "each of two tails takes all of beta"),
@@ -143,7 +143,7 @@ FAULTS = (
         ("return self.needed(alpha) <= alpha", "return self.needed(alpha) <= 2 * alpha", "twice the alpha"),
     ),
     *planted_in(
-        "strategies/schedules/dropped_count.py",
+        "strategies/schedules/error_bars.py",
         ("if unit.apart and not isinstance", "if not isinstance", "every count is free"),
         ("if problem.unit.apart:", "if problem.unit:", "every count is planned as free"),
         ("(_counted(roles, problem.unit, price), *plan.phases))\n\n", "plan.phases)\n\n", "the count is not paid"),
@@ -160,7 +160,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "strategies/schedules/set_aside.py",
+        "strategies/schedules/parts.py",
         ("odds = share / (1 - share)", "odds = share", "the part gets less than its share"),
         (
             "share=self.odds * asked, count=1)] if asked",
@@ -321,18 +321,18 @@ FAULTS = (
         ("2.0 * state.total * max", "state.total * max", "MWEM's steps are twice as long"),
     ),
     *planted_in(
-        "strategies/updates/dense_members.py",
+        "strategies/updates/interface.py",
         ("    cells /= cells.sum()\n", "", "weights are not normalised"),
         ("known = distribution.potentials.get(LOGS)", "known = None", "weights that underflow are lost for good"),
         ("if size > DENSE_LIMIT:", "if size > 2 * DENSE_LIMIT:", "domains too large to be listed pass"),
     ),
     *planted_in(
-        "strategies/updates/single_query.py",
+        "strategies/updates/interface.py",
         ("return int(low // 1)\n", "return int(low // 1) + 1\n", "a mistake too many"),
         ("if low // 1 == high // 1:", "if low:", "a floor is told before enough digits decide"),
     ),
     *planted_in(
-        "strategies/updates/single_query.py",
+        "strategies/updates/interface.py",
         ("value=value * scale / records(problem)", "value=value / records(problem)", "an answer in grid steps"),
         ("block.adjoint(np.full(1, scale))", "block.adjoint(np.full(1, 1.0))", "coefficients in grid steps"),
         ("cls.parts(history[-1])", "cls.parts(history[0])", "the first answer stands for the newest"),

@@ -6,11 +6,11 @@ import pytest
 from hypotheses.factored.trees import calibrated, shaped, summed
 from support.small_universes import dense, marginal
 
-from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.factored.distribution import FactoredDistribution, sampled
-from dpqr.hypotheses.factored.junction_tree import JunctionTree
-from dpqr.hypotheses.hypothesis import Sampleable
-from dpqr.workload.block import QueryBlock
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.models.factored import FactoredDistribution, sampled
+from dpqr.models.hypothesis import Sampleable
+from dpqr.models.junction_tree import JunctionTree
+from dpqr.queries.block import QueryBlock
 
 
 @pytest.fixture(params=range(5))

@@ -6,8 +6,8 @@ import pytest
 from hypotheses.factored.trees import calibrated, shaped, summed
 from support import rounding_error as rounding
 
-from dpqr.hypotheses.factored.elimination import Elimination, RecentTables, Separation, Separations, contracted
-from dpqr.hypotheses.factored.junction_tree import JunctionTree
+from dpqr.models.factored import Elimination, RecentTables, Separation, Separations, contracted
+from dpqr.models.junction_tree import JunctionTree
 
 ROUNDING = rounding.summed(8)
 """Each term passes a few roundings: sums, products and a division."""

@@ -6,11 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.codebooks.column import Column, Outline, document, exact, own_missing, require_sound
-from dpqr.io.codebooks.column import overlaid as join
-from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.documents.domains.forms import Constraints, Treatment
+from dpqr.domain.form import Constraints, Treatment
+from dpqr.kernel.errors import DocumentError
+from dpqr.tables.codebooks.columns import Column, Outline, document, exact, own_missing, read_types, require_sound
+from dpqr.tables.codebooks.columns import overlaid as join
 
 
 def stated(text):

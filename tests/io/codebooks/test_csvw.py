@@ -7,11 +7,10 @@ import json
 import pytest
 from support.codebooks import fields_of
 
-from dpqr.errors import DocumentError
-from dpqr.io.codebooks.column import Column, Outline
-from dpqr.io.codebooks.csvw import write_csvw
-from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.documents.domains.forms import Constraints, Treatment
+from dpqr.domain.form import Constraints, Treatment
+from dpqr.kernel.errors import DocumentError
+from dpqr.tables.codebooks.columns import Column, Outline, read_types
+from dpqr.tables.codebooks.csvw import write_csvw
 
 CONTEXT = ["http://www.w3.org/ns/csvw", {"@language": "en"}]
 

@@ -7,13 +7,12 @@ import json
 import pytest
 from support.codebooks import SAMPLES, fields_of
 
-from dpqr.errors import DocumentError
-from dpqr.io.codebooks.column import document
-from dpqr.io.codebooks.ddl import write_ddl
-from dpqr.io.codebooks.frictionless import write_frictionless
-from dpqr.io.codebooks.gaps import filled
-from dpqr.io.codebooks.known import read_codebook
-from dpqr.io.documents.domains.domain import read_domain
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DocumentError
+from dpqr.tables.codebooks.columns import document, filled
+from dpqr.tables.codebooks.ddl import write_ddl
+from dpqr.tables.codebooks.frictionless import write_frictionless
+from dpqr.tables.codebooks.known import read_codebook
 
 SURVEY = SAMPLES.parent / "domain.json"
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.codebooks.arrow import typed_columns
-from dpqr.io.codebooks.column import Column, Outline, document
-from dpqr.io.codebooks.gaps import filled
-from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.documents.domains.domain import PLACEHOLDER, read_domain
-from dpqr.io.documents.domains.forms import Constraints
+from dpqr.domain.domain_file import PLACEHOLDER, read_domain
+from dpqr.domain.form import Constraints
+from dpqr.kernel.errors import DocumentError
+from dpqr.tables.codebooks.columns import Column, Outline, document, filled, read_types
+from dpqr.tables.codebooks.plain_schemas import typed_columns
 
 KINDS = ["integer", "number", "string", "boolean", "date", "datetime", "any"]
 KNOWN = {

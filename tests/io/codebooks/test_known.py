@@ -11,13 +11,12 @@ from support.codebooks import SAMPLES, fields_of
 
 from dpqr.cli.documents import FORMS as OFFERED
 from dpqr.cli.documents import WRITTEN as OFFERED_TO
-from dpqr.errors import DocumentError, DpqrError, UsageFault
-from dpqr.io.codebooks.column import document, require_sound
-from dpqr.io.codebooks.gaps import filled
-from dpqr.io.codebooks.known import FORMS, TREES, WRITERS, read_codebook
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.text.decoding import Location
-from dpqr.io.documents.text.document_text import read_document
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.text.decoding import Location
+from dpqr.domain.text.documents import read_document
+from dpqr.kernel.errors import DocumentError, DpqrError, UsageFault
+from dpqr.tables.codebooks.columns import document, filled, require_sound
+from dpqr.tables.codebooks.known import FORMS, TREES, WRITERS, read_codebook
 
 FILES = {
     "frictionless": "clinic.schema.json",

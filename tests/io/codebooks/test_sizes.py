@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from support.codebooks import fields_of
 
-from dpqr.errors import DocumentError
-from dpqr.io.codebooks.column import Column, Outline
-from dpqr.io.codebooks.gaps import filled
-from dpqr.io.codebooks.sizes import write_sizes
+from dpqr.kernel.errors import DocumentError
+from dpqr.tables.codebooks.columns import Column, Outline, filled
+from dpqr.tables.codebooks.plain_schemas import write_sizes
 
 
 def test_every_code_is_a_cell_however_many_there_are(given):

@@ -6,11 +6,11 @@ import pytest
 from msgspec import UNSET
 from support.codebooks import SAMPLES, fields_of
 
-from dpqr.io.codebooks.column import Column, Outline
-from dpqr.io.codebooks.known import read_codebook
-from dpqr.io.codebooks.smartnoise import read_smartnoise, write_smartnoise
-from dpqr.io.documents.domains.forms import Constraints, UnitForm
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.form import Constraints, UnitForm
+from dpqr.domain.text.decoding import Location
+from dpqr.tables.codebooks.columns import Column, Outline
+from dpqr.tables.codebooks.known import read_codebook
+from dpqr.tables.codebooks.smartnoise import read_smartnoise, write_smartnoise
 
 
 def test_the_private_identifier_is_the_unit_and_no_column_and_row_counts_are_not_taken():

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
-from dpqr.io.codebooks.column import Column, Outline
-from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.codebooks.written import Written, bounded, left_out, own_titles, plain, ranged
+from dpqr.tables.codebooks.columns import (
+    Column,
+    Outline,
+    Written,
+    bounded,
+    left_out,
+    own_titles,
+    plain,
+    ranged,
+    read_types,
+)
 
 
 def outline(*texts):

@@ -5,12 +5,12 @@ from functools import partial
 import pyarrow as pa
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.errors import DataError
-from dpqr.io.engines.partial_counts import added, carried
-from dpqr.io.tables.counting import Counting
-from dpqr.io.tables.limits import Limits
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DataError
+from dpqr.tables.counting import Counting
+from dpqr.tables.engines.engine import added, carried
+from dpqr.tables.limits import Limits
 from dpqr.testing import check_engine
 
 SECRET = "row of Bob"

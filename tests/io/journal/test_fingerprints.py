@@ -10,24 +10,18 @@ from support.handmade_release import make_plan
 from support.ordered_releases import planned
 from support.plan_phases import changed
 
-from dpqr.data.attribute import PLAIN, Attribute, Bins, Labels, Spelling
-from dpqr.data.domain import Domain
-from dpqr.io.journal import fingerprints as module
-from dpqr.io.journal.fingerprints import (
-    blocks_digest,
-    has_another_form,
-    plan_digest,
-    plan_form,
-    release_note,
-)
-from dpqr.privacy.budget import Price
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
-from dpqr.workload.p_identity import PIdentity
-from dpqr.workload.partition import Merged
-from dpqr.workload.ranges import Ranges
-from dpqr.workload.tree import Tree
-from dpqr.workload.workload import Workload
+from dpqr.domain.attribute import PLAIN, Attribute, Bins, Labels, Spelling
+from dpqr.domain.domain import Domain
+from dpqr.kernel.budget import Price
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense, Identity, Prefix, Sparse
+from dpqr.queries.partition import Merged
+from dpqr.queries.ranges import Ranges
+from dpqr.queries.strategy_matrices import PIdentity
+from dpqr.queries.trees import Tree
+from dpqr.queries.workload import Workload
+from dpqr.release import fingerprints as module
+from dpqr.release.fingerprints import blocks_digest, has_another_form, plan_digest, plan_form, release_note
 
 
 def with_axis(plan, axis):
@@ -90,7 +84,7 @@ PINNED = {
     "ordered": (planned, "c8e46dade21823f82ffd4c787118c84b1ddf66c9db97415006997275f8dc893d"),
 }
 """Digests of form 2. One that changes ends the continuation of runs that were begun before: if the change is meant,
-raise FORM in dpqr/io/journal/fingerprints.py, pin the new digests here, and say in the changelog that releases which
+raise FORM in dpqr/release/fingerprints.py, pin the new digests here, and say in the changelog that releases which
 were begun before cannot be resumed. A change of a sentence, a name or a module must not bring you here."""
 
 

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from support.ledger_jobs import ledger_in, reserve, terms
 
-from dpqr.construction.journal import Past
-from dpqr.errors import LedgerError, UsageFault
-from dpqr.io.journal.ledger_journal import FORMAT, begun_journal, continued_journal, run_of
-from dpqr.io.journal.transcript_file import held
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
+from dpqr.kernel.errors import LedgerError, UsageFault
+from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
+from dpqr.release.draws import Past
+from dpqr.release.journal import FORMAT, begun_journal, continued_journal, held, run_of
 
 CHOSEN = ExponentialEvent(epsilon=Fraction(1, 2))
 MEASURED = DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(4))

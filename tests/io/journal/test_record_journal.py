@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 from msgspec import UNSET
 
-from dpqr.errors import GoalMissed
-from dpqr.io.journal.record_journal import RecordJournal
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.strategies.schedules.dropped_count import DROPPED
-from dpqr.workload.block import Factor, QueryBlock
+from dpqr.kernel.errors import GoalMissed
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.release.journal import RecordJournal
+from dpqr.strategies.schedules.error_bars import DROPPED
 
 EVENT = ExponentialEvent(epsilon=Fraction(1))
 ONE, TWO = QueryBlock(name="all"), QueryBlock(name="a", factors=(Factor.identity(0, 2),))

@@ -5,12 +5,11 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import another, draws, kept, ledger_in, reserve, restore, rows, session_of, tamper, terms
 
-from dpqr.errors import BudgetRefused, LedgerError
-from dpqr.io.ledger.account_state import AccountState, OpenRun
-from dpqr.io.ledger.entry_codec import canonical
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.ledger import Entry
-from dpqr.privacy.reason import Reason
+from dpqr.kernel.errors import BudgetRefused, LedgerError
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.ledger.codec import canonical
+from dpqr.ledger.ledger import Entry, Reason
+from dpqr.ledger.state import AccountState, OpenRun
 
 ENGINES = True
 

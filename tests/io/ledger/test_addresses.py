@@ -1,8 +1,8 @@
 import pytest
 
-from dpqr.errors import UsageFault
-from dpqr.io.ledger.addresses import is_address, read_address, shown
-from dpqr.io.ledger.location import anchor_path
+from dpqr.kernel.errors import UsageFault
+from dpqr.ledger.location import anchor_path
+from dpqr.tables.engines.address import is_address, read_address, shown
 
 
 @pytest.mark.parametrize(

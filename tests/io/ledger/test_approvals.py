@@ -8,14 +8,11 @@ from dataclasses import replace
 import pytest
 from support.ledger_jobs import UNIT, draws, ledger_in, rows, store_of, terms
 
-from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
-from dpqr.io.ledger.account_state import spelled
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.io.ledger.state_codec import Checkpoint, decode_state, encode_state
-from dpqr.privacy.ledger import Entry
-from dpqr.privacy.policy import Policy, PolicyChange
-from dpqr.privacy.reason import Reason
+from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
+from dpqr.ledger.codec import decode_entry, encode_entry
+from dpqr.ledger.ledger import Entry, Reason
+from dpqr.ledger.state import Checkpoint, LedgerState, decode_state, encode_state, spelled
+from dpqr.tables.policy import Policy, PolicyChange
 
 ENGINES = True
 
@@ -200,8 +197,8 @@ def test_a_name_without_letters_names_nobody(ledger, nobody):
 
 def test_a_ledger_of_dpqr_0_10_is_read_as_it_was(ledger, monkeypatch):
     """It compared names by capitals and single blanks alone, and admitted what is refused today."""
-    monkeypatch.setattr("dpqr.io.ledger.account_state.AccountState.approval.__defaults__", (spelled,))
-    monkeypatch.setattr("dpqr.io.ledger.chained_ledger.person", spelled)
+    monkeypatch.setattr("dpqr.ledger.state.AccountState.approval.__defaults__", (spelled,))
+    monkeypatch.setattr("dpqr.ledger.chained_ledger.person", spelled)
     ledger.approve("survey", PLAN, Reason(by="M.Lee"))
     pay(ledger, reason=Reason(by="M. Lee"))
     monkeypatch.undo()

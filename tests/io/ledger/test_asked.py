@@ -4,12 +4,10 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import UNIT, by, draws, terms
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused
-from dpqr.io.ledger.account_state import AccountState
-from dpqr.io.ledger.asked import Asked
-from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.privacy.policy import Policy, Source
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.ledger.state import AccountState, Asked, LedgerState
+from dpqr.tables.policy import Policy, Source
 
 
 def state(**given):

@@ -5,15 +5,14 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws, terms
 
-from dpqr.data.period import Period
-from dpqr.data.unit import Neighbours
-from dpqr.errors import LedgerError
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.privacy.budget import Cost, PrivacyBudget
-from dpqr.privacy.ledger import DataKind, Entry
-from dpqr.privacy.periods import PeriodBudgets
-from dpqr.privacy.policy import Policy, Source
-from dpqr.privacy.reason import Reason
+from dpqr.domain.periods import Period
+from dpqr.kernel.budget import Cost, PrivacyBudget
+from dpqr.kernel.errors import LedgerError
+from dpqr.kernel.unit import Neighbours
+from dpqr.ledger.codec import decode_entry, encode_entry
+from dpqr.ledger.ledger import DataKind, Entry, Reason
+from dpqr.ledger.periods import PeriodBudgets
+from dpqr.tables.policy import Policy, Source
 
 TIME = "2030-01-02T03:04:05+00:00"
 RESERVE = Entry(

@@ -13,22 +13,18 @@ import pytest
 from support.ledger_jobs import terms
 from support.slow_cases import slowly
 
-from dpqr.data.period import Period, PeriodRows
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused, LedgerError, UsageFault
-from dpqr.io.ledger.asked import Asked
-from dpqr.io.ledger.chain import digest
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.io.ledger.state_codec import decode_state
-from dpqr.privacy.budget import PURE, Cost, Pricing, PrivacyBudget
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.layers import Layer
-from dpqr.privacy.ledger import Entry
-from dpqr.privacy.pair_currency import PAIR
-from dpqr.privacy.periods import PeriodBudgets
-from dpqr.privacy.policy import Policy
-from dpqr.privacy.reason import Reason
+from dpqr.domain.periods import Period, PeriodRows
+from dpqr.kernel.budget import PURE, Cost, Pricing, PrivacyBudget
+from dpqr.kernel.currency import PAIR
+from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.ledger.chain import digest
+from dpqr.ledger.codec import decode_entry, encode_entry
+from dpqr.ledger.ledger import Entry, Reason
+from dpqr.ledger.periods import Layer, PeriodBudgets
+from dpqr.ledger.state import Asked, LedgerState, decode_state
+from dpqr.tables.policy import Policy
 
 FIRST = Period.parse("2026-02")
 """The first period with a budget, and of counters; January comes before it."""

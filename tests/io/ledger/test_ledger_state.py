@@ -4,12 +4,12 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws, terms
 
-from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
-from dpqr.io.ledger.chain import BEGINNING, ChainSegment, Link, digest, seal
-from dpqr.io.ledger.entry_codec import encode_entry
-from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.privacy.budget import PURE, Cost
-from dpqr.privacy.ledger import Entry
+from dpqr.kernel.budget import PURE, Cost
+from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
+from dpqr.ledger.chain import BEGINNING, ChainSegment, Link, digest, seal
+from dpqr.ledger.codec import encode_entry
+from dpqr.ledger.ledger import Entry
+from dpqr.ledger.state import LedgerState
 
 
 class Logged(LedgerState):

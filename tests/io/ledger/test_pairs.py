@@ -7,15 +7,16 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import UNIT, another, draws, forge, ledger_in, terms
 
-from dpqr.errors import BudgetRefused, LedgerError
-from dpqr.io.ledger import record, transaction
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.io.ledger.state_codec import decode_state, encode_state
-from dpqr.privacy.accountants.zcdp import converted
-from dpqr.privacy.budget import PURE, Cost, Pricing
-from dpqr.privacy.events import DiscreteGaussianEvent, ExponentialEvent
-from dpqr.privacy.ledger import Account, Entry
-from dpqr.privacy.pair_currency import PAIR
+from dpqr.kernel.accountants.sums import converted
+from dpqr.kernel.budget import PURE, Cost, Pricing
+from dpqr.kernel.currency import PAIR
+from dpqr.kernel.errors import BudgetRefused, LedgerError
+from dpqr.kernel.events import DiscreteGaussianEvent, ExponentialEvent
+from dpqr.ledger import chained_ledger as transaction
+from dpqr.ledger import record
+from dpqr.ledger.codec import decode_entry, encode_entry
+from dpqr.ledger.ledger import Account, Entry
+from dpqr.ledger.state import decode_state, encode_state
 
 ENGINES = True
 

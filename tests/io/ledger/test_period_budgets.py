@@ -7,17 +7,16 @@ import pytest
 from support.ledger_jobs import another, draws, ledger_in, terms
 from support.slow_cases import slowly
 
-from dpqr.data.period import Period, PeriodRows
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused
-from dpqr.io.ledger.chain import Anchor
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.io.ledger.move import move
-from dpqr.io.ledger.sqlite_store import SqliteStore
-from dpqr.privacy.budget import Cost, Pricing
-from dpqr.privacy.ledger import RELEASED, Entry
-from dpqr.privacy.periods import PeriodBudgets
+from dpqr.domain.periods import Period, PeriodRows
+from dpqr.kernel.budget import Cost, Pricing
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.ledger.chain import Anchor
+from dpqr.ledger.chained_ledger import ChainedLedger, move
+from dpqr.ledger.codec import decode_entry, encode_entry
+from dpqr.ledger.ledger import RELEASED, Entry
+from dpqr.ledger.periods import PeriodBudgets
+from dpqr.ledger.sqlite import SqliteStore
 
 ENGINES = True
 ROWS, PERSONS = PrivacyUnit(), PrivacyUnit(column="who")
@@ -34,7 +33,7 @@ def of_periods(unit=ROWS, share="1/10", epsilon="1", first=JANUARY, **more):
 
 @pytest.fixture
 def ledger(tmp_path, monkeypatch):
-    monkeypatch.setattr("dpqr.io.ledger.transaction.STRIDE", 7)
+    monkeypatch.setattr("dpqr.ledger.chained_ledger.STRIDE", 7)
     made = ledger_in(tmp_path)
     made.open(of_periods())
     return made

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from support.ledger_jobs import UNIT, another, draws, forge, ledger_in, reserve, terms
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused, LedgerError, UsageFault
-from dpqr.io.ledger import transaction as transaction
-from dpqr.io.ledger.documents import entry_line
-from dpqr.io.ledger.entry_codec import decode_entry, decode_policy, encode_entry, policy_document
-from dpqr.io.ledger.sqlite_store import APPLICATION, KEYS, STATE, TABLE
-from dpqr.privacy.ledger import Entry
-from dpqr.privacy.policy import FILES, Policy, PolicyChange, Source
+from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.ledger import chained_ledger as transaction
+from dpqr.ledger.codec import decode_entry, decode_policy, encode_entry, policy_document
+from dpqr.ledger.ledger import Entry
+from dpqr.ledger.record import entry_line
+from dpqr.ledger.sqlite import APPLICATION, KEYS, STATE, TABLE
+from dpqr.tables.policy import FILES, Policy, PolicyChange, Source
 
 ENGINES = True
 

@@ -9,12 +9,11 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws, terms
 
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.privacy.budget import Cost, Pricing
-from dpqr.privacy.layers import Layer
-from dpqr.privacy.ledger import Entry
-from dpqr.privacy.policy import Policy
-from dpqr.privacy.reason import Reason
+from dpqr.kernel.budget import Cost, Pricing
+from dpqr.ledger.codec import decode_entry, encode_entry
+from dpqr.ledger.ledger import Entry, Reason
+from dpqr.ledger.periods import Layer
+from dpqr.tables.policy import Policy
 
 NOW = "2026-11-24T10:00:00+00:00"
 EVENTS, COST, HASH = draws("1/2"), Cost(Fraction(1, 2)), "a" * 64

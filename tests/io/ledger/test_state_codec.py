@@ -4,11 +4,11 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws, ledger_in, reserve, terms
 
-from dpqr.errors import LedgerError
-from dpqr.io.ledger.state_codec import Checkpoint, decode_state, encode_state
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.periods import WHOLE
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.errors import LedgerError
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.ledger.periods import WHOLE
+from dpqr.ledger.state import Checkpoint, decode_state, encode_state
 
 DIGESTS = ("1" * 64, "2" * 64)
 

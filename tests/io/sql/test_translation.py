@@ -4,9 +4,9 @@ import pytest
 from support.refused_sql import REFUSED
 from support.sql_cases import ASKED, COLUMNS
 
-from dpqr.errors import DocumentError
-from dpqr.io.sql.translation import translated
-from dpqr.io.sql.words import Words
+from dpqr.kernel.errors import DocumentError
+from dpqr.queries.sql.reading import translated
+from dpqr.queries.sql.statements import Words
 
 
 def test_there_are_a_hundred_statements():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.sql.translation import translated
-from dpqr.io.sql.words import Columns, Words, named
+from dpqr.kernel.errors import DocumentError
+from dpqr.queries.sql.reading import translated
+from dpqr.queries.sql.statements import Columns, Words, named
 
 
 def test_places_count_lines_and_columns_from_one():

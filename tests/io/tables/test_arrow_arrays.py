@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpqr.io.tables.arrow_arrays import is_text, mask, numpy_values, present, text_array
+from dpqr.tables.cell_values import is_text, mask, numpy_values, present, text_array
 
 
 def test_types_of_texts() -> None:
@@ -49,7 +49,7 @@ def test_values(kind, cells) -> None:
 def test_none_of_it_imports_pandas() -> None:
     script = """
 import sys, numpy, pyarrow
-from dpqr.io.tables.arrow_arrays import mask, numpy_values, present, text_array
+from dpqr.tables.cell_values import mask, numpy_values, present, text_array
 texts = text_array(("a", "b"), pyarrow.string()).filter(mask(numpy.array([True, False])))
 found = numpy_values(texts.is_valid()), present(texts), texts.to_pylist()
 assert "pandas" not in sys.modules

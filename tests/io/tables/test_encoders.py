@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpqr.data.attribute import Attribute, Axis, Bins, Codes, Fault, Labels, Rule, Spelling
-from dpqr.io.tables.cell_values import DROPPED, FAILED
-from dpqr.io.tables.encoders import Column, encoder
+from dpqr.domain.attribute import Attribute, Axis, Bins, Codes, Fault, Labels, Rule, Spelling
+from dpqr.tables.cell_values import DROPPED, FAILED
+from dpqr.tables.encoders import Column, encoder
 
 NAN, INF = float("nan"), float("inf")
 OWN: dict[Fault, Rule] = dict.fromkeys(("null", "unparsable", "nan", "infinite", "outside"), Rule.CELL)  # type: ignore[misc]

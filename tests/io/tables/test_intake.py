@@ -5,14 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from dpqr.data.attribute import Attribute, Bins, Codes, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.packing import Packing
-from dpqr.io.tables.intake import PersonIntake, RowIntake
-from dpqr.io.tables.persons.person import Splitter
-from dpqr.io.tables.row_encoder import Records, RowEncoder
-from dpqr.io.tables.tallies import tally
-from dpqr.noise.source import SeededNoise
+from dpqr.domain.attribute import Attribute, Bins, Codes, Rule
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import Packing
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.tables.counting import PersonIntake, RowIntake
+from dpqr.tables.encoders import Records, RowEncoder
+from dpqr.tables.persons import Splitter
+from dpqr.tables.tallies import tally
 
 DOMAIN = Domain(
     (

@@ -1,10 +1,10 @@
 import numpy as np
 
-from dpqr.io.tables import last_axis as slots_module
-from dpqr.io.tables.last_axis import Slots
-from dpqr.io.tables.persons.bounding import Bounded
-from dpqr.io.tables.row_encoder import CodedRows
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.tables import load as slots_module
+from dpqr.tables.encoders import CodedRows
+from dpqr.tables.load import Slots
+from dpqr.tables.persons import Bounded
 
 
 def rows(read, places=None, malformed=()):

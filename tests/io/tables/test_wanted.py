@@ -2,11 +2,11 @@
 
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DocumentError, InfeasiblePlan, UsageFault
-from dpqr.io.tables.wanted import refuse_published_unit, wanted_columns
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables.wanted import refuse_published_unit, wanted_columns
 
 SEX = Domain((Attribute(name="sex", axis=Codes(2)),))
 ROW = PrivacyUnit()

@@ -4,14 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError
-from dpqr.io.tables.counting import Counting
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.row_encoder import Records
-from dpqr.io.tables.workers import take_all
+from dpqr.domain.attribute import Attribute, Codes, Rule
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DataError
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables.counting import Counting, take_all
+from dpqr.tables.encoders import Records
+from dpqr.tables.limits import Limits
 
 DOMAIN = Domain(tuple(Attribute(name=f"c{place}", axis=Codes(40), rules={"null": Rule.FAIL}) for place in range(4)))
 PAIRS = ((0, 1), (1, 2), (0, 3))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.fakes import neighbouring_weights as neighbours
 
-from dpqr.mechanisms.learned_functions import FINENESS, rounded, step, weights_sensitivity
+from dpqr.prediction.learned_functions import FINENESS, rounded, step, weights_sensitivity
 
 
 @pytest.mark.parametrize("width", [1, 2, 7, 100])

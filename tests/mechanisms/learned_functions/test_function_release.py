@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 from support.fakes import Told
 
-from dpqr.errors import InfeasiblePlan
-from dpqr.mechanisms.learned_functions import (
-    GaussianWeights,
-    SphericalWeights,
-    rounded,
-    step,
-    weights_sensitivity,
-)
-from dpqr.noise.rounded_gaussian import RoundedGaussian
-from dpqr.noise.source import SeededNoise
-from dpqr.noise.spherical_laplace import SphericalLaplace
-from dpqr.privacy.events import RoundedGaussianEvent, SphericalLaplaceEvent
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import RoundedGaussianEvent, SphericalLaplaceEvent
+from dpqr.kernel.noise.gaussian import RoundedGaussian
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.noise.spherical_laplace import SphericalLaplace
+from dpqr.prediction.learned_functions import GaussianWeights, SphericalWeights, rounded, step, weights_sensitivity
 
 NOISE = SeededNoise(3)
 

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from support.fakes import Told
 
-from dpqr.mechanisms.learned_functions import (
+from dpqr.kernel.events import DiscreteLaplaceEvent, RoundedGaussianEvent
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import RoundedGaussian
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.prediction.learned_functions import (
     FINENESS,
     PREDICTION,
     Asked,
@@ -14,10 +18,6 @@ from dpqr.mechanisms.learned_functions import (
     LaplacePredictions,
     rounded,
 )
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.rounded_gaussian import RoundedGaussian
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import DiscreteLaplaceEvent, RoundedGaussianEvent
 
 NOISE = SeededNoise(3)
 

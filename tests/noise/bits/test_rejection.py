@@ -5,8 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.noise.bits import CHUNK, cells_below, kept_draws
-from dpqr.noise.exp_bounds import CELL_BITS, LARGEST_EXPONENT, LAST_CELL
+from dpqr.kernel.noise.bits import CELL_BITS, CHUNK, LARGEST_EXPONENT, LAST_CELL, cells_below, kept_draws
 
 
 def test_proposals_are_drawn_until_enough_are_kept():

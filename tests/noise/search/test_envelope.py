@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.handmade_search import HandSearch
 
-from dpqr.noise import search as envelope
-from dpqr.noise.search import Envelope, below_bounds
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise import selection as envelope
+from dpqr.kernel.noise.selection import Envelope, below_bounds
+from dpqr.kernel.noise.source import SeededNoise
 
 SCORES = [24, 0, 2, 1, 0, 3, 1, 0, 7, 7, 7, 20]
 PIECES = [[0, 4, 8], [1, 2, 3, 5], [6, 7, 9, 10], [11]]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.handmade_search import HandSearch
 
-from dpqr.noise.search import settle_best, tightened
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.selection import settle_best, tightened
+from dpqr.kernel.noise.source import SeededNoise
 
 SCORES = [*range(100), 500]
 PIECES = [list(range(50)), list(range(50, 101))]

@@ -7,10 +7,9 @@ import pytest
 from support.handmade_search import HandSearch
 from support.rounding_error import summed
 
-from dpqr.noise import search as search_module
-from dpqr.noise.search import Envelope
-from dpqr.noise.search_selection import search_exponential
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise import selection as search_module
+from dpqr.kernel.noise.selection import Envelope, search_exponential
+from dpqr.kernel.noise.source import SeededNoise
 
 SCORES = [24, 0, 2, 1, 0, 3, 1, 0, 7, 7, 7, 20]
 PIECES = [[0, 4, 8], [1, 2, 3, 5], [6, 7, 9, 10], [11]]

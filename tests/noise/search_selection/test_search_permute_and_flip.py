@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from support.handmade_search import HandSearch
 
-from dpqr.noise import search as envelope
-from dpqr.noise import search_selection as module
-from dpqr.noise.search_selection import halved, search_permute_and_flip
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise import selection as envelope
+from dpqr.kernel.noise import selection as module
+from dpqr.kernel.noise.selection import halved, search_permute_and_flip
+from dpqr.kernel.noise.source import SeededNoise
 
 SCORES = [12, 0, 2, 9, 0, 5, 1, 0, 3, 8]
 PIECES = [[0, 4, 8], [1, 2, 3, 5], [6, 7], [9]]

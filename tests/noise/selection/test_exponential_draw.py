@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from support.slow_cases import slowly
 
-from dpqr.noise.selection import draw_exponential, propose, share_kept
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.selection import draw_exponential, propose, share_kept
+from dpqr.kernel.noise.source import SeededNoise
 
 LEAST, MOST = -(2**63), 2**63 - 1
 ONES = (1 << 64) - 1

@@ -5,17 +5,16 @@ from fractions import Fraction
 import pytest
 from support.prediction_tables import domain
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.prediction.bounds.outlook import outlook, theory
-from dpqr.prediction.bounds.stability import Stability
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
-from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.prediction.rates import outlook, theory
+from dpqr.prediction.recipes import Stability, StableRecipe
 
 FEATURES = CellFeatures(domain=domain(3))
 TABLE = domain(3, 2)

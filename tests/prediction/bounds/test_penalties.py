@@ -5,10 +5,10 @@ from fractions import Fraction
 import pytest
 from support.prediction_tables import UNITS
 
-from dpqr.data.unit import Neighbours
-from dpqr.prediction.bounds.penalties import REACH, balanced_penalty, on_grid, theory_exponent
+from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.learners.examples import Scale
 from dpqr.prediction.learners.losses import Pinball
+from dpqr.prediction.risk_bounds import REACH, balanced_penalty, on_grid, theory_exponent
 
 
 def test_two_digits_within_the_bounds():

@@ -6,14 +6,14 @@ from fractions import Fraction
 import pytest
 from support.prediction_tables import UNITS, VALUES, examples
 
-from dpqr.data.unit import Neighbours
-from dpqr.errors import UsageFault
-from dpqr.prediction.bounds.risk_bound import RiskBound
-from dpqr.prediction.bounds.stability import LENGTHS, Stability, best_length
-from dpqr.prediction.learners.averaged import Averaged
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.learners.examples import Scale
+from dpqr.prediction.learners.gradient_steps import Averaged
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
 from dpqr.prediction.learners.stable import square_distance
+from dpqr.prediction.recipes import LENGTHS, Stability, best_length
+from dpqr.prediction.risk_bounds import RiskBound
 
 REPLACE = UNITS[Neighbours.REPLACE]
 NEAR = 10 ** (1 / 40) - 1

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from support.prediction_tables import UNITS, VALUES, counts, descent, examples, learner
 
-from dpqr.data.unit import Neighbours
-from dpqr.prediction.bounds.stability import Stability
-from dpqr.prediction.learners.averaged import Averaged
+from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.learners.examples import Scale
+from dpqr.prediction.learners.gradient_steps import Averaged
 from dpqr.prediction.learners.losses import Hinge
 from dpqr.prediction.learners.stable import CLOSENESS, LipschitzLearner
+from dpqr.prediction.recipes import Stability
 
 AXIS = [[1.0, 0.0], [-1.0, 0.0], [0.6, 0.8]]
 SHAPE = (1000, 1000, 4)

@@ -20,18 +20,16 @@ from support.prediction_tables import (
     streamed,
 )
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.noisy_moments import STEPS
-from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights
+from dpqr.kernel.budget import root_below
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.examples import TAPER, Scale
+from dpqr.prediction.learners.gradient_steps import OnlineLearner, Steps
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
-from dpqr.prediction.learners.moments import MomentsLearner
-from dpqr.prediction.learners.online import OnlineLearner, Steps
+from dpqr.prediction.learners.moments import STEPS, MomentsLearner
 from dpqr.prediction.learners.perturbed import PerturbedLearner
-from dpqr.prediction.learners.square_pulls import opposed_pulls
-from dpqr.prediction.learners.stable import square_distance
+from dpqr.prediction.learners.stable import opposed_pulls, square_distance
 from dpqr.prediction.perturbation import Perturbation
-from dpqr.privacy.budget import root_below
+from dpqr.prediction.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights
 
 AXIS = [[1.0, 0.0], [-1.0, 0.0]]
 UNITS_OF = [

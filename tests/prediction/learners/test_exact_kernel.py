@@ -15,14 +15,13 @@ from support.prediction_tables import (
     unit_vectors,
 )
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.exact_kernel import KernelObjective
 from dpqr.prediction.learners.examples import Scale
-from dpqr.prediction.learners.kernels import Kernel
+from dpqr.prediction.learners.features import Kernel
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Square
-from dpqr.prediction.learners.square_pulls import opposed_pulls
-from dpqr.prediction.learners.stable import LeastSquares, LipschitzLearner
+from dpqr.prediction.learners.stable import LeastSquares, LipschitzLearner, opposed_pulls
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 LOSSES = [Logistic(), Hinge(), Pinball(tau=Fraction(3, 4)), Square()]

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.examples import TAPER, Scale
 from dpqr.prediction.learners.losses import Hinge
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit
 from support.prediction_tables import UNITS, Given, built_pull_share, counts, examples, measured_pull_shares
 
-from dpqr.data.unit import Neighbours
+from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.learners.examples import Rows
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
 from dpqr.prediction.learners.perturbed import EXACTNESS, PIECE, Near, PerturbedLearner, Pulled, in_pieces

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from support.prediction_tables import LOSSES, UNITS, VALUES, Given, counts, examples
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.learned_functions import PREDICTION, Asked, rounded, step
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.learned_functions import PREDICTION, Asked, rounded, step
 from dpqr.prediction.learners.examples import MOST_RECORDS, Examples, Rows, Scale
 from dpqr.prediction.learners.features import clipped
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Square

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from support.prediction_tables import LOSSES, UNITS, built_share, counts, learner, measured_shares
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.examples import Scale
 from dpqr.prediction.learners.losses import Pinball
-from dpqr.prediction.learners.square_pulls import opposed_pulls
-from dpqr.prediction.learners.stable import LipschitzLearner
+from dpqr.prediction.learners.stable import LipschitzLearner, opposed_pulls
 
 PAIRS = 125
 """For each learner and relation, 1,000 together; `tests/benchmarks/predict.py --only sensitivity` has more."""

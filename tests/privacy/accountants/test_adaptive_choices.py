@@ -8,9 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.privacy.accountants import adaptive_choices
-from dpqr.privacy.accountants.adaptive_choices import AdaptiveChoices
-from dpqr.privacy.accountants.dominating_pairs import GaussianPair
+from dpqr.kernel.accountants import loss_laws as adaptive_choices
+from dpqr.kernel.accountants.loss_laws import AdaptiveChoices, GaussianPair
 
 PARTS = [-1.5, -0.6, -0.6 + 1 / 240, 0.0, 1 / 240, 0.5, 0.5 + 1 / 240, 1.1, 1.8]
 """Where curves are compared, in multiples of the epsilon of one choice; at odd multiples of 1 / 240 the worst range of

@@ -6,13 +6,13 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.analytic import Analytic, curve, free_curvature, most_rho, smallest, tapered_price, united
-from dpqr.privacy.accountants.numerics import LEVELS, SPLIT, _mills, sixty_digits, upper_tail
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.accountants.analytic import Analytic, curve, free_curvature, most_rho, smallest, tapered_price, united
+from dpqr.kernel.accountants.numerics import LEVELS, SPLIT, _mills, sixty_digits, upper_tail
+from dpqr.kernel.accountants.sums import ZeroConcentrated, converted, largest_rho
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.app.verifying.reprice import prices_today
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.by_count import ByCount
-from dpqr.privacy.accountants.gaussian_dp import GaussianDP, converted_mu, largest_squared_mu, total_squared_mu
-from dpqr.privacy.accountants.losses import pure_epsilon
-from dpqr.privacy.budget import Pricing, PrivacyBudget
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.analytic import GaussianDP, converted_mu, largest_squared_mu, total_squared_mu
+from dpqr.kernel.accountants.by_count import ByCount
+from dpqr.kernel.accountants.losses import pure_epsilon
+from dpqr.kernel.budget import Pricing, PrivacyBudget
+from dpqr.kernel.currency import PAIR
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -23,7 +23,7 @@ from dpqr.privacy.events import (
     RoundedGaussianEvent,
     SphericalLaplaceEvent,
 )
-from dpqr.privacy.pair_currency import PAIR
+from dpqr.release.verify_checks import prices_today
 
 BUDGET = PrivacyBudget(Fraction(1), Fraction(1, 10**6))
 ACCOUNTANT = ByCount()

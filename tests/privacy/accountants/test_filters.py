@@ -4,12 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.filters import (
+from dpqr.kernel.accountants.accountant import (
     EveryFilter,
     PlanFilter,
+    Portion,
     SumFilter,
     beside_other_runs,
     needs_delta,
@@ -17,9 +15,11 @@ from dpqr.privacy.accountants.filters import (
     require_pure,
     weigh,
 )
-from dpqr.privacy.budget import Cost, PrivacyBudget
-from dpqr.privacy.currency import currency
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Cost, PrivacyBudget
+from dpqr.kernel.currency import currency
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,

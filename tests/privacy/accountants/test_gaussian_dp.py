@@ -7,19 +7,13 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtr
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.filters import SumFilter
-from dpqr.privacy.accountants.gaussian_dp import (
-    GaussianDP,
-    converted_mu,
-    largest_squared_mu,
-    require_mu,
-    total_squared_mu,
-)
-from dpqr.privacy.accountants.losses import concentrated_rho, squared_mu
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated, largest_rho
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.accountant import SumFilter
+from dpqr.kernel.accountants.analytic import GaussianDP, converted_mu, largest_squared_mu, require_mu, total_squared_mu
+from dpqr.kernel.accountants.losses import concentrated_rho, squared_mu
+from dpqr.kernel.accountants.sums import ZeroConcentrated, largest_rho
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from dpqr.privacy.accountants import loss_sums
-from dpqr.privacy.accountants.dominating_pairs import PurePair, RangedPair, ShiftPair
-from dpqr.privacy.accountants.loss_sums import grid_step, summed
+from dpqr.kernel.accountants import loss_laws as loss_sums
+from dpqr.kernel.accountants.loss_laws import PurePair, RangedPair, ShiftPair, grid_step, summed
 
 pytest.importorskip("dp_accounting", reason="dp-accounting is not installed; it comes with dpqr[pld]")
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answers.answered import answered
-from dpqr.report.charts.bars import Bar, bars_view
+from dpqr.release.answers.answered import answered
+from dpqr.report.charts import Bar, bars_view
 
 NAN = float("nan")
 BARS = """\

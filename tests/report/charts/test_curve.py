@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answers.answered import answered
-from dpqr.construction.answers.intervals import MEASURED
-from dpqr.errors import UsageFault
-from dpqr.report.charts.curve import curve_view
+from dpqr.kernel.errors import UsageFault
+from dpqr.release.answers.answered import answered
+from dpqr.release.answers.errors import MEASURED
+from dpqr.report.charts import curve_view
 
 CDF = """\
 26.50 │                      ┌──────────

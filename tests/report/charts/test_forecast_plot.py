@@ -8,7 +8,7 @@ import pytest
 from support.handmade_forecasts import forecasts
 from support.plain_screen import printed
 
-from dpqr.report.charts.forecast_plot import MarksPlot, Scale, forecast_svg
+from dpqr.report.charts import MarksPlot, Scale, forecast_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

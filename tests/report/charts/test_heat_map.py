@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answers.answered import CellColumn, answered
-from dpqr.errors import UsageFault
-from dpqr.report.charts.heat_map import LEGEND, heat_map_view
+from dpqr.kernel.errors import UsageFault
+from dpqr.release.answers.answered import CellColumn, answered
+from dpqr.report.charts import LEGEND, heat_map_view
 
 MAP = """\
 sex     [0, 20)  [20, 40)  [40, 60]

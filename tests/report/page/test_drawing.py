@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.report.page.drawing import LEVELS, drawn, label, named_bars, shades
+from dpqr.report.page.charts import LEVELS, drawn, label, named_bars, shades
 
 
 def test_a_drawing_has_no_foreign_address_and_the_pages_colours():

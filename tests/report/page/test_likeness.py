@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes, Labels
-from dpqr.data.domain import Domain
+from dpqr.domain.attribute import Attribute, Codes, Labels
+from dpqr.domain.domain import Domain
 from dpqr.report.page.likeness import Rows, likeness
 
 DOMAIN = Domain(

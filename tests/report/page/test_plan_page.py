@@ -6,9 +6,9 @@ import pytest
 from support.handmade_release import make_plan, make_theory_plan
 from support.pages import Read, require_accessible, require_alone
 
-from dpqr.app.report import plan_html
-from dpqr.construction.forecasts.resources import Resources
-from dpqr.io.outputs.records.plan_document import plan_document, sealed
+from dpqr.release.record.plan_document import plan_document, sealed
+from dpqr.release.resources import Resources
+from dpqr.report.reports import plan_html
 
 
 @pytest.mark.parametrize("made", [make_plan, make_theory_plan])

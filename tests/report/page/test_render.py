@@ -8,9 +8,8 @@ from itertools import product
 
 import pytest
 
-from dpqr.errors import UsageFault
-from dpqr.report.page.parts import Page
-from dpqr.report.page.render import html, style
+from dpqr.kernel.errors import UsageFault
+from dpqr.report.page.parts import Page, html, style
 
 TEXTS, GROUNDS = ("ink", "soft", "link", "warn", "good", "half"), ("page", "sheet")
 SHAPES = ("fill", "second", "faint")

@@ -7,9 +7,8 @@ from dataclasses import replace
 from support.handmade_release import make_release
 from support.pages import Read, require_accessible, require_alone
 
-from dpqr.app.series import Series, series_html
-from dpqr.construction.answers.answered import answered
-from dpqr.construction.answers.series import trend
+from dpqr.release.answers.answered import answered, trend
+from dpqr.report.series import Series, series_html
 
 
 def test_every_query_is_a_card_with_its_plot_and_figures():

@@ -6,15 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.privacy.accountant import FilterAccountant
-from dpqr.privacy.accountants.filters import PlanFilter, SumFilter
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import ExponentialEvent
+from dpqr.kernel.accountants.accountant import FilterAccountant, PlanFilter, SumFilter
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.kernel.events import ExponentialEvent
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.choice import Wishes, guarded, least_noise, unfit
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import Wishes, guarded, least_noise, unfit
 
 BUDGET = PrivacyBudget.parse("1", "1e-6")
 DRAW = ExponentialEvent(epsilon=Fraction(1, 100))

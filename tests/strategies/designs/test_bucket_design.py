@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from dpqr.strategies.designs.bucket_design import (
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Identity, Prefix
+from dpqr.queries.sensitivity import Norm
+from dpqr.queries.trees import Tree
+from dpqr.strategies.designs.buckets import (
     EqualBuckets,
     bucket_design,
     equal_buckets,
@@ -13,10 +17,6 @@ from dpqr.strategies.designs.bucket_design import (
     partition_design,
 )
 from dpqr.strategies.designs.gram import BucketQueries
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Identity, Prefix
-from dpqr.workload.sensitivity import Norm
-from dpqr.workload.tree import Tree
 
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(64,), matrix=Prefix(64)),))
 every_norm = pytest.mark.parametrize("norm", [Norm.L1, Norm.L2_SQUARED])

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.fitting.uneven_cells import BoxCounts
-from dpqr.strategies.designs import partition
+from dpqr.models.fit.buckets import BoxCounts
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Prefix
+from dpqr.queries.partition import Bisection
+from dpqr.strategies.designs import buckets as partition
+from dpqr.strategies.designs.buckets import chosen_partition
 from dpqr.strategies.designs.gram import bucket_queries
-from dpqr.strategies.designs.partition import chosen_partition
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Prefix
-from dpqr.workload.partition import Bisection
 
 
 def chosen(shape, counts, variance, noise, level=None):

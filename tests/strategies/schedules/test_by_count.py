@@ -5,20 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.histogram import DenseHistogram
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.by_count import ByCount
-from dpqr.privacy.accountants.filters import EveryFilter
-from dpqr.privacy.events import DiscreteLaplaceEvent, MuSumEvent, PureSumEvent, RoundedGaussianEvent
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.accountant import EveryFilter
+from dpqr.kernel.accountants.by_count import ByCount
+from dpqr.kernel.events import DiscreteLaplaceEvent, MuSumEvent, PureSumEvent, RoundedGaussianEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.queries.workload import Measurement
+from dpqr.release.draws import Draws
+from dpqr.release.loop import iterative_construction
+from dpqr.release.planning import plan_release
+from dpqr.release.requests import PlanRequest
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.schedules.by_count import CountedFirst, followed
 from dpqr.strategies.transcript import Round, Transcript
-from dpqr.workload.workload import Measurement
 
 SIZES = {f"c{number}": size for number, size in enumerate((2, 2, 3, 3, 4, 4, 5, 6))}
 DOCUMENT = {"domain": SIZES, "queries": [{"marginals": {"ways": 2, "columns": [*SIZES]}}]}

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 from support.ordered_releases import planned
 
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import PureSumEvent
+from dpqr.kernel.budget import Price
+from dpqr.kernel.events import PureSumEvent
 from dpqr.strategies.schedules.drafts import (
     dearest_row,
     forecast_row,

@@ -8,32 +8,32 @@ import pytest
 from support.plan_phases import without
 from support.schedule_states import next_step
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.accountants.losses import pure_epsilon
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.accountants.losses import pure_epsilon
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Prefix
+from dpqr.queries.sensitivity import Norm, sensitivity
+from dpqr.queries.workload import Workload
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.dropped_count import DROPPED, WithDroppedCount
+from dpqr.strategies.schedules.error_bars import DROPPED, WithDroppedCount
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.ordered.schedule import Ordered
+from dpqr.strategies.schedules.ordered import Ordered
 from dpqr.strategies.schedules.rounds import Rounds
-from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Prefix
-from dpqr.workload.sensitivity import Norm, sensitivity
-from dpqr.workload.workload import Workload
 
 PURE = PrivacyBudget(Fraction(1))
 APPROXIMATE = PrivacyBudget(Fraction(1), Fraction(1, 10**9))

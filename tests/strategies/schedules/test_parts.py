@@ -7,17 +7,17 @@ from functools import cache, reduce
 import numpy as np
 import pytest
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction, released
-from dpqr.data.histogram import SparseHistogram
-from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.product import ProductDistribution
-from dpqr.noise.public import PublicNoise
-from dpqr.privacy.budget import Price
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.budget import Price
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.noise.public import PublicNoise
+from dpqr.kernel.sealed import Private
+from dpqr.models.compound import ProductDistribution
+from dpqr.release.draws import Draws
+from dpqr.release.loop import iterative_construction, released
+from dpqr.release.planning import plan_release
+from dpqr.release.requests import PlanRequest
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.schedules import parts
 
 SIZES = {"x": 512, "a": 3, "b": 4, "c": 3}

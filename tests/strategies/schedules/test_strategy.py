@@ -12,17 +12,22 @@ from scipy.stats import binomtest
 from support.rounding_error import least_squares
 from support.small_universes import dense, domain, marginal
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.sealed import Private
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Identity, Prefix
+from dpqr.queries.ranges import Ranges
+from dpqr.queries.strategy_matrices import scaled
+from dpqr.queries.workload import Workload
+from dpqr.release.draws import Draws
+from dpqr.release.loop import iterative_construction
+from dpqr.release.result import assemble
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
@@ -31,11 +36,6 @@ from dpqr.strategies.schedules import strategy
 from dpqr.strategies.schedules.drafts import least_squares_forecast
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.updates.least_squares import LeastSquares
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Identity, Prefix
-from dpqr.workload.ranges import Ranges
-from dpqr.workload.recovery import scaled
-from dpqr.workload.workload import Workload
 
 SHAPE = (3, 40, 8)
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(1,), sizes=(40,), matrix=Prefix(40)),))

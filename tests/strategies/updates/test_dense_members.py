@@ -6,12 +6,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.hypotheses.dense import DenseDistribution
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.models.hypothesis import DenseDistribution
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Prefix
+from dpqr.queries.workload import Workload
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.updates.dense_members import (
+from dpqr.strategies.updates.interface import (
     DENSE_LIMIT,
     any_block,
     dense_footprint,
@@ -19,9 +22,6 @@ from dpqr.strategies.updates.dense_members import (
     no_bound,
     uniform_start,
 )
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Prefix
-from dpqr.workload.workload import Workload
 
 BLOCK = QueryBlock(name="a", factors=(Factor.identity(1, 3),))
 UPWARD = QueryBlock(name="up", factors=(Factor(axes=(1,), sizes=(3,), matrix=Prefix(3)),))

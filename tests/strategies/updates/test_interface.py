@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.small_universes import dense, measured, problem
 
-from dpqr.data.unit import Neighbours
+from dpqr.kernel.unit import Neighbours
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates.interface import CarriedBound
 from dpqr.strategies.updates.median import Median

@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 from support.staged_runs import N, Watching, largest_error, planned, roles, run, stated
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import SparseHistogram
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.workload import Workload
+from dpqr.release.draws import Draws
+from dpqr.release.loop import iterative_construction
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.updates.maximum_entropy import MaximumEntropy
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.workload import Workload
 
 SIZES = (40, 30, 20, 30, 40)
 """28,800,000 cells: more than are kept one by one."""

@@ -11,17 +11,22 @@ from typing import Literal
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
-from dpqr.strategies.plan import TINY, Plan, Roles
+from dpqr.kernel.arrays import FloatArray
+from dpqr.queries.block import QueryBlock
+from dpqr.queries.workload import Measurement
+from dpqr.strategies.plan import TINY, BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL, one_way
-from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
+from dpqr.strategies.schedules.marginals.budget import (
+    RECORDS,
+    BudgetAllocation,
+    known_records,
+    remaining,
+    summed_noise,
+    whole_table,
+)
 from dpqr.strategies.schedules.marginals.candidate_blocks import fitted_together, joint, marginal, with_surrogates
-from dpqr.strategies.schedules.marginals.one_table import RECORDS, known_records, remaining, summed_noise, whole_table
-from dpqr.strategies.schedules.marginals.spread import Spread
-from dpqr.strategies.schedules.marginals.tuning import TUNING
-from dpqr.workload.block import QueryBlock
-from dpqr.workload.workload import Measurement
+from dpqr.strategies.schedules.marginals.errors import TUNING, Spread
 
 Way = Literal["table", "blocks", "pairs", "columns", "search"]
 """One table of all columns; all asked blocks once; all pairs below them once; one-way marginals once; a search."""
@@ -293,3 +298,31 @@ def _noise(block: QueryBlock, own: float | None, tables: Tables) -> tuple[float,
     total = sum(spread.noise(one.axes) * deviation for one, deviation in below) / (len(axes) - 1 if of_pairs else 1)
     further = max(len(axes) - shown, 0)
     return total, even, each * further * spread.missed(1 + shown) if further else 0.0
+
+
+# The forecast error of plans without a search: every block is measured, or estimated without bias.
+
+
+def direct_error(plan: Plan, *, fitted: bool) -> float:
+    """Forecast error among the possible records of a plan by which every block is measured, or estimated unbiased.
+
+    Args:
+        fitted: whether a fit cuts noise on cells of few records; else an answer is off by its noise, or by no more than
+            even records would be.
+    """
+    known = zip(plan.problem.workload.blocks, plan.forecast, strict=True)
+    each = [(_summed_sizes(one, fitted) / float(block.scale), block) for block, one in known]
+    units = ((total / max(block.largest_coefficient, 1), Spread(block=block).even, 0.0) for total, block in each)
+    noise, errors = Noise.of(units), []
+    for records in possible_records(plan.problem):
+        n = max(1.0, records)
+        found = noise.errors(n, 1.0, 0.0) if fitted else np.minimum(NORMAL * noise.total / n, noise.even)
+        errors.append(float(found.mean()))
+    return error_among(errors)
+
+
+def _summed_sizes(block: BlockForecast, fitted: bool) -> float:
+    """Of a block's answers the deviations, or NORMAL times less than they are expected to be off, if that is known:
+    nearly all noise of a large budget is 0, and its size is far below its deviation."""
+    known = None if fitted else block.error
+    return block.rows * (block.deviation if known is None else known / NORMAL)

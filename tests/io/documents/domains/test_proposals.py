@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.codebooks.arrow import typed_columns
-from dpqr.io.codebooks.column import document
-from dpqr.io.codebooks.gaps import filled as with_gaps
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.domains.proposals import filled
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.proposals import filled
+from dpqr.kernel.errors import DocumentError
+from dpqr.tables.codebooks.columns import document
+from dpqr.tables.codebooks.columns import filled as with_gaps
+from dpqr.tables.codebooks.plain_schemas import typed_columns
 
 
 def proposed(field: dict[str, Any], *where: str) -> dict[str, Any]:

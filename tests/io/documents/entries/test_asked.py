@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from dpqr.io.documents.entries.asked import Named, asked
-from dpqr.io.documents.predicates.tree import Constant
+from dpqr.domain.open_columns import Named, asked
+from dpqr.domain.predicates import Constant
 
 
 def number(text: str) -> Constant:

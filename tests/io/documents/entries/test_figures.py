@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DocumentError
-from dpqr.io.documents.entries.queries import QueriesDocument, read_queries
-from dpqr.workload.figures import Figure, Largest, Quantiles, Quotient, Spread
-from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.errors import DocumentError
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.queries.figures import Figure, Largest, Quantiles, Quotient, Spread
+from dpqr.queries.queries_file import QueriesDocument, read_queries
+from dpqr.queries.sensitivity import Norm, sensitivity
 
 DOMAIN: dict[str, Any] = {
     "fields": [

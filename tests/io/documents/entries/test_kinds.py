@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.io.documents.entries.forms import KINDS
-from dpqr.io.documents.entries.kinds import OTHER_NAMES, asks_nothing
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.text.decoding import Location
+from dpqr.queries.entry import OTHER_NAMES, asks_nothing
+from dpqr.queries.form import KINDS
 
 PLACE = Location("q")
 

@@ -3,11 +3,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.entries.ordered_columns import binning_error
-from dpqr.noise.public import public_generator
-from dpqr.workload.ranges import Ranges
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DocumentError
+from dpqr.kernel.noise.public import public_generator
+from dpqr.queries.ordered_columns import binning_error
+from dpqr.queries.ranges import Ranges
 
 
 def test_each_row_counts_the_bins_up_to_its_own(ask, database) -> None:

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import DocumentError
-from dpqr.workload.matrix import Dense, Identity, Sparse
-from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.kernel.errors import DocumentError
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.matrix import Dense, Identity, Sparse
+from dpqr.queries.sensitivity import Norm, sensitivity
 
 
 def one(document):

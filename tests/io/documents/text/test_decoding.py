@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.domains.forms import TableSchema
-from dpqr.io.documents.entries.forms import MarginalsEntry, WhereEntry
-from dpqr.io.documents.text.decoding import Location, decode, fitting, nearest, number, obvious, shaped, spoken
-from dpqr.io.documents.text.faults import Faults
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.form import TableSchema
+from dpqr.domain.text.decoding import Location, decode, fitting, nearest, number, obvious, shaped, spoken
+from dpqr.domain.text.faults import Faults
+from dpqr.kernel.errors import DocumentError
+from dpqr.queries.form import MarginalsEntry, WhereEntry
 
 
 def test_paths_are_json_paths() -> None:

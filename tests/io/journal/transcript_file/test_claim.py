@@ -3,9 +3,9 @@ import os
 import pytest
 from support.disk_calls import recorded
 
-from dpqr.errors import UsageFault
-from dpqr.io.journal import transcript_file as claim_module
-from dpqr.io.journal.transcript_file import claimed, tidy
+from dpqr.kernel.errors import UsageFault
+from dpqr.release import journal as claim_module
+from dpqr.release.journal import claimed, tidy
 
 
 @pytest.fixture

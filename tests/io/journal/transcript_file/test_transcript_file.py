@@ -5,9 +5,9 @@ import os
 import pytest
 from support.disk_calls import recorded
 
-from dpqr.errors import LedgerError, UsageFault
-from dpqr.io.journal.transcript_file import LARGEST, held
-from dpqr.io.ledger.chain import BEGINNING, seal
+from dpqr.kernel.errors import LedgerError, UsageFault
+from dpqr.ledger.chain import BEGINNING, seal
+from dpqr.release.journal import LARGEST, held
 
 
 @pytest.fixture

@@ -4,14 +4,14 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws, terms
 
-from dpqr.errors import LedgerError
-from dpqr.io.ledger.chain import ChainSegment, Link
-from dpqr.io.ledger.entry_codec import encode_entry
-from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.io.ledger.record import Record, require_proofs
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.events import DiscreteGaussianEvent
-from dpqr.privacy.ledger import Entry
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.errors import LedgerError
+from dpqr.kernel.events import DiscreteGaussianEvent
+from dpqr.ledger.chain import ChainSegment, Link
+from dpqr.ledger.codec import encode_entry
+from dpqr.ledger.ledger import Entry
+from dpqr.ledger.record import Record, require_proofs
+from dpqr.ledger.state import LedgerState
 
 ENGINES = True
 

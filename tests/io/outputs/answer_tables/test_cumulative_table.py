@@ -8,17 +8,15 @@ import numpy as np
 import pytest
 from support.handmade_release import make_release
 
-from dpqr.construction.answers.answered import answered
-from dpqr.construction.answers.cumulative import Earlier
-from dpqr.data.period import Period
-from dpqr.data.period_tree import PeriodTree
-from dpqr.data.unit import PrivacyUnit
-from dpqr.io.outputs.answer_tables.cumulative_table import cumulative_table, handed_on, handed_over
-from dpqr.io.outputs.atomic import reserve
-from dpqr.io.outputs.releases.read_release import read_release
-from dpqr.io.outputs.releases.release_files import write_release
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.counter import Counter, CounterTurn
+from dpqr.domain.periods import Period, PeriodTree
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.release.answer_tables import cumulative_table, handed_on, handed_over
+from dpqr.release.answers.answered import Earlier, answered
+from dpqr.release.files import reserve
+from dpqr.release.read_release import read_release
+from dpqr.release.release_files import write_release
+from dpqr.strategies.counter import Counter, CounterTurn
 
 TREE = PeriodTree(periods=7)
 FIRST = Period.parse("2026-01")

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 import dpqr
-from dpqr.app.verifying.verify import VerifyRequest, verify
-from dpqr.construction.answers.answered import AnsweredBlock, CellColumn
-from dpqr.construction.answers.intervals import NO_BASIS
-from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.io.outputs.answer_tables.views_table import Nodes, view_records, views_of
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.release.answers.answered import AnsweredBlock, CellColumn
+from dpqr.release.answers.errors import NO_BASIS
+from dpqr.release.files import document_text
+from dpqr.release.record.plan_document import sealed
+from dpqr.release.verify import VerifyRequest, verify
+from dpqr.release.views import Nodes, view_records, views_of
 
 TABLE = pd.DataFrame(
     {"sex": ["f", "m", "m", "f"] * 60, "pay": [float(number % 50) for number in range(240)], "job": ["=a", "b"] * 120}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpqr.io.outputs.records import arithmetic as module
-from dpqr.io.outputs.records.arithmetic import THREADS, arithmetic
+from dpqr.release.record import parts as module
+from dpqr.release.record.parts import THREADS, arithmetic
 
 
 @pytest.fixture

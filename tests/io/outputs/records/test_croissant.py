@@ -6,9 +6,8 @@ import json
 
 from support.handmade_release import make_release
 
-from dpqr.io.outputs.records.croissant import CONFORMS, croissant_card, croissant_text
-from dpqr.io.outputs.records.registry import Stated
-from dpqr.io.outputs.records.release_document import release_document
+from dpqr.release.record.release_document import release_document
+from dpqr.report.cards import CONFORMS, Stated, croissant_card, croissant_text
 
 HASHES = {"answers.csv": "a" * 64, "release.json": "b" * 64, "synthetic.parquet": "c" * 64}
 STATED = Stated(title="Survey tables", curator="City of X", about="Counts.", region="Germany", date="2026-11-22")

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 import dpqr
-from dpqr.io.outputs.records.plan_form import Event, Figure, Plan
+from dpqr.release.record.plan_document import Event, Figure, PlanPart
 
 ASKED = {"queries": {"queries": [{"marginal": ["a"]}]}, "domain": {"a": 2}}
 
 
 def test_a_plan_of_today_fits():
     document = json.loads(json.dumps(dpqr.plan(**ASKED, eps="0.5").record))
-    found = msgspec.convert(document, Plan)
+    found = msgspec.convert(document, PlanPart)
     assert (found.budget.epsilon, found.workload.queries) == (Figure(exact="1/2", rounded=0.5), 2)
 
 

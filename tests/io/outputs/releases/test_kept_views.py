@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import dpqr
-from dpqr.errors import DocumentError
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.kernel.errors import DocumentError
+from dpqr.release.files import document_text
+from dpqr.release.record.plan_document import sealed
 
 TOWNS = [f"t{place}" for place in range(12)]
 PARENTS = {

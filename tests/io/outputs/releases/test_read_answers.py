@@ -9,14 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.construction.answers.answered import answered
-from dpqr.data.attribute import Attribute, Labels
-from dpqr.data.domain import Domain
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.atomic import reserve
-from dpqr.io.outputs.releases.read_answers import block_entries, block_records, read_answers
-from dpqr.io.outputs.releases.read_release import read_release
-from dpqr.io.outputs.releases.release_files import BASIS, FIGURES, answer_records, write_release
+from dpqr.domain.attribute import Attribute, Labels
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.release.answers.answered import answered
+from dpqr.release.files import reserve
+from dpqr.release.read_release import block_entries, block_records, read_answers, read_release
+from dpqr.release.release_files import BASIS, FIGURES, answer_records, write_release
 
 
 @pytest.fixture

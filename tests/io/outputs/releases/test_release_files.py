@@ -10,14 +10,17 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from dpqr.construction.answers.block_answers import BlockAnswers
-from dpqr.construction.answers.noisy import Noisy
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.io.outputs.answer_tables.tidy import plain_values
-from dpqr.io.outputs.atomic import reserve
-from dpqr.io.outputs.records.release_document import release_document
-from dpqr.io.outputs.releases.release_files import (
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Prefix
+from dpqr.queries.workload import Workload
+from dpqr.release.answers.answered import BlockAnswers
+from dpqr.release.answers.noisy import Noisy
+from dpqr.release.files import reserve
+from dpqr.release.record.release_document import release_document
+from dpqr.release.release_files import (
     BASIS,
     FIGURES,
     OWN_COLUMNS,
@@ -26,10 +29,7 @@ from dpqr.io.outputs.releases.release_files import (
     answers_table,
     write_release,
 )
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Prefix
-from dpqr.workload.workload import Workload
+from dpqr.release.table_files import plain_values
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "json"])

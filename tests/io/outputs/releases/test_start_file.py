@@ -5,12 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.errors import DocumentError
-from dpqr.fitting.earlier_tables import EarlierTables
-from dpqr.fitting.evidence import Evidence
-from dpqr.io.outputs.releases.start_file import read_start, start_bytes, start_name
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DocumentError
+from dpqr.models.fit.evidence import EarlierTables, Evidence
+from dpqr.release.start import read_start, start_bytes, start_name
 
 STATED = {"fields": [{"name": "a", "type": "integer"}, {"name": "b", "type": "integer"}]}
 DOMAIN = Domain((Attribute(name="a", axis=Codes(3)), Attribute(name="b", axis=Codes(2))))

@@ -5,15 +5,15 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dpqr.data.attribute import Attribute, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.parquet.table import parquet_batches, parquet_schema, sifted
-from dpqr.io.tables.source import TableSource
-from dpqr.privacy.sealed import SealKey
+from dpqr.domain.attribute import Attribute, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DataError
+from dpqr.kernel.sealed import SealKey
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.parquet import parquet_batches, parquet_schema, sifted
+from dpqr.tables.source import TableSource
 
 
 def anything(_) -> None:

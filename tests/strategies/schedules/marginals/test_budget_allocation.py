@@ -8,10 +8,10 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from dpqr.privacy.budget import Price
-from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation, LastMeasurements
-from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
-from dpqr.workload.block import Factor, QueryBlock
+from dpqr.kernel.budget import Price
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.strategies.schedules.marginals.budget import BudgetAllocation, LastMeasurements
+from dpqr.strategies.schedules.marginals.errors import ExpectedError
 
 RHO = BudgetAllocation(whole=Price(rho=Fraction(1)), deviation=1.0)
 PURE = BudgetAllocation(whole=Price(epsilon=Fraction(1)), deviation=1.0)

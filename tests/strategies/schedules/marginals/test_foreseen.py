@@ -10,19 +10,17 @@ import numpy as np
 import pytest
 from strategies.schedules.marginals.test_one_table import BUDGET, marginals, problem, roles
 
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.mechanisms.block_errors import FINENESS
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.strategies.choice import guarded
-from dpqr.strategies.schedules.marginals.foreseen import Foreseen
-from dpqr.strategies.schedules.marginals.remeasurement import opened
-from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
+from dpqr.queries.workload import Measurement
+from dpqr.strategies.guard import guarded
+from dpqr.strategies.schedules.marginals.errors import TUNING
+from dpqr.strategies.schedules.marginals.first_marginals import Foreseen, opened
+from dpqr.strategies.schedules.marginals.schedule import Marginals, Opening
 from dpqr.strategies.schedules.marginals.search import SearchState
-from dpqr.strategies.schedules.marginals.states import Opening
-from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.transcript import ErrorSum, Round, Transcript
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
-from dpqr.workload.workload import Measurement
 
 SIZES, RECORDS = (4,) * 6, 12_000
 PAIRS = marginals(2, SIZES)
@@ -165,7 +163,9 @@ def test_where_the_dependence_is_not_measured(blocks, sizes, records):
 def test_pairs_of_too_many_cells_are_not_compared(monkeypatch):
     plan = searching()
     assert foreseen(plan).share
-    monkeypatch.setattr("dpqr.strategies.schedules.marginals.foreseen.TUNING", replace(TUNING, table=15 * 16 - 1))
+    monkeypatch.setattr(
+        "dpqr.strategies.schedules.marginals.first_marginals.TUNING", replace(TUNING, table=15 * 16 - 1)
+    )
     assert not foreseen(plan).share
 
 

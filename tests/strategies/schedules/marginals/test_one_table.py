@@ -9,24 +9,24 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
+from dpqr.queries.workload import Measurement, Workload
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.one_table import RECORDS, remaining, whole_table
+from dpqr.strategies.schedules.marginals.budget import RECORDS, remaining, whole_table
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.marginals.ways import Outlook
 from dpqr.strategies.transcript import Round
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
-from dpqr.workload.workload import Measurement, Workload
 
 SIZES, FOURS, TWOS = (6, 5, 4, 3), (4,) * 6, (2, 2, 2, 2, 2, 4)
 BUDGET, SMALL = (PrivacyBudget(epsilon, Fraction(1, 10**9)) for epsilon in (Fraction(1), Fraction(1, 10)))

@@ -9,25 +9,25 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense, Prefix
+from dpqr.queries.workload import Measurement, Workload
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.dropped_count import WithDroppedCount
-from dpqr.strategies.schedules.marginals.remeasurement import opening_counts
+from dpqr.strategies.schedules.error_bars import WithDroppedCount
+from dpqr.strategies.schedules.marginals.first_marginals import opening_counts
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense, Prefix
-from dpqr.workload.workload import Measurement, Workload
 
 WIDE = (24, 20, 16, 24, 24)
 """More cells than one table may have, in few pairs."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.strategies.schedules.marginals.dependence_graph import DependenceGraph
-from dpqr.strategies.schedules.marginals.gap import Gap
-from dpqr.strategies.schedules.marginals.stopping_rule import BatchEvidence
-from dpqr.workload.block import Factor, QueryBlock
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.strategies.schedules.marginals.errors import Gap
+from dpqr.strategies.schedules.marginals.search import BatchEvidence, DependenceGraph
 
 
 def gap(first: int, second: int, off: float, error: float = 0.01, cells: int = 12, chance: float = 0.0) -> Gap:

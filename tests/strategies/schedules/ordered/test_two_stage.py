@@ -7,19 +7,18 @@ import numpy as np
 import pytest
 from support.small_universes import measured, problem
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import Price
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import Price
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Prefix
+from dpqr.queries.partition import Merged
+from dpqr.queries.strategy_matrices import query_variances
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
-from dpqr.strategies.schedules.ordered.tuning import TUNING
-from dpqr.strategies.schedules.ordered.two_stage import Records, TwoStagePartition
-from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Prefix
-from dpqr.workload.partition import Merged
-from dpqr.workload.recovery import query_variances
+from dpqr.strategies.schedules.ordered import TUNING, Records, TwoStagePartition
+from dpqr.strategies.updates.least_squares import BucketLeastSquares
 
 SHAPE = (64,)
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Prefix(64)),))

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from support.staged_runs import COUNTS, NET, PREDICATES, REPLACE, N, Watching, largest_error, planned, run, stated
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused, InfeasiblePlan
-from dpqr.privacy.accountants.filters import EveryFilter, require_pure
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
+from dpqr.kernel.accountants.accountant import EveryFilter, require_pure
+from dpqr.kernel.accountants.sums import ZeroConcentrated
+from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.checks import Gaussian
-from dpqr.strategies.choice import guarded
-from dpqr.strategies.schedules.theory.anytime import Counting, Ended, InStage
+from dpqr.strategies.guard import guarded
+from dpqr.strategies.schedules.anytime import Counting, Ended, InStage
 from dpqr.strategies.transcript import Round
 from dpqr.strategies.updates.least_squares import LeastSquares
 from dpqr.strategies.updates.median import Median

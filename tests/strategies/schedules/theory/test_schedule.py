@@ -13,35 +13,33 @@ from support.plain_screen import printed
 from support.schedule_states import next_step
 from support.slow_cases import slowly
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteLaplaceEvent
-from dpqr.privacy.sealed import Private
-from dpqr.report.plan_view import plan_view
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import DiscreteLaplaceEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.queries.block import Factor, QueryBlock
+from dpqr.queries.matrix import Dense
+from dpqr.queries.workload import Measurement, Workload
+from dpqr.release.draws import Draws
+from dpqr.release.loop import iterative_construction
+from dpqr.release.receipt import plan_view
+from dpqr.release.result import assemble
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.schedules.theory.schedule import Theory
-from dpqr.strategies.schedules.theory.tails import TOTAL
+from dpqr.strategies.schedules.theory import TOTAL, Theory
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
-from dpqr.workload.workload import Measurement, Workload
 
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
 EPSILON_ONE = PrivacyBudget(Fraction(1))

@@ -1,13 +1,12 @@
 import pytest
 
-from dpqr.data.attribute import Attribute, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.predicates.cells import true_cells
-from dpqr.io.documents.predicates.parser import parse
-from dpqr.io.documents.predicates.tree import Comparison
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.attribute import Attribute, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.predicate_cells import true_cells
+from dpqr.domain.predicates import Comparison, parse
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.errors import DocumentError
 
 PLACE = Location("q.json", "$.queries[0].where")
 

@@ -3,10 +3,9 @@ import re
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.predicates.parser import parse
-from dpqr.io.documents.predicates.tree import And, Comparison, Constant, IsFault, Node, Not, Or
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.predicates import And, Comparison, Constant, IsFault, Node, Not, Or, parse
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.errors import DocumentError
 
 PLACE = Location("q.json", "$.queries[0].where")
 

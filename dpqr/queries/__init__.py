@@ -1,0 +1,1 @@
+"""Linear queries: blocks, matrices, the queries file, SQL."""

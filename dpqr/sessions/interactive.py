@@ -1,0 +1,229 @@
+"""Questions that come one at a time under one budget: open a session, ask, look at it, close it as a release."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from dpqr.kernel.budget import Pricing
+from dpqr.kernel.errors import AlreadyThere, UsageFault
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.release.files import ReleaseDirectory, reserve
+from dpqr.release.paying import Bill, require_affordable
+from dpqr.release.questions import BETA, CURRENT_RULE, Answer, Terms
+from dpqr.release.reading import bound, require_named
+from dpqr.release.receipt import receipt
+from dpqr.release.record.parts import drawn_digest
+from dpqr.release.record.plan_document import plan_hash
+from dpqr.release.record.release_document import drawn_parts
+from dpqr.release.release import Progress
+from dpqr.release.release_files import write_release
+from dpqr.release.requests import LedgerRequest, OutputRequest, ReleaseRequest
+from dpqr.release.resources import Resources
+from dpqr.release.result import Release
+from dpqr.sessions.folder import keep_thresholds
+from dpqr.sessions.planning import Opening, OpenRequest, planned_session
+from dpqr.sessions.release import closed_release
+from dpqr.sessions.session import (
+    KIND,
+    Turn,
+    begun,
+    closing,
+    questions_of,
+    require_repeatable,
+    stated,
+    stated_session,
+    turn,
+)
+from dpqr.sessions.turn import answered, first_online, restored, thresholds_of
+from dpqr.strategies.plan import Plan
+from dpqr.tables.points import documents_apart
+from dpqr.tables.source import TableSource
+from dpqr.tables.structure import check_table
+
+NOTE = "interactive session"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRequest:
+    """Questions to a session. queries: a queries document, or the path of one. source: the table, where it was opened
+    from memory; None: the file that it was opened with."""
+
+    name: str
+    payer: LedgerRequest
+    queries: str | dict[str, Any]
+    source: TableSource | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """A session as it stands. All of it is public.
+
+    surprises: paid for, and so far. margin: how far a free answer may be off before its threshold's noise, and reach:
+    with that noise, in records. checked: whether answers are still compared with the table.
+    """
+
+    name: str
+    dataset: str
+    guarantee: str
+    questions: int
+    free: int
+    surprises: int
+    paid_surprises: int
+    margin: int
+    reach: int
+    checked: bool
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """One query's answer, by the name of its block, and what else tells it from the others there."""
+
+    query: str
+    detail: str
+    answer: Answer
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {"query": self.query, "detail": self.detail, **asdict(self.answer)}
+
+
+def open_session(request: OpenRequest, progress: Progress) -> Status:
+    """Pay for a session and measure what its questions start from.
+
+    Raises:
+        DpqrError: of the kind that names the exit code. Once rows were looked at, the session stays paid.
+
+    Privacy:
+        The session's budget for everything it ever answers; it is paid in full before the table is opened.
+    """
+    run = replace(request.run, source=bound(request.run.source, request.run.payer))
+    require_named(run.source)
+    require_repeatable(run.source)
+    made = planned_session(replace(request, run=run))
+    if run.payer is None:
+        raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
+    require_affordable(run.payer, _bill(run, made), locked=True)
+    check_table(made.held.source, made.plan.problem.domain, made.held.limits, made.plan.problem.unit)
+    with begun(request.name, run.payer, _bill(run, made)) as held:
+        online = first_online(held, made.plan, made.terms, made.held, SystemNoise(), progress)
+        held.folder.write(_document(made, held.journal.number))
+        online.open_watches()
+        with held.folder.faults():
+            held.folder.allocate()
+            keep_thresholds(held.folder, 0, thresholds_of(online.watches))
+        return _status(request.name, held, made.terms)
+
+
+def session_plan(request: OpenRequest) -> tuple[Plan, Resources]:
+    """The session on paper, and what its opening takes of the machine; no data is opened.
+
+    Raises: UsageFault, DocumentError, InfeasiblePlan; BudgetRefused where the ledger would not pay for it.
+    """
+    made = planned_session(request)
+    require_affordable(request.run.payer, _bill(request.run, made), locked=request.run.locked is not None)
+    return made.whole, Resources.of(made.plan)
+
+
+def ask(request: AskRequest, progress: Progress) -> tuple[Answered, ...]:
+    """Answer every query of a document, one after the other.
+
+    Raises:
+        DpqrError: a query that the session cannot be asked is refused before the table is opened, free of charge.
+
+    Privacy:
+        Nothing beyond the session's reservation. Nothing is shown before its draw is on the disk. An error after rows
+        were looked at leaves the session paid in full: what rows decide is an output. A fault of the disk ends the
+        epochs whose thresholds answers were compared with, and says nothing about them (`dpqr.sessions.folder`).
+    """
+    with turn(request.name, request.payer) as held:
+        session = stated_session(held)
+        with documents_apart(session.reading(request.source).source):
+            asked, document = questions_of(request.queries, session.paper)
+        state = restored(held, session)
+        with held.question(state.room(asked, document)) as asking:
+            online = state.opened(asking, request.source, SystemNoise(), progress)
+            found = answered(state, online, asking, asked, document)
+        return tuple(Answered(query=each.name, detail=each.detail, answer=each.answer) for each in found)
+
+
+def status(name: str, payer: LedgerRequest) -> Status:
+    """How a session stands; no table is opened."""
+    with turn(name, payer) as held:
+        return _status(name, held, stated_session(held).paper.terms)
+
+
+def close(name: str, payer: LedgerRequest, output: OutputRequest) -> Release | None:
+    """End a session: write all its answers as a release, and give back what was not drawn.
+
+    Returns:
+        The release; None for a session whose opening did not end, or that answered nothing: there is none to write.
+
+    Raises:
+        DpqrError: nothing was settled; the session is as it was.
+    """
+    with closing(name, payer, NOTE) as held:
+        if not held.folder.is_opened:
+            return None
+        finished = closed_release(held, stated_session(held))
+        if finished is not None and output.directory is not None:
+            write_release(finished, _target(output.directory), answers=output.format, receipt=receipt(finished))
+        if finished is not None:
+            held.drawn = drawn_digest(drawn_parts(finished))
+        return finished
+
+
+def _target(directory: str) -> ReleaseDirectory:
+    try:
+        return reserve(directory)
+    except AlreadyThere:
+        raise AlreadyThere(f"--out {directory}: exists; choose another directory") from None
+
+
+def _bill(run: ReleaseRequest, made: Opening) -> Bill:
+    return Bill(
+        events=made.whole.events,
+        unit=made.plan.problem.unit,
+        pricing=Pricing(accountant=made.accountant.name, delta=made.budget.delta),
+        guard=lambda: made.accountant.filter(made.budget),
+        note=NOTE,
+        plan=plan_hash(made.whole),
+        policy=made.held.policy,
+        reason=run.reason,
+    )
+
+
+def _document(made: Opening, draws: int) -> dict[str, Any]:
+    """What later processes need. Public."""
+    asked = made.asked
+    budget = {"epsilon": asked.epsilon, "delta": asked.delta or "0", "accountant": made.accountant.name}
+    return {
+        **stated(KIND, budget, made.held),
+        "plan": asdict(made.request),
+        "rest": {made.rest.currency: str(made.rest.figure)},
+        "surprises": made.terms.surprises,
+        "questions": asked.questions,
+        "rule": CURRENT_RULE,
+        "draws": draws,
+    }
+
+
+def _status(name: str, held: Turn, terms: Terms) -> Status:
+    online, log = restored(held, stated_session(held)), held.folder.log()
+    answered = [line for line in log if "estimate" in line]
+    return Status(
+        name=name,
+        dataset=held.paid.dataset,
+        guarantee=stated_session(held).paper.guarantee,
+        questions=len(answered),
+        free=sum(line["free"] for line in answered),
+        surprises=online.surprises,
+        paid_surprises=terms.surprises,
+        margin=terms.margin,
+        reach=terms.margin + terms.slack(BETA / 2),
+        checked=online.checked,
+    )
