@@ -9,8 +9,6 @@ from __future__ import annotations
 from dpqr.kernel.accountants.accountant import Accountant
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.hypothesis import DenseDistribution, Hypothesis, Sampleable
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.strategies.plan import Phase, Plan, Roles, Schedule, StopTest
@@ -26,6 +24,8 @@ from dpqr.strategies.updates.interface import (
     on_domain,
     uniform_start,
 )
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 __all__ = [
     "Accountant",

@@ -15,12 +15,12 @@ ROOMS = (
     "kernel",
     "domain",
     "tables",
-    "queries",
+    "workload",
     "models",
     "mechanisms",
     "strategies",
     "ledger",
-    "release",
+    "releases",
     "prediction",
     "sessions",
     "audit",
@@ -33,32 +33,32 @@ ROOMS = (
 FACE = "python"
 """The room whose names dpqr itself hands out, lazily, from below all rooms."""
 
-DOORS = {"": ROOMS.index("kernel"), "extension": ROOMS.index("release"), "testing": len(ROOMS), "__main__": len(ROOMS)}
+DOORS = {"": ROOMS.index("kernel"), "extension": ROOMS.index("releases"), "testing": len(ROOMS), "__main__": len(ROOMS)}
 """Modules beside the rooms: dpqr itself imports none of them; the others import the rooms up to this place."""
 
 UPWARD = {
     "domain.domain_file": {"models.fit.maximum_entropy"},  # whether impossible combinations leave any cell
-    "release.approval": {"prediction.plan", "prediction.predict", "prediction.record", "sessions.planning"},
-    "release.locked_plan": {"prediction.plan", "prediction.record"},
-    "release.evidence": {"sessions.replay"},
-    "release.read_release": {"prediction.record"},
-    "release.rehearsal": {"prediction.plan", "prediction.problem"},
-    "release.roles": {"prediction.problem"},
-    "release.verify": {"prediction.verify"},
+    "releases.approval": {"prediction.plan", "prediction.predict", "prediction.record", "sessions.planning"},
+    "releases.locked_plan": {"prediction.plan", "prediction.record"},
+    "releases.evidence": {"sessions.replay"},
+    "releases.read_release": {"prediction.record"},
+    "releases.rehearsal": {"prediction.plan", "prediction.problem"},
+    "releases.roles": {"prediction.problem"},
+    "releases.verify": {"prediction.verify"},
 }
 """Imports from a later room, still to go."""
 
 GUARDED_IMPORTS = {
-    "pandas": ("tables", "release", "python"),
+    "pandas": ("tables", "releases", "python"),
     "pyarrow": (
-        *("tables", "domain.hierarchies", "queries.coefficients", "release", "report.series", "report.page.reported"),
+        *("tables", "domain.hierarchies", "workload.coefficients", "releases", "report.series", "report.page.reported"),
         "audit.conformance.engines",
     ),
-    "duckdb": ("tables.engines", "release.export"),
+    "duckdb": ("tables.engines", "releases.export"),
     "psycopg": ("tables.engines", "ledger.postgres"),
     "pyspark": ("tables.engines",),
     "click": ("cli",),
-    "rich": ("cli", "report", "kernel.wording", "release.receipt", "prediction.receipt"),
+    "rich": ("cli", "report", "kernel.wording", "releases.receipt", "prediction.receipt"),
     "jinja2": ("report",),
     "matplotlib": ("report",),
     "secrets": ("kernel.noise.source", "kernel.noise.public"),
@@ -78,20 +78,20 @@ GUARDED_NAMES = {
     "_unseal": ("kernel.sealed", "kernel.gate"),
     "SealKey": ("kernel.sealed", "kernel.gate"),
     "_Private__value": (),
-    "ExactEvent": ("kernel.exact", "release.exact_errors"),
-    "PublicFilter": ("kernel.exact", "release.exact_errors"),
-    "true_answers": ("release.exact_errors", "report.evaluation"),
-    "public_cells": ("release.exact_errors", "report.evaluation", "release.forecast"),
+    "ExactEvent": ("kernel.exact", "releases.exact_errors"),
+    "PublicFilter": ("kernel.exact", "releases.exact_errors"),
+    "true_answers": ("releases.exact_errors", "report.evaluation"),
+    "public_cells": ("releases.exact_errors", "report.evaluation", "releases.forecast"),
 }
 """Who may write a name, as a variable, an attribute, an import or a text that could be handed to getattr."""
 
 PLAIN = {"kernel.errors", "kernel.arrays", "kernel.unit"}
 WALLS = {
-    "models.fit": {*PLAIN, "domain", "queries", "models"},
+    "models.fit": {*PLAIN, "domain", "workload", "models"},
     "strategies.updates": {
         *PLAIN,
         "domain",
-        "queries",
+        "workload",
         "models",
         "kernel.noise.law",
         "kernel.noise.public",
@@ -104,7 +104,7 @@ gate."""
 
 CLOSED_DOORS = {
     "report": {"kernel.sealed", "kernel.gate", "domain.histogram"},
-    "queries": {
+    "workload": {
         *("kernel.accountants", "kernel.budget", "kernel.currency", "kernel.events", "kernel.exact"),
         *("kernel.gate", "kernel.sealed"),
     },

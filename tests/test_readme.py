@@ -135,7 +135,7 @@ def test_readme_names_every_topic_of_the_guide():
 
 
 def test_every_strategy_of_the_house_is_in_the_guide():
-    from dpqr.release.roles import list_strategies
+    from dpqr.releases.roles import list_strategies
 
     text = topic("strategies").text + topic("accountants").text
     for one in list_strategies():

@@ -12,11 +12,11 @@ import pytest
 from pyarrow import parquet
 
 from dpqr.kernel.sealed import SealKey
-from dpqr.queries.form import FIGURES, KINDS
-from dpqr.queries.queries_file import read_queries
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
+from dpqr.workload.form import FIGURES, KINDS
+from dpqr.workload.queries_file import read_queries
 
 SAMPLE = Path(__file__).parent.parent / "sample_data"
 

@@ -43,8 +43,8 @@ from dpqr.kernel.gate import Mechanism, measure
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 Numbers = tuple[int, ...]
 Shown = tuple[Numbers, Numbers, Numbers]

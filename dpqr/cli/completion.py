@@ -87,7 +87,7 @@ def topics(_: click.Context, __: click.Parameter, incomplete: str) -> list[Compl
 def strategies(_: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of the option's role, as `dpqr strategies` lists them."""
     with suppress(Exception):
-        from dpqr.release.roles import list_strategies
+        from dpqr.releases.roles import list_strategies
 
         names = (one["name"] for one in list_strategies() if f"--{one['role']}" in parameter.opts)
         return _starting(incomplete, names)

@@ -34,7 +34,7 @@ def check_command(documents: groups.Asked, fix: bool, out: str | None, as_json: 
     Exit code 0: they are sound; what they ask for is shown. 3: up to 20 faults, each with its place and what is
     allowed there.
     """
-    from dpqr.release.documents import check_documents, fix_documents, write_queries
+    from dpqr.releases.documents import check_documents, fix_documents, write_queries
     from dpqr.report.html import fixed_line
 
     say_settings()

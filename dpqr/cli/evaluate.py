@@ -14,7 +14,7 @@ from dpqr.cli.options import Positive, Whole
 from dpqr.cli.settings import say_settings
 
 if TYPE_CHECKING:
-    from dpqr.release.exact_errors import Accuracy
+    from dpqr.releases.exact_errors import Accuracy
 
 TOP = 10
 _ask, _say = options.under("Evaluation"), options.under("Screen")

@@ -17,8 +17,8 @@ from dpqr.cli.options import Whole
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.release.files import SingleFile
-    from dpqr.release.forecast import ForecastRequest, Outlook
+    from dpqr.releases.files import SingleFile
+    from dpqr.releases.forecast import ForecastRequest, Outlook
 
 TOP = 20
 
@@ -109,7 +109,7 @@ def command(
     from dpqr.cli.screen import remarks
     from dpqr.python.forecast import forecast_request, goal_request, proxy_table
     from dpqr.python.release import release_request
-    from dpqr.release.forecast import forecast_releases
+    from dpqr.releases.forecast import forecast_releases
 
     stated = groups.keywords(documents, guarantee, counted, bought, strategies, table, payer)
     request = forecast_request(
@@ -129,8 +129,8 @@ def command(
 
 def _place(out: str | None, request: ForecastRequest, wanted: Forecasting) -> SingleFile | None:
     """Where the plan goes. All files are looked at before anything is simulated."""
-    from dpqr.release.files import reserve_file
-    from dpqr.release.locked_plan import plan_file
+    from dpqr.releases.files import reserve_file
+    from dpqr.releases.locked_plan import plan_file
     from dpqr.report.page.parts import require_extra
 
     if wanted.html:
@@ -146,7 +146,7 @@ def _place(out: str | None, request: ForecastRequest, wanted: Forecasting) -> Si
 def _save(outlook: Outlook, place: SingleFile) -> None:
     """The plan with its forecast, to be reviewed."""
     from dpqr.cli.streams import say
-    from dpqr.release.locked_plan import save_plan
+    from dpqr.releases.locked_plan import save_plan
 
     (point,) = outlook.points
     digest = save_plan(point.plan, place, _parts(outlook))
@@ -155,7 +155,7 @@ def _save(outlook: Outlook, place: SingleFile) -> None:
 
 def _parts(outlook: Outlook) -> dict[str, Any]:
     """What stands in the document beside the plan of the only point."""
-    from dpqr.release.forecast import forecast_document
+    from dpqr.releases.forecast import forecast_document
 
     return {"expected": forecast_document(outlook.points[0].forecast) | {"notes": list(outlook.notes)}}
 
@@ -164,8 +164,8 @@ def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> Non
     """The plan, where there is one epsilon, and the forecast: stdout."""
     from dpqr.cli.screen import Screen
     from dpqr.cli.streams import product, product_json, rendered
-    from dpqr.release.documents import write_new
-    from dpqr.release.forecast import outlook_document
+    from dpqr.releases.documents import write_new
+    from dpqr.releases.forecast import outlook_document
     from dpqr.report.charts import forecast_svg
     from dpqr.report.forecast import forecast_view
 

@@ -15,7 +15,7 @@ from dpqr.cli.settings import is_typed, settings_notes
 
 if TYPE_CHECKING:
     from dpqr.cli.screen import Screen
-    from dpqr.release.requests import PredictionRequest
+    from dpqr.releases.requests import PredictionRequest
 
 
 class WithSessions(options.Sectioned):
@@ -109,7 +109,7 @@ def _apply(given: dict[str, Any], idle: dict[str, object], screen: Screen) -> No
 def _plan(request: PredictionRequest, screen: Screen, lock: str | None) -> None:
     from dpqr.cli.streams import say
     from dpqr.prediction.predict import planned_prediction
-    from dpqr.release.locked_plan import plan_file, save_prediction_plan
+    from dpqr.releases.locked_plan import plan_file, save_prediction_plan
 
     place = None if lock is None else plan_file(lock)
     plan, outlook = planned_prediction(request)

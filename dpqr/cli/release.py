@@ -18,7 +18,7 @@ from dpqr.cli.options import Whole
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.release.requests import ReleaseRequest
+    from dpqr.releases.requests import ReleaseRequest
 
 _forms, _bins = click.Choice(["csv", "parquet", "json"]), click.Choice(["title", "midpoint", "sampled"])
 _existing = click.Choice(["skip", "fail", "replace"])
@@ -139,7 +139,7 @@ def command(
     dpqr release --queries q.json --eps 1 --dataset survey
     """
     from dpqr.python.release import release_request
-    from dpqr.release.release import already_released
+    from dpqr.releases.release import already_released
 
     if not (data or payer.dataset or course.rehearse):
         raise click.MissingParameter(ctx=click.get_current_context(), param_type="argument", param_hint="'DATA...'")
@@ -171,7 +171,7 @@ def _require_stated(review: Review) -> None:
 
 def _plan(request: ReleaseRequest, display: groups.Display) -> None:
     from dpqr.cli.screen import Screen
-    from dpqr.release.release import dry_run
+    from dpqr.releases.release import dry_run
 
     Screen.of(display).plan(*dry_run(request))
 
@@ -179,8 +179,8 @@ def _plan(request: ReleaseRequest, display: groups.Display) -> None:
 def _release(request: ReleaseRequest, display: groups.Display, ledger: Sequence[str]) -> None:
     from dpqr.cli.screen import Screen, progress
     from dpqr.cli.streams import product
-    from dpqr.release.release import release
-    from dpqr.release.sentences import release_guarantee
+    from dpqr.releases.release import release
+    from dpqr.releases.sentences import release_guarantee
 
     screen, directory = Screen.of(display), request.output.directory
     with progress(display.progress, color=screen.color) as observer:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from dpqr.prediction.plan import PredictionPlan
     from dpqr.prediction.rates import Outlook
     from dpqr.prediction.result import PredictionRelease
-    from dpqr.release.release import Progress as Observer
-    from dpqr.release.resources import Resources
-    from dpqr.release.result import Release
+    from dpqr.releases.release import Progress as Observer
+    from dpqr.releases.resources import Resources
+    from dpqr.releases.result import Release
     from dpqr.strategies.explanation import Explanation
     from dpqr.strategies.plan import Plan
 
@@ -52,8 +52,8 @@ class Screen:
 
     def plan(self, plan: Plan, taken: Resources) -> None:
         """The plan is the product of a dry run: stdout."""
-        from dpqr.release.receipt import plan_view
-        from dpqr.release.record.plan_document import plan_document
+        from dpqr.releases.receipt import plan_view
+        from dpqr.releases.record.plan_document import plan_document
 
         if self.as_json:
             product_json(plan_document(plan) | {"resources": asdict(taken)})
@@ -140,8 +140,8 @@ class Screen:
             require_output()
 
     def _receipt(self, release: Release, directory: str | None, ledger: Sequence[str]) -> None:
-        from dpqr.release.receipt import receipt
-        from dpqr.release.sentences import release_guarantee
+        from dpqr.releases.receipt import receipt
+        from dpqr.releases.sentences import release_guarantee
 
         if self.lines:
             guarantee, trust = release_guarantee(release), list(release.trust)
@@ -160,8 +160,8 @@ class Screen:
         from rich.console import Group
         from rich.text import Text
 
-        from dpqr.release.answers.answered import answered
-        from dpqr.release.table_files import figures_table
+        from dpqr.releases.answers.answered import answered
+        from dpqr.releases.table_files import figures_table
         from dpqr.report.answers import answers_view, blocks_view, figures_view
 
         blocks = (answered(each, release.plan.problem.domain) for each in release.answers)
@@ -169,10 +169,10 @@ class Screen:
         return Group(shown, Text(""), figures_view(figures_table(release).records())) if release.figures else shown
 
     def _document(self, release: Release) -> None:
-        from dpqr.release.receipt import receipt
-        from dpqr.release.record.release_document import release_document
-        from dpqr.release.release_files import answer_records
-        from dpqr.release.table_files import figure_records
+        from dpqr.releases.receipt import receipt
+        from dpqr.releases.record.release_document import release_document
+        from dpqr.releases.release_files import answer_records
+        from dpqr.releases.table_files import figure_records
 
         record = release_document(release, receipt=receipt(release))
         figures = {"figures": figure_records(release)} if release.figures else {}

@@ -118,7 +118,7 @@ def open_command(
 
 
 def _plan(request: OpenRequest, screen: Screen, lock: str | None) -> None:
-    from dpqr.release.locked_plan import plan_file, save_plan
+    from dpqr.releases.locked_plan import plan_file, save_plan
     from dpqr.sessions.interactive import session_plan
 
     place = None if lock is None else plan_file(lock)
@@ -233,7 +233,7 @@ def open_prediction_command(
 
 
 def _prediction_plan(request: OpenPredictions, screen: Screen, lock: str | None) -> None:
-    from dpqr.release.locked_plan import plan_file, save_prediction_plan
+    from dpqr.releases.locked_plan import plan_file, save_prediction_plan
     from dpqr.sessions.predictions import planned_predictions
 
     place = None if lock is None else plan_file(lock)

@@ -74,7 +74,7 @@ def command(*, explain: bool, asked: Explained, as_json: bool) -> None:
 
 def _listed(as_json: bool) -> None:
     from dpqr.kernel.wording import plain
-    from dpqr.release.roles import list_strategies
+    from dpqr.releases.roles import list_strategies
 
     listed = list_strategies()
     if as_json:
@@ -90,7 +90,7 @@ def _listed(as_json: bool) -> None:
 def _explained(as_json: bool, asked: Explained) -> None:
     from dpqr.cli.screen import Screen
     from dpqr.python.options import plan_request
-    from dpqr.release.explain import explain, explanation_document
+    from dpqr.releases.explain import explain, explanation_document
 
     if asked.queries is None:
         raise UsageFault("--explain needs --queries: add --queries FILE")

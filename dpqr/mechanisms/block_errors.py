@@ -26,10 +26,10 @@ from dpqr.mechanisms.noisy_answers import (
     refuse_variance,
 )
 from dpqr.mechanisms.selection import largest_total
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.related_blocks import all_answers, stacked
-from dpqr.queries.sensitivity import Norm, sensitivity
-from dpqr.queries.workload import rounded
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.related_blocks import all_answers, stacked
+from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.workload import rounded
 
 Groups = tuple[tuple[QueryBlock, ...], ...]
 
@@ -72,7 +72,7 @@ class GroupErrors:
         of F, m for m groups of one block each, and m.
 
     >>> from dpqr.domain.histogram import DenseHistogram
-    >>> from dpqr.queries.block import Factor
+    >>> from dpqr.workload.block import Factor
     >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
     >>> five = fine_answers(np.array([5.0, 5.0]))
     >>> errors = GroupErrors(groups=((sex,),), expected=five, unit=PrivacyUnit())

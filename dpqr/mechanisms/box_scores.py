@@ -14,9 +14,9 @@ from dpqr.kernel.arrays import AnyArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import refuse_beyond
 from dpqr.mechanisms.selection import queries_sensitivity
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.box_index import BoxIndex, Family, Level
-from dpqr.queries.ranges import Term, combined, group_tables, with_totals
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.box_index import BoxIndex, Family, Level
+from dpqr.workload.ranges import Term, combined, group_tables, with_totals
 
 SLICE = 2**17
 """Queries per batch."""
@@ -235,9 +235,9 @@ class BoxScores:
         That is 2^bits times the sensitivity of `QueryScores`, whose scores these are on a finer grid.
 
     >>> from dpqr.domain.histogram import DenseHistogram
-    >>> from dpqr.queries.block import Factor
-    >>> from dpqr.queries.box_index import box_index
-    >>> from dpqr.queries.ranges import Ranges
+    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.workload.box_index import box_index
+    >>> from dpqr.workload.ranges import Ranges
     >>> ranges = Ranges(np.array([0, 0, 0, 1, 1, 2]), np.array([1, 2, 3, 2, 3, 3]), 3)
     >>> ages = QueryBlock(name="ages", factors=(Factor(axes=(0,), sizes=(3,), matrix=ranges),))
     >>> scores = BoxScores(blocks=(ages,), index=box_index((ages,)), expected=np.array([2, 2, 2]), bits=0)

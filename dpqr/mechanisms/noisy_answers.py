@@ -23,9 +23,9 @@ from dpqr.kernel.noise.gaussian import LARGEST_VARIANCE, SMALLEST_VARIANCE, Disc
 from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.sensitivity import Norm, sensitivity
-from dpqr.queries.workload import Measurement
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.workload import Measurement
 
 CEILING = 2**62
 """No answer and no score may reach it, so that the difference of any two fits into int64."""

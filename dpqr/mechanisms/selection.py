@@ -26,9 +26,9 @@ from dpqr.kernel.noise.selection import (
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import largest_answer, refuse_beyond
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.related_blocks import all_answers, stacked
-from dpqr.queries.sensitivity import Norm, sensitivity
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.related_blocks import all_answers, stacked
+from dpqr.workload.sensitivity import Norm, sensitivity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class ExponentialChoice(SelectionMechanism):
     """Index of one candidate, Pr[i] proportional to exp(epsilon score_i / (2 s)), s the scores' sensitivity.
 
     >>> from dpqr.mechanisms.selection import BlockScores
-    >>> from dpqr.queries.block import QueryBlock
+    >>> from dpqr.workload.block import QueryBlock
     >>> scores = BlockScores(candidates=((QueryBlock(name="all"),),), expected=((),), multipliers=(1,), penalties=(0,))
     >>> choice = ExponentialChoice(scores=scores, unit=PrivacyUnit(), epsilon=Fraction(1))
     >>> choice.rate, choice.event
@@ -97,7 +97,7 @@ class PermuteAndFlipChoice(SelectionMechanism):
     first in random order to show heads.
 
     >>> from dpqr.mechanisms.selection import BlockScores
-    >>> from dpqr.queries.block import QueryBlock
+    >>> from dpqr.workload.block import QueryBlock
     >>> scores = BlockScores(candidates=((QueryBlock(name="all"),),), expected=((),), multipliers=(1,), penalties=(0,))
     >>> PermuteAndFlipChoice(scores=scores, unit=PrivacyUnit(), epsilon=Fraction(1)).event
     PermuteAndFlipEvent(epsilon=Fraction(1, 1))
@@ -181,7 +181,7 @@ class BlockScores:
         them (a marginal 2).
 
     >>> from dpqr.domain.histogram import DenseHistogram
-    >>> from dpqr.queries.block import Factor
+    >>> from dpqr.workload.block import Factor
     >>> sex, one = QueryBlock(name="sex", factors=(Factor.identity(0, 2),)), (Fraction(1),)
     >>> scores = BlockScores(candidates=((sex,),), expected=((np.array([5, 5]),),), multipliers=one, penalties=(0,))
     >>> scores.evaluate(DenseHistogram(np.array([8, 2])))
@@ -295,7 +295,7 @@ class QueryScores:
         it is 1 under both relations.
 
     >>> from dpqr.domain.histogram import DenseHistogram
-    >>> from dpqr.queries.block import Factor
+    >>> from dpqr.workload.block import Factor
     >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
     >>> scores = QueryScores(blocks=(sex,), ratios=(1,), expected=np.array([5, 5]))
     >>> scores.evaluate(DenseHistogram(np.array([8, 2])))
@@ -384,7 +384,7 @@ class SomeScores:
 
     places: of these among all candidates.
 
-    >>> from dpqr.queries.block import Factor, QueryBlock
+    >>> from dpqr.workload.block import Factor, QueryBlock
     >>> pair = tuple((QueryBlock(name=name, factors=(Factor.identity(0, 2),)),) for name in "ab")
     >>> every = BlockScores(candidates=pair, multipliers=(1, 3), penalties=(0, 0), expected=((0, 0), (0, 0)))
     >>> SomeScores(scores=every, places=(1,)).sensitivity(PrivacyUnit())

@@ -21,8 +21,8 @@ from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import answers_sensitivity, largest_answer, refuse_beyond, refuse_noise
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.sensitivity import Norm
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.sensitivity import Norm
 
 Side = Literal[1, -1]
 """Whether a threshold is passed by answers far above the expected ones, or by answers far below them."""

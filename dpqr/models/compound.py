@@ -14,7 +14,7 @@ from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, frozen
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.factored import LARGEST_LISTING, FactoredDistribution
 from dpqr.models.hypothesis import DenseDistribution, Prefetching
-from dpqr.queries.block import QueryBlock
+from dpqr.workload.block import QueryBlock
 
 # RefinedDistribution: a distribution, with more accurate tables for marginals that its model is too small for.
 

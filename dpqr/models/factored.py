@@ -15,7 +15,7 @@ from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, frozen
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
 from dpqr.models.junction_tree import Clique, JunctionTree, by_size
-from dpqr.queries.block import QueryBlock
+from dpqr.workload.block import QueryBlock
 
 
 def sampled(tree: JunctionTree, beliefs: tuple[FloatArray, ...], count: int, seed: int) -> CodeArray:

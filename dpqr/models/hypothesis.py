@@ -11,10 +11,10 @@ import numpy as np
 from dpqr.domain.histogram import dense_marginal
 from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray
 from dpqr.kernel.noise.public import public_generator
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Identity
-from dpqr.queries.strategy_matrices import on_single_axes, query_variances
-from dpqr.queries.workload import home
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity
+from dpqr.workload.strategy_matrices import on_single_axes, query_variances
+from dpqr.workload.workload import home
 
 
 class Hypothesis(Protocol):

@@ -12,9 +12,9 @@ from dpqr.domain.histogram import dense_marginal, marginals
 from dpqr.kernel.arrays import AnyArray, Axes, CodeArray, FloatArray, IntArray, frozen
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.matrix import IntMatrix
-from dpqr.queries.ranges import Ends, Ranges, Term, combined, running_sums
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.matrix import IntMatrix
+from dpqr.workload.ranges import Ends, Ranges, Term, combined, running_sums
 
 LISTED = 2**24
 """Cells of the largest domain that `weights` lists (128 MiB per array)."""

@@ -12,7 +12,7 @@ from dpqr.domain.domain import Region
 from dpqr.kernel.arrays import AnyArray, Axes, CodeArray, FloatArray, IntArray
 from dpqr.kernel.noise.public import public_generator
 from dpqr.models.hypothesis import Sampleable
-from dpqr.queries.block import QueryBlock
+from dpqr.workload.block import QueryBlock
 
 LISTED = 2**17
 """Cells of a domain that are all listed; of larger domains so many rows are drawn."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.noise.public import public_generator
-from dpqr.queries.block import QueryBlock
+from dpqr.workload.block import QueryBlock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -55,10 +55,10 @@ from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
 from dpqr.prediction.votes import Ensemble, ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.plan import PublicInputs
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 COUNT = QueryBlock(name="records")
 """The number of records: what is bought where nobody declares it."""

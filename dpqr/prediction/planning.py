@@ -23,8 +23,8 @@ from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import REGULARISED, Method, PredictionProblem, StableName, Target, read_target
 from dpqr.prediction.recipes import Stability, StableRecipe
 from dpqr.prediction.third_party import ThirdParty, read_third_party
-from dpqr.release.planning import budget_warnings, failing_notes, require_stated_rules, unit_notes, unit_of
-from dpqr.release.requests import PredictionPlanRequest
+from dpqr.releases.planning import budget_warnings, failing_notes, require_stated_rules, unit_notes, unit_of
+from dpqr.releases.requests import PredictionPlanRequest
 from dpqr.strategies.known import ACCOUNTANTS as OFFERED
 from dpqr.tables.wanted import refuse_published_unit
 

@@ -45,17 +45,17 @@ from dpqr.prediction.record import (
 )
 from dpqr.prediction.result import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
-from dpqr.release.draws import Journal, Unkept
-from dpqr.release.files import SingleFile, reserve_file
-from dpqr.release.locked_plan import require_unchanged
-from dpqr.release.paying import Bill, PaidRun, paid_run, require_affordable
-from dpqr.release.read_release import prediction_record
-from dpqr.release.reading import Reading, bound, charging, count_column, prediction_inputs, reading, require_named
-from dpqr.release.record.parts import drawn_digest
-from dpqr.release.record.plan_document import SEAL, sealed
-from dpqr.release.rehearsal import rehearsed_examples, rehearsed_rows
-from dpqr.release.requests import ModelRequest, PredictionRequest
-from dpqr.release.table_files import Tidy
+from dpqr.releases.draws import Journal, Unkept
+from dpqr.releases.files import SingleFile, reserve_file
+from dpqr.releases.locked_plan import require_unchanged
+from dpqr.releases.paying import Bill, PaidRun, paid_run, require_affordable
+from dpqr.releases.read_release import prediction_record
+from dpqr.releases.reading import Reading, bound, charging, count_column, prediction_inputs, reading, require_named
+from dpqr.releases.record.parts import drawn_digest
+from dpqr.releases.record.plan_document import SEAL, sealed
+from dpqr.releases.rehearsal import rehearsed_examples, rehearsed_rows
+from dpqr.releases.requests import ModelRequest, PredictionRequest
+from dpqr.releases.table_files import Tidy
 from dpqr.tables.load import LoadedTable, load_table
 from dpqr.tables.points import documents_apart, read_points, require_public
 from dpqr.tables.policy import Policy

@@ -29,7 +29,7 @@ from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.result import PredictionRelease
 from dpqr.prediction.risk_bounds import added_loss, mean_share, tail_share
 from dpqr.prediction.tuning import FACTORS
-from dpqr.release.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words
+from dpqr.releases.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -26,11 +26,11 @@ from dpqr.prediction.problem import CLASSIFIERS, read_target, without
 from dpqr.prediction.rates import Outlook
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.result import Model, PredictionRelease
-from dpqr.release.files import SingleFile, document_text, write_text
-from dpqr.release.record.parts import budget_part, domain_part, events_part, kind, price_part, rational, reason_part
-from dpqr.release.record.plan_document import sealed
-from dpqr.release.sentences import budget_words, rehearsal_words
-from dpqr.release.table_files import Column, TableFormat, Texts, Tidy, write_table
+from dpqr.releases.files import SingleFile, document_text, write_text
+from dpqr.releases.record.parts import budget_part, domain_part, events_part, kind, price_part, rational, reason_part
+from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.sentences import budget_words, rehearsal_words
+from dpqr.releases.table_files import Column, TableFormat, Texts, Tidy, write_table
 
 PLAN_FORMAT = "prediction-plan/1"
 RELEASE_FORMAT = "prediction/1"

@@ -40,7 +40,7 @@ from dpqr.prediction.record import (
     record_path,
 )
 from dpqr.prediction.result import PredictionRelease
-from dpqr.release.evidence import (
+from dpqr.releases.evidence import (
     NotChecked,
     NotRepeated,
     Sameness,
@@ -50,13 +50,13 @@ from dpqr.release.evidence import (
     same_documents,
     walked_ledger,
 )
-from dpqr.release.locked_plan import SPOKEN, read_plan
-from dpqr.release.read_release import prediction_record, read_table
-from dpqr.release.reading import stated_prediction
-from dpqr.release.record.parts import parsed_events, reason_part
-from dpqr.release.record.plan_document import SEAL, sealed
-from dpqr.release.rehearsal import rehearsed_rows
-from dpqr.release.verify_checks import ROUNDING, names_plan, require_bound, require_one_version
+from dpqr.releases.locked_plan import SPOKEN, read_plan
+from dpqr.releases.read_release import prediction_record, read_table
+from dpqr.releases.reading import stated_prediction
+from dpqr.releases.record.parts import parsed_events, reason_part
+from dpqr.releases.record.plan_document import SEAL, sealed
+from dpqr.releases.rehearsal import rehearsed_rows
+from dpqr.releases.verify_checks import ROUNDING, names_plan, require_bound, require_one_version
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
 

@@ -11,15 +11,15 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.python.options import Path, document, text, texts
 from dpqr.python.release import Release
 from dpqr.python.results import Made, withheld
-from dpqr.release.requests import ExistingForm
+from dpqr.releases.requests import ExistingForm
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.queries import Document
-    from dpqr.release.answers.answered import AnsweredBlock
-    from dpqr.release.export import Exported
-    from dpqr.release.later import Later as Answered
+    from dpqr.releases.answers.answered import AnsweredBlock
+    from dpqr.releases.export import Exported
+    from dpqr.releases.later import Later as Answered
 
 
 class Later:
@@ -39,14 +39,14 @@ class Later:
     @cached_property
     def answers(self) -> pd.DataFrame:
         """One row an answer, with the columns of `Release.answers`."""
-        from dpqr.release.answer_tables import answered_table, answers_frame
+        from dpqr.releases.answer_tables import answered_table, answers_frame
 
         return answers_frame(answered_table(self.blocks))
 
     @cached_property
     def figures(self) -> pd.DataFrame:
         """One row a value of a figure (mean, quantile, ratio and the like), with the columns of `Release.figures`."""
-        from dpqr.release.answer_tables import answers_frame, figures_of
+        from dpqr.releases.answer_tables import answers_frame, figures_of
 
         return answers_frame(figures_of(self._found.figures))
 
@@ -91,7 +91,7 @@ def answer(
     """Answer new questions from the model of a release. Nothing is paid, and no table is opened.
 
     Args:
-        release: its directory, or what `dpqr.release` has returned.
+        release: its directory, or what `dpqr.releases` has returned.
         queries: a document, or `dpqr.sql(...)`. where, by: in place of it, records that fulfil a predicate, for every
             combination of cells of these columns.
         out: a new file for the answers; its ending says the form: .csv, .parquet or .json. Figures go into a file
@@ -103,9 +103,9 @@ def answer(
     Privacy:
         Post-processing of the release.
     """
-    from dpqr.release.answer_tables import answers_file, figures_of
-    from dpqr.release.later import AnswerRequest
-    from dpqr.release.later import answer as answered
+    from dpqr.releases.answer_tables import answers_file, figures_of
+    from dpqr.releases.later import AnswerRequest
+    from dpqr.releases.later import answer as answered
 
     request = AnswerRequest(release=_made(release), queries=_asked(queries, where, by))
     place = None if out is None else answers_file(os.fspath(out))
@@ -150,8 +150,8 @@ def export(release: Path, *, duckdb: Path, if_exists: ExistingForm = "fail") -> 
         AlreadyThere: something lies there that is not to be replaced.
         GoalMissed: the release's files were changed.
     """
-    from dpqr.release.export import ExportRequest
-    from dpqr.release.export import export as exported
+    from dpqr.releases.export import ExportRequest
+    from dpqr.releases.export import export as exported
 
     text("if_exists", if_exists, among=get_args(ExistingForm))
     request = ExportRequest(release=os.fspath(release), duckdb=os.fspath(duckdb), if_exists=if_exists)

@@ -75,8 +75,8 @@ def list_strategies(
     """
     import pandas as pd
 
-    from dpqr.release.explain import explain, explanation_rows
-    from dpqr.release.roles import list_strategies as listed
+    from dpqr.releases.explain import explain, explanation_rows
+    from dpqr.releases.roles import list_strategies as listed
 
     if queries is None and eps is None and domain is None and not options:
         return pd.DataFrame(listed())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpqr.python.ledger import Ledger
     from dpqr.python.project import Started
     from dpqr.python.queries import Document
-    from dpqr.release.documents import DomainRequest
+    from dpqr.releases.documents import DomainRequest
     from dpqr.tables.codebooks.columns import Written
 
 CodebookForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi", "arrow"]
@@ -83,7 +83,7 @@ def check(
     Raises:
         DocumentError: up to 20 faults, each with its place and what is allowed there, as `faults`.
     """
-    from dpqr.release.documents import check_documents, fix_documents, write_queries
+    from dpqr.releases.documents import check_documents, fix_documents, write_queries
 
     asked = document("queries", queries)
     over = None if domain is None else document("domain", domain)
@@ -98,7 +98,7 @@ def check(
 
 def schema(document: Literal["domain", "queries", "release"]) -> dict[str, Any]:
     """The JSON Schema of a domain file, a queries file, or the record release.json."""
-    from dpqr.release.documents import document_schema
+    from dpqr.releases.documents import document_schema
 
     text("document", document, among=("domain", "queries", "release"))
     return document_schema(document)
@@ -161,8 +161,8 @@ def domain_file(
         DocumentError: the sources contradict themselves.
         AlreadyThere: the file `out` exists.
     """
-    from dpqr.release.documents import domain_file as made_from
-    from dpqr.release.documents import write_new
+    from dpqr.releases.documents import domain_file as made_from
+    from dpqr.releases.documents import write_new
 
     who = payer(dataset, ledger, anchor) if dataset is not None else None
     request = replace(_domain_request(table, sources, to), payer=who)
@@ -195,7 +195,7 @@ def init(
 
 
 def _domain_request(table: Path | None, sources: DomainSources, to: WrittenForm | None = None) -> DomainRequest:
-    from dpqr.release.documents import DomainRequest
+    from dpqr.releases.documents import DomainRequest
 
     held = stated(sources, _SOURCES)
     return DomainRequest(data=_path(table), table=held.pop("name", None), to=to, **held)

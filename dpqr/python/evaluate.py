@@ -15,15 +15,15 @@ from dpqr.python.ledger import ledger_paths
 from dpqr.python.options import Figure, Path, RunOptions, document, limits, plan_request, table_source, truth, whole
 from dpqr.python.release import Release, Unwatched
 from dpqr.python.results import Receipt, withheld
-from dpqr.release.requests import EvaluateRequest
+from dpqr.releases.requests import EvaluateRequest
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
     from dpqr.python.queries import Document
-    from dpqr.release.exact_errors import Accuracy
-    from dpqr.release.requests import SweepRequest
+    from dpqr.releases.exact_errors import Accuracy
+    from dpqr.releases.requests import SweepRequest
     from dpqr.report.evaluation import Trial
     from dpqr.tables.source import TableSource
 
@@ -210,7 +210,7 @@ def sweep(
     Privacy:
         None: the errors are exact, and not for release.
     """
-    from dpqr.release.requests import SweepRequest
+    from dpqr.releases.requests import SweepRequest
 
     roles = product(*map(_several, (eps, schedule, update, accountant)))
     named = ((each, dict(zip(ROLES, chosen, strict=True))) for each, *chosen in roles)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from dpqr.python.ledger import Ledger
     from dpqr.python.queries import Document
-    from dpqr.release.forecast import ForecastRequest, GoalRequest, Outlook
-    from dpqr.release.requests import ReleaseRequest
+    from dpqr.releases.forecast import ForecastRequest, GoalRequest, Outlook
+    from dpqr.releases.requests import ReleaseRequest
     from dpqr.tables.source import TableSource
 
 
@@ -58,7 +58,7 @@ class Forecast:
     @property
     def record(self) -> dict[str, Any]:
         """The whole forecast as plain JSON values, as `dpqr plan --json` prints it."""
-        from dpqr.release.forecast import outlook_document
+        from dpqr.releases.forecast import outlook_document
 
         return outlook_document(self._outlook)
 
@@ -130,7 +130,7 @@ def forecast(
     Privacy:
         Public: no private table is named, and nothing is charged.
     """
-    from dpqr.release.forecast import forecast_releases
+    from dpqr.releases.forecast import forecast_releases
 
     planned = release_request(
         None, queries=queries, domain=domain, eps="1", dataset=dataset, ledger=ledger, anchor=anchor, **options
@@ -150,7 +150,7 @@ def forecast_request(
     runs: int | None,
 ) -> ForecastRequest:
     """What `dpqr.forecast` and `dpqr plan` ask of the use case. planned: the release; the others as `forecast`."""
-    from dpqr.release.forecast import ForecastRequest
+    from dpqr.releases.forecast import ForecastRequest
 
     return ForecastRequest(
         release=planned,
@@ -170,7 +170,7 @@ def proxy_table(proxy: object, reading: Mapping[str, object]) -> TableSource | N
 
 
 def _epsilons(eps: Figure | Sequence[Figure] | None) -> tuple[str, ...]:
-    from dpqr.release.forecast import epsilons
+    from dpqr.releases.forecast import epsilons
 
     several = eps if isinstance(eps, list | tuple) else () if eps is None else (eps,)
     return epsilons(",".join(figure("eps", each) for each in several)) if several else ()
@@ -180,7 +180,7 @@ def goal_request(
     error: Figure | None, relative: Figure | None, confidence: Figure | None, names: Sequence[str]
 ) -> GoalRequest | None:
     """The goal in place of an epsilon; None: nothing is stated of it."""
-    from dpqr.release.forecast import GoalRequest
+    from dpqr.releases.forecast import GoalRequest
 
     if isinstance(names, str):
         raise UsageFault("goal_queries: is a text; give a list of names")

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from dpqr.ledger.chain import Mark
     from dpqr.ledger.chained_ledger import ChainedLedger
     from dpqr.ledger.ledger import Entry
-    from dpqr.release.approval import Approved
-    from dpqr.release.requests import LedgerRequest
+    from dpqr.releases.approval import Approved
+    from dpqr.releases.requests import LedgerRequest
     from dpqr.tables.policy import Source
 
 
@@ -159,8 +159,8 @@ class Ledger:
             DocumentError: the plan is not what would be planned now.
         """
         from dpqr.python.options import reason
-        from dpqr.release.approval import approve
-        from dpqr.release.requests import LedgerRequest
+        from dpqr.releases.approval import approve
+        from dpqr.releases.requests import LedgerRequest
 
         payer = LedgerRequest(dataset=text("dataset", dataset), ledger=self.path, anchor=self.anchor)
         return Approval(withheld(lambda: approve(payer, os.fspath(plan), reason({"purpose": purpose, "by": by}))))
@@ -435,7 +435,7 @@ def payer(
     dataset: str | None, ledger: Path | Ledger | None, anchor: Path | None, resume: bool = False
 ) -> LedgerRequest | None:
     """Who pays; None: no ledger is named or configured."""
-    from dpqr.release.paying import ledger_request
+    from dpqr.releases.paying import ledger_request
 
     return ledger_request(dataset, *ledger_paths(ledger, anchor), resume)
 
@@ -465,7 +465,7 @@ class Approval:
         """What was approved, in a few lines."""
         from dpqr.prediction.plan import PredictionPlan
         from dpqr.prediction.receipt import approved_prediction_view
-        from dpqr.release.receipt import approved_view
+        from dpqr.releases.receipt import approved_view
 
         found = self._approved
         plan, parts = found.plan, (found.sha256, found.dataset, found.reason)

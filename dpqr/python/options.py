@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.ledger import Reason
-from dpqr.release.requests import (
+from dpqr.releases.requests import (
     AnswerForm,
     BinForm,
     ExistingForm,
@@ -256,7 +256,7 @@ def plan_request(queries: object, epsilon: Figure | None, domain: object, given:
 def _start(place: str) -> bytes:
     """What an earlier release hands on, once it was verified. Raises: DpqrError."""
     from dpqr.python.results import withheld
-    from dpqr.release.export import start_of
+    from dpqr.releases.export import start_of
 
     return withheld(lambda: start_of(place))
 

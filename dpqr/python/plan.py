@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dpqr.python.ledger import Ledger
     from dpqr.python.queries import Document
-    from dpqr.release.resources import Resources
+    from dpqr.releases.resources import Resources
     from dpqr.strategies.plan import Plan as PlannedRun
 
 
@@ -36,14 +36,14 @@ class Plan:
     @property
     def guarantee(self) -> str:
         """The promise, in one sentence."""
-        from dpqr.release.sentences import guarantee
+        from dpqr.releases.sentences import guarantee
 
         return guarantee(self._planned)
 
     @property
     def record(self) -> dict[str, Any]:
         """The whole plan as plain JSON values, as `dpqr release --dry-run --json` prints it."""
-        from dpqr.release.record.plan_document import plan_document
+        from dpqr.releases.record.plan_document import plan_document
 
         return plan_document(self._planned) | {"resources": asdict(self.resources)}
 
@@ -65,7 +65,7 @@ class Plan:
     @property
     def text(self) -> Receipt:
         """The plan as the command line shows it."""
-        from dpqr.release.receipt import plan_view
+        from dpqr.releases.receipt import plan_view
 
         return Receipt.of(lambda: plan_view(self._planned, self.resources))
 
@@ -80,7 +80,7 @@ class Plan:
         Raises:
             UsageFault: the file exists, or cannot be written.
         """
-        from dpqr.release.locked_plan import plan_file, save_plan
+        from dpqr.releases.locked_plan import plan_file, save_plan
 
         withheld(lambda: save_plan(self._planned, plan_file(os.fspath(path))))
 
@@ -117,7 +117,7 @@ def plan(
     Raises:
         DpqrError: UsageFault, DocumentError or InfeasiblePlan; BudgetRefused where the dataset's policy forbids it.
     """
-    from dpqr.release.release import dry_run
+    from dpqr.releases.release import dry_run
 
     request = release_request(
         source, queries=queries, eps=eps, domain=domain, dataset=dataset, ledger=ledger, anchor=anchor, **options

@@ -31,7 +31,7 @@ from dpqr.python.options import (
 )
 from dpqr.python.release import Unwatched
 from dpqr.python.results import Receipt, withheld
-from dpqr.release.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
+from dpqr.releases.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.tables.source import TableSource
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dpqr.prediction.plan import PredictionPlan as PlannedRun
     from dpqr.python.ledger import Ledger
     from dpqr.python.queries import Document
-    from dpqr.release.table_files import Tidy
+    from dpqr.releases.table_files import Tidy
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Predictions:
         where a function was released, which `dpqr.predict(model=...)` applies."""
         import pandas as pd
 
-        from dpqr.release.table_files import plain_values
+        from dpqr.releases.table_files import plain_values
 
         held = {} if self._table is None else self._table.columns
         return pd.DataFrame({name: plain_values(column) for name, column in held.items()})
@@ -126,7 +126,7 @@ class PredictionPlan:
         Raises:
             UsageFault: the file exists, or cannot be written.
         """
-        from dpqr.release.locked_plan import plan_file, save_prediction_plan
+        from dpqr.releases.locked_plan import plan_file, save_prediction_plan
 
         withheld(lambda: save_prediction_plan(self._planned, plan_file(os.fspath(path))))
 
@@ -151,7 +151,7 @@ def predict(
     """Predict a column from the others by a private learner, or apply a released function.
 
     Args:
-        table: the private table to learn from, as for `dpqr.release`; None: the source that the owner of the budget
+        table: the private table to learn from, as for `dpqr.releases`; None: the source that the owner of the budget
             of `dataset` has registered; or a plan, or a model that is applied.
         dry_run: only plan; no private table is opened.
         rehearse: learn from rows of the public domain, free of charge; no private table is opened.
@@ -178,7 +178,7 @@ def predict(
 
 def _applied(request: ModelRequest) -> Predictions:
     from dpqr.prediction.predict import apply_model
-    from dpqr.release.show import kept_receipt
+    from dpqr.releases.show import kept_receipt
 
     applied = withheld(lambda: apply_model(request))
     return Predictions(applied.record, kept_receipt(applied.record), applied.table)
@@ -321,7 +321,7 @@ def prediction_request(
     )
     if plan is None:
         return request
-    from dpqr.release.locked_plan import following_prediction
+    from dpqr.releases.locked_plan import following_prediction
 
     return withheld(lambda: following_prediction(request, os.fspath(plan)))
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from dpqr.kernel.errors import AlreadyThere, DocumentError, UsageFault
 from dpqr.ledger.refusals import require_name
-from dpqr.release.documents import DomainRequest, domain_file, write_new
+from dpqr.releases.documents import DomainRequest, domain_file, write_new
 from dpqr.tables.engines.address import is_address, read_address
 
 FILE = "dpqr.toml"

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Protocol, TypedDict, Unpack
 
 from dpqr.domain.text.decoding import Location, decode
-from dpqr.queries.form import KINDS
+from dpqr.workload.form import KINDS
 
 Bound = float | str
 Weight = float | Mapping[str, Any]
@@ -56,7 +56,7 @@ class Queries:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What the queries file would hold, for `json.dump` and for `dpqr.release`."""
+        """What the queries file would hold, for `json.dump` and for `dpqr.releases`."""
         from dpqr.python.options import document
 
         stated = {} if self.domain is None else {"domain": document("domain", self.domain)}
@@ -218,7 +218,7 @@ class Sql:
     def over(self, domain: Document) -> Queries:
         """The same as entries of a queries file over a domain. Raises: DocumentError, with line and column."""
         from dpqr.python.options import document
-        from dpqr.queries.sql.reading import translated_sql
+        from dpqr.workload.sql.reading import translated_sql
 
         made = Queries(translated_sql(self.document, document("domain", domain)).entries, domain)
         _require_answerable(made)
@@ -237,7 +237,7 @@ def queries(domain: Document | None = None) -> Queries:
 
 def _require_answerable(asked: Queries) -> None:
     from dpqr.python.options import document
-    from dpqr.release.planning import read_documents
+    from dpqr.releases.planning import read_documents
 
     domain = None if asked.domain is None else document("domain", asked.domain)
     read_documents({"queries": list(asked.entries)}, domain)

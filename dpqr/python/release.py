@@ -21,14 +21,14 @@ from dpqr.python.options import (
     truth,
 )
 from dpqr.python.results import Kept, Made, Origin, Receipt, pivot, withheld
-from dpqr.release.requests import LedgerRequest, ReleaseRequest
+from dpqr.releases.requests import LedgerRequest, ReleaseRequest
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
     from dpqr.python.queries import Document
-    from dpqr.release.requests import AnswerForm, BinForm, SyntheticForm
+    from dpqr.releases.requests import AnswerForm, BinForm, SyntheticForm
 
 
 class Release:
@@ -158,7 +158,7 @@ class Release:
         """
         if not isinstance(self._origin, Made):
             raise UsageFault("save: this release was read from its directory; copy that")
-        from dpqr.release.release import save
+        from dpqr.releases.release import save
 
         held = self._origin.finished
         stated = {"format": format, "synthetic": synthetic, "bins": bins, "if_exists": if_exists, "views": views}
@@ -247,8 +247,8 @@ def _some(table: object, dataset: str | None, rehearse: bool) -> object:
 
 
 def _released(request: ReleaseRequest) -> Release:
-    from dpqr.release.release import already_released
-    from dpqr.release.release import release as released
+    from dpqr.releases.release import already_released
+    from dpqr.releases.release import release as released
 
     if withheld(lambda: already_released(request)):
         return read_release(request.output.directory or "")
@@ -262,7 +262,7 @@ def read_release(directory: Path) -> Release:
         UsageFault: there is none.
         DocumentError: it is damaged.
     """
-    from dpqr.release.read_release import read_release as files_of
+    from dpqr.releases.read_release import read_release as files_of
 
     return Release(Kept(files_of(os.fspath(directory))))
 
@@ -286,7 +286,7 @@ def release_request(
     notes: tuple[str, ...] = (),
     **options: Unpack[ReleaseOptions],
 ) -> ReleaseRequest:
-    """What `dpqr.release` and `dpqr.plan` ask of the use cases.
+    """What `dpqr.releases` and `dpqr.plan` ask of the use cases.
 
     Args:
         table: None: the one that the budget's owner has registered; or a plan or a rehearsal, which opens none.
@@ -312,7 +312,7 @@ def release_request(
     )
     if plan is None:
         return request
-    from dpqr.release.locked_plan import following
+    from dpqr.releases.locked_plan import following
 
     return withheld(lambda: following(request, os.fspath(plan)))
 
@@ -329,8 +329,8 @@ def _sound(after: Path | None) -> str | None:
     """The release before of a counter, once it was verified. Raises: UsageFault, GoalMissed, LedgerError."""
     if after is None:
         return None
-    from dpqr.release.evidence import VerifyRequest
-    from dpqr.release.verify import require_verified, verify
+    from dpqr.releases.evidence import VerifyRequest
+    from dpqr.releases.verify import require_verified, verify
 
     place = os.fspath(after)
     withheld(lambda: require_verified(verify(VerifyRequest(release=place))))

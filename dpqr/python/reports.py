@@ -7,7 +7,7 @@ from typing import TypedDict, Unpack
 
 from dpqr.python.options import Path, stated, text
 from dpqr.python.results import withheld
-from dpqr.release.documents import write_new
+from dpqr.releases.documents import write_new
 from dpqr.report.cards import Stated
 from dpqr.report.page.reported import Reported
 from dpqr.report.reports import ReportRequest, release_html, report

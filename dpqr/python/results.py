@@ -7,13 +7,13 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from dpqr.kernel.errors import NO_MEMORY, RESUMABLE, STAYS_SPENT, UNEXPECTED, DpqrError, InfeasiblePlan, UsageFault
-from dpqr.release.release_files import BASIS, FIGURES
+from dpqr.releases.release_files import BASIS, FIGURES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.release.read_release import ReleaseFiles
-    from dpqr.release.result import Release as FinishedRun
+    from dpqr.releases.read_release import ReleaseFiles
+    from dpqr.releases.result import Release as FinishedRun
     from dpqr.report.page.reported import Reported
 
 
@@ -44,19 +44,19 @@ class Made:
         return None
 
     def answers(self) -> pd.DataFrame:
-        from dpqr.release.answer_tables import answers_frame
-        from dpqr.release.release_files import answers_table
+        from dpqr.releases.answer_tables import answers_frame
+        from dpqr.releases.release_files import answers_table
 
         return answers_frame(answers_table(self.finished))
 
     def figures(self) -> pd.DataFrame:
-        from dpqr.release.answer_tables import plain_frame
-        from dpqr.release.table_files import figures_table
+        from dpqr.releases.answer_tables import plain_frame
+        from dpqr.releases.table_files import figures_table
 
         return plain_frame(figures_table(self.finished))
 
     def cumulative(self) -> pd.DataFrame:
-        from dpqr.release.answer_tables import answers_frame, cumulative_table
+        from dpqr.releases.answer_tables import answers_frame, cumulative_table
 
         table = cumulative_table(self.finished)
         if table is None:
@@ -64,26 +64,26 @@ class Made:
         return answers_frame(table)
 
     def views(self, base: int) -> pd.DataFrame:
-        from dpqr.release.answer_tables import plain_frame
-        from dpqr.release.views import release_views, views_table
+        from dpqr.releases.answer_tables import plain_frame
+        from dpqr.releases.views import release_views, views_table
 
         return plain_frame(views_table(release_views(self.finished, base)))
 
     def record(self) -> dict[str, Any]:
-        from dpqr.release.receipt import receipt
-        from dpqr.release.record.release_document import release_document
+        from dpqr.releases.receipt import receipt
+        from dpqr.releases.record.release_document import release_document
 
         return release_document(self.finished, receipt=receipt(self.finished))
 
     def receipt(self) -> Receipt:
         from dpqr.kernel.wording import facts
-        from dpqr.release.receipt import receipt
+        from dpqr.releases.receipt import receipt
 
         return Receipt.of(lambda: facts(receipt(self.finished)))
 
     def synthetic(self) -> pd.DataFrame:
-        from dpqr.release.answer_tables import synthetic_frame
-        from dpqr.release.release_files import synthesise
+        from dpqr.releases.answer_tables import synthetic_frame
+        from dpqr.releases.release_files import synthesise
 
         return synthetic_frame(synthesise(self.finished, "rows").table)
 
@@ -103,26 +103,26 @@ class Kept:
         return str(self.files.path)
 
     def answers(self) -> pd.DataFrame:
-        from dpqr.release.answer_tables import read_answers_frame
+        from dpqr.releases.answer_tables import read_answers_frame
 
         return read_answers_frame(self.files)
 
     def figures(self) -> pd.DataFrame:
-        from dpqr.release.answer_tables import read_figures_frame
+        from dpqr.releases.answer_tables import read_figures_frame
 
         return read_figures_frame(self.files)
 
     def cumulative(self) -> pd.DataFrame:
-        from dpqr.release.answer_tables import read_cumulative_frame
+        from dpqr.releases.answer_tables import read_cumulative_frame
 
         if "counter" not in self.files.record["plan"]:
             raise UsageFault(NO_COUNTER)
         return read_cumulative_frame(self.files)
 
     def views(self, base: int) -> pd.DataFrame:
-        from dpqr.release.answer_tables import plain_frame
-        from dpqr.release.show import kept_views
-        from dpqr.release.views import views_table
+        from dpqr.releases.answer_tables import plain_frame
+        from dpqr.releases.show import kept_views
+        from dpqr.releases.views import views_table
 
         return plain_frame(views_table(kept_views(self.files, base)))
 
@@ -131,12 +131,12 @@ class Kept:
 
     def receipt(self) -> Receipt:
         from dpqr.kernel.wording import facts
-        from dpqr.release.show import kept_receipt
+        from dpqr.releases.show import kept_receipt
 
         return Receipt.of(lambda: facts(kept_receipt(self.files.record, self.files.unverified)))
 
     def synthetic(self) -> pd.DataFrame:
-        from dpqr.release.answer_tables import read_synthetic_frame
+        from dpqr.releases.answer_tables import read_synthetic_frame
 
         return read_synthetic_frame(self.files)
 

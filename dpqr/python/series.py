@@ -15,7 +15,7 @@ from dpqr.python.results import Receipt, withheld
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.release.table_files import Tidy
+    from dpqr.releases.table_files import Tidy
     from dpqr.report.release import SeriesForm
     from dpqr.report.series import Series as Found
 
@@ -42,7 +42,7 @@ class Series:
     def frame(self) -> pd.DataFrame:
         """One row an answer and point: `query`, `point`, a column for each attribute that some query keeps apart,
         `detail`, `estimate`, `error`, `lower`, `upper`, `change` from the point before, and `change_error`."""
-        from dpqr.release.answer_tables import answers_frame
+        from dpqr.releases.answer_tables import answers_frame
 
         return answers_frame(self._table)
 
@@ -72,7 +72,7 @@ class Series:
         Raises:
             UsageFault, AlreadyThere: it cannot be written.
         """
-        from dpqr.release.answer_tables import table_place
+        from dpqr.releases.answer_tables import table_place
 
         place = table_place(os.fspath(path))
         place.write(self._table)
@@ -83,7 +83,7 @@ class Series:
         Raises:
             UsageFault, AlreadyThere: it cannot be written, or dpqr[report] is not installed.
         """
-        from dpqr.release.documents import write_new
+        from dpqr.releases.documents import write_new
         from dpqr.report.series import series_html
 
         write_new(os.fspath(html), series_html(self._found), option="--html")

@@ -25,7 +25,7 @@ from dpqr.python.plan import Plan
 from dpqr.python.predict import PredictionPlan, PredictionRun, Predictions, points_source, prediction_request
 from dpqr.python.release import Release, Unwatched
 from dpqr.python.results import Made, Receipt, withheld
-from dpqr.release.requests import LedgerRequest, ReleaseRequest
+from dpqr.releases.requests import LedgerRequest, ReleaseRequest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,7 +116,7 @@ class Session(OpenedSession):
         Returns:
             None where nothing was answered.
         """
-        from dpqr.release.requests import OutputRequest
+        from dpqr.releases.requests import OutputRequest
         from dpqr.sessions.interactive import close
 
         output = OutputRequest(directory=None if out is None else os.fspath(out))
@@ -143,7 +143,7 @@ def open_session(
     """Pay for a session of questions, and measure what it starts from.
 
     Args:
-        table: the private table, as of `dpqr.release`. options: of `dpqr interactive open`, with _ for -.
+        table: the private table, as of `dpqr.releases`. options: of `dpqr interactive open`, with _ for -.
         expect: queries that are measured first, with half of the budget; None: the columns by themselves, with a tenth.
         surprises: paid for; None: a twentieth of the expected `questions`, which are 1,000 where none are stated.
         plan: the file of a reviewed plan of a session (`Plan.save` of a dry run), which states what is not given.
@@ -205,7 +205,7 @@ def open_request(
 ) -> OpenRequest:
     """What both doors ask of the use case. table: None: only a plan is wanted. notes: what the plan shall say of the
     request itself. UsageFault: no epsilon, and no plan that states it, or a value that no option may have."""
-    from dpqr.release.locked_plan import following
+    from dpqr.releases.locked_plan import following
     from dpqr.sessions.planning import OpenRequest
 
     if eps is None and plan is None:
@@ -259,7 +259,7 @@ class PredictionSession(OpenedSession):
         import pandas as pd
 
         from dpqr.prediction.predict import released_table
-        from dpqr.release.table_files import plain_values
+        from dpqr.releases.table_files import plain_values
         from dpqr.sessions.predictions import ask_predictions
 
         request = ask_predictions_request(self.name, self.payer, points, table=self.table)

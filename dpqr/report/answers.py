@@ -16,8 +16,8 @@ from rich.text import Text
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.wording import counted, plain
-from dpqr.release.answers.answered import DETAIL, AnsweredBlock
-from dpqr.release.answers.errors import BASES, CERTIFIED, COMPARED, ESTIMATE, MEASURED, NO_BASIS
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
+from dpqr.releases.answers.errors import BASES, CERTIFIED, COMPARED, ESTIMATE, MEASURED, NO_BASIS
 
 GAP = 2
 """Blanks between two columns."""

@@ -18,8 +18,8 @@ import yaml
 
 from dpqr.kernel.budget import upward, upward_text
 from dpqr.kernel.errors import UsageFault
-from dpqr.release.files import RECORD
-from dpqr.release.release_files import FIGURES
+from dpqr.releases.files import RECORD
+from dpqr.releases.release_files import FIGURES
 
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
 ROWS_PUBLIC = "replace"

@@ -21,9 +21,9 @@ from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import plain
-from dpqr.release.answers.answered import DETAIL, AnsweredBlock, CellColumn
-from dpqr.release.answers.errors import FACTOR
-from dpqr.release.forecast_error import Expected, Forecast
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, CellColumn
+from dpqr.releases.answers.errors import FACTOR
+from dpqr.releases.forecast_error import Expected, Forecast
 from dpqr.report.answers import (
     GAP,
     LONGEST_WORD,

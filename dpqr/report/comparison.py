@@ -17,12 +17,12 @@ from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import optional, plain
-from dpqr.release.answers.answered import AnsweredBlock
-from dpqr.release.exact_errors import Accuracy
-from dpqr.release.files import read_record
-from dpqr.release.read_release import ReleaseFiles, read_answers, read_release
-from dpqr.release.reading import stated_request
-from dpqr.release.requests import EvaluateRequest
+from dpqr.releases.answers.answered import AnsweredBlock
+from dpqr.releases.exact_errors import Accuracy
+from dpqr.releases.files import read_record
+from dpqr.releases.read_release import ReleaseFiles, read_answers, read_release
+from dpqr.releases.reading import stated_request
+from dpqr.releases.requests import EvaluateRequest
 from dpqr.report.answers import plain_table
 from dpqr.report.evaluation import evaluate
 from dpqr.tables.source import TableSource

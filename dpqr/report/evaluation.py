@@ -22,16 +22,15 @@ from dpqr.kernel.errors import BudgetRefused, GoalMissed, InfeasiblePlan, UsageF
 from dpqr.kernel.wording import amount, counted, plain
 from dpqr.ledger.ledger import DataKind, Ledger
 from dpqr.ledger.location import ledger_origin
-from dpqr.queries.queries_file import QueriesDocument
-from dpqr.release.documents import write_new
-from dpqr.release.exact_errors import Accuracy, BlockError, Truth, compare, public_cells, true_answers
-from dpqr.release.planning import read_documents
-from dpqr.release.read_release import ReleaseFiles, payers, read_release, release_around
-from dpqr.release.rehearsal import rehearsed_table
-from dpqr.release.release import Progress, release
-from dpqr.release.release_files import SYNTHETIC
-from dpqr.release.requests import EvaluateRequest, PlanRequest, ReleaseRequest, SweepRequest
-from dpqr.release.result import Release
+from dpqr.releases.documents import write_new
+from dpqr.releases.exact_errors import Accuracy, BlockError, Truth, compare, public_cells, true_answers
+from dpqr.releases.planning import read_documents
+from dpqr.releases.read_release import ReleaseFiles, payers, read_release, release_around
+from dpqr.releases.rehearsal import rehearsed_table
+from dpqr.releases.release import Progress, release
+from dpqr.releases.release_files import SYNTHETIC
+from dpqr.releases.requests import EvaluateRequest, PlanRequest, ReleaseRequest, SweepRequest
+from dpqr.releases.result import Release
 from dpqr.report.page.likeness import Likeness, Rows, evaluation_page, likeness
 from dpqr.report.page.parts import html, require_extra
 from dpqr.strategies.problem import Problem
@@ -40,6 +39,7 @@ from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import check_table
+from dpqr.workload.queries_file import QueriesDocument
 
 NOT_FOR_RELEASE = (
     "NOT FOR RELEASE: exact errors, without noise. They are for public or synthetic tables; of a private table they "

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.wording import Fact, amount, bytes_words, counted, facts, plain, seconds_words
-from dpqr.release.forecast import Goal
-from dpqr.release.forecast_error import BlockError, Expected, Forecast
+from dpqr.releases.forecast import Goal
+from dpqr.releases.forecast_error import BlockError, Expected, Forecast
 from dpqr.report.charts import HIGH, LOW, MarksPlot
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 

@@ -15,11 +15,11 @@ from rich.text import Text
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.wording import DIGITS, Fact, amount, counted, facts, plain
-from dpqr.release.answers.answered import DETAIL, AnsweredBlock, Trend, answered
-from dpqr.release.answers.errors import FACTOR
-from dpqr.release.receipt import plan_words
-from dpqr.release.result import Release
-from dpqr.release.sentences import certainty, dropped_warning, dropped_words, release_guarantee
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Trend, answered
+from dpqr.releases.answers.errors import FACTOR
+from dpqr.releases.receipt import plan_words
+from dpqr.releases.result import Release
+from dpqr.releases.sentences import certainty, dropped_warning, dropped_words, release_guarantee
 from dpqr.report.answers import add_texts, answer_texts, block_view, error_texts, figures_view, heading, plain_table
 from dpqr.report.charts import Curve, Drawing, bars_view, curve_view, heat_map_view
 

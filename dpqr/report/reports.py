@@ -10,15 +10,15 @@ from typing import Any
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.ledger import Account, Entry
-from dpqr.release.answers.answered import answered
-from dpqr.release.documents import write_new
-from dpqr.release.forecast_error import Forecast
-from dpqr.release.read_release import ReleaseFiles, all_answers, read_figures, read_release, release_around
-from dpqr.release.receipt import plan_facts
-from dpqr.release.record.plan_document import plan_document, sealed
-from dpqr.release.resources import Resources
-from dpqr.release.result import Release
-from dpqr.release.table_files import figures_table
+from dpqr.releases.answers.answered import answered
+from dpqr.releases.documents import write_new
+from dpqr.releases.forecast_error import Forecast
+from dpqr.releases.read_release import ReleaseFiles, all_answers, read_figures, read_release, release_around
+from dpqr.releases.receipt import plan_facts
+from dpqr.releases.record.plan_document import plan_document, sealed
+from dpqr.releases.resources import Resources
+from dpqr.releases.result import Release
+from dpqr.releases.table_files import figures_table
 from dpqr.report.cards import Stated, croissant_text, registry_text
 from dpqr.report.page.other_pages import curve_page, plan_page
 from dpqr.report.page.parts import html, require_extra

@@ -11,10 +11,10 @@ import numpy as np
 
 from dpqr.domain.periods import Period, PeriodTree
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.release.answer_tables import EARLIER, NEW_COLUMNS, Pair, named_cells, read_cumulative
-from dpqr.release.answers.answered import Blocks, Trend, trend
-from dpqr.release.read_release import ReleaseFiles, all_answers, block_entries, block_entry, read_answers, read_release
-from dpqr.release.table_files import Column, Texts, Tidy
+from dpqr.releases.answer_tables import EARLIER, NEW_COLUMNS, Pair, named_cells, read_cumulative
+from dpqr.releases.answers.answered import Blocks, Trend, trend
+from dpqr.releases.read_release import ReleaseFiles, all_answers, block_entries, block_entry, read_answers, read_release
+from dpqr.releases.table_files import Column, Texts, Tidy
 from dpqr.report.page.other_pages import series_page
 from dpqr.report.page.parts import html
 

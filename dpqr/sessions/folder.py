@@ -31,7 +31,7 @@ from dpqr.kernel.files import PIECE, Ballast, fill, sync_directory, write_whole
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.refusals import require_name
 from dpqr.models.rows import WeightedRows
-from dpqr.release.journal import LedgerJournal
+from dpqr.releases.journal import LedgerJournal
 
 try:
     import fcntl

@@ -8,19 +8,19 @@ from typing import Any
 from dpqr.kernel.budget import Pricing
 from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.kernel.noise.source import SystemNoise
-from dpqr.release.files import ReleaseDirectory, reserve
-from dpqr.release.paying import Bill, require_affordable
-from dpqr.release.questions import BETA, CURRENT_RULE, Answer, Terms
-from dpqr.release.reading import bound, require_named
-from dpqr.release.receipt import receipt
-from dpqr.release.record.parts import drawn_digest
-from dpqr.release.record.plan_document import plan_hash
-from dpqr.release.record.release_document import drawn_parts
-from dpqr.release.release import Progress
-from dpqr.release.release_files import write_release
-from dpqr.release.requests import LedgerRequest, OutputRequest, ReleaseRequest
-from dpqr.release.resources import Resources
-from dpqr.release.result import Release
+from dpqr.releases.files import ReleaseDirectory, reserve
+from dpqr.releases.paying import Bill, require_affordable
+from dpqr.releases.questions import BETA, CURRENT_RULE, Answer, Terms
+from dpqr.releases.reading import bound, require_named
+from dpqr.releases.receipt import receipt
+from dpqr.releases.record.parts import drawn_digest
+from dpqr.releases.record.plan_document import plan_hash
+from dpqr.releases.record.release_document import drawn_parts
+from dpqr.releases.release import Progress
+from dpqr.releases.release_files import write_release
+from dpqr.releases.requests import LedgerRequest, OutputRequest, ReleaseRequest
+from dpqr.releases.resources import Resources
+from dpqr.releases.result import Release
 from dpqr.sessions.folder import keep_thresholds
 from dpqr.sessions.planning import Opening, OpenRequest, planned_session
 from dpqr.sessions.release import closed_release

@@ -12,18 +12,18 @@ from dpqr.kernel.accountants.analytic import converted_mu
 from dpqr.kernel.accountants.sums import converted
 from dpqr.kernel.budget import Price, PrivacyBudget, downward_text
 from dpqr.kernel.errors import UsageFault
-from dpqr.queries.queries_file import QueriesDocument
-from dpqr.release.locked_plan import require_unchanged
-from dpqr.release.planning import plan_release, read_documents
-from dpqr.release.questions import BETA, Terms
-from dpqr.release.reading import Reading, bound, charging, public_inputs, reading, with_spoken
-from dpqr.release.record.plan_document import plan_document
-from dpqr.release.requests import PlanRequest, ReleaseRequest
+from dpqr.releases.locked_plan import require_unchanged
+from dpqr.releases.planning import plan_release, read_documents
+from dpqr.releases.questions import BETA, Terms
+from dpqr.releases.reading import Reading, bound, charging, public_inputs, reading, with_spoken
+from dpqr.releases.record.plan_document import plan_document
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.sessions.session import filter_of
 from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.transcript import Round, Step
 from dpqr.tables.points import documents_apart
+from dpqr.workload.queries_file import QueriesDocument
 
 FIRST, EXPECTED = Fraction(1, 10), Fraction(1, 2)
 """Share of the budget that measures the columns by themselves, or the workload that is expected."""

@@ -37,12 +37,12 @@ from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.record import prediction_guarantee
 from dpqr.prediction.result import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
-from dpqr.release.paying import Bill, require_affordable
-from dpqr.release.reading import Reading, bound, require_named
-from dpqr.release.record.parts import drawn_digest
-from dpqr.release.release import Progress
-from dpqr.release.requests import LedgerRequest, PredictionPlanRequest, PredictionRequest
-from dpqr.release.table_files import NOTHING, Column, Texts, Tidy
+from dpqr.releases.paying import Bill, require_affordable
+from dpqr.releases.reading import Reading, bound, require_named
+from dpqr.releases.record.parts import drawn_digest
+from dpqr.releases.release import Progress
+from dpqr.releases.requests import LedgerRequest, PredictionPlanRequest, PredictionRequest
+from dpqr.releases.table_files import NOTHING, Column, Texts, Tidy
 from dpqr.sessions.folder import Room, unanswered
 from dpqr.sessions.session import Stated, Turn, begun, closing, require_repeatable, stated, statement, turn
 from dpqr.strategies.plan import PublicInputs

@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 
 from dpqr.models.rows import WeightedRows
-from dpqr.queries.workload import Measurement, Workload
-from dpqr.release.answers.answered import BlockAnswers
-from dpqr.release.answers.errors import COMPARED
-from dpqr.release.answers.noisy import Noisy
-from dpqr.release.planning import read_documents
-from dpqr.release.questions import Asked, Questions, Start
-from dpqr.release.reading import Reading, public_inputs
-from dpqr.release.record.plan_document import plan_hash
-from dpqr.release.release import whole_prices
-from dpqr.release.requests import ReleaseRequest
-from dpqr.release.result import Release
+from dpqr.releases.answers.answered import BlockAnswers
+from dpqr.releases.answers.errors import COMPARED
+from dpqr.releases.answers.noisy import Noisy
+from dpqr.releases.planning import read_documents
+from dpqr.releases.questions import Asked, Questions, Start
+from dpqr.releases.reading import Reading, public_inputs
+from dpqr.releases.record.plan_document import plan_hash
+from dpqr.releases.release import whole_prices
+from dpqr.releases.requests import ReleaseRequest
+from dpqr.releases.result import Release
 from dpqr.sessions.folder import read_rows
 from dpqr.sessions.planning import whole_plan
 from dpqr.sessions.session import AskedRow, QuestionPlan, StatedSession, Turn, asks_of
@@ -32,6 +31,7 @@ from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
+from dpqr.workload.workload import Measurement, Workload
 
 TRUST = (
     "the questions came one at a time: an interval of a free answer holds with its epoch's probability, 0.95, for all "

@@ -14,13 +14,13 @@ from dpqr.kernel.errors import GoalMissed
 from dpqr.kernel.events import AboveThresholdEvent, Composition
 from dpqr.models.hypothesis import Sampleable
 from dpqr.models.rows import WeightedRows
-from dpqr.release.journal import RecordJournal
-from dpqr.release.loop import iterative_construction
-from dpqr.release.questions import Asked, Questions, Replay, Surprise
-from dpqr.release.reading import stated_request
-from dpqr.release.record.release_document import ReleaseRecord
-from dpqr.release.repeat import Unwatched, recorded_draws, stated_charge, stated_payer, stated_reason
-from dpqr.release.result import Release
+from dpqr.releases.journal import RecordJournal
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.questions import Asked, Questions, Replay, Surprise
+from dpqr.releases.reading import stated_request
+from dpqr.releases.record.release_document import ReleaseRecord
+from dpqr.releases.repeat import Unwatched, recorded_draws, stated_charge, stated_payer, stated_reason
+from dpqr.releases.result import Release
 from dpqr.sessions.release import release_of
 from dpqr.sessions.session import Asks, QuestionPlan
 from dpqr.sessions.turn import surprise

@@ -26,21 +26,21 @@ from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.codec import decode_events
 from dpqr.ledger.ledger import Reservation
 from dpqr.ledger.sqlite import SqliteStore
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.related_blocks import placed
-from dpqr.queries.workload import row_names
-from dpqr.release.journal import BEFORE, LedgerJournal, TranscriptFile, begun_journal, continued_journal, held, run_of
-from dpqr.release.paying import Bill, PaidRun
-from dpqr.release.planning import plan_release, read_documents
-from dpqr.release.questions import CURRENT_RULE, Answer, SurpriseRule, Terms
-from dpqr.release.reading import Reading
-from dpqr.release.requests import LedgerRequest, PlanRequest
-from dpqr.release.sentences import guarantee
+from dpqr.releases.journal import BEFORE, LedgerJournal, TranscriptFile, begun_journal, continued_journal, held, run_of
+from dpqr.releases.paying import Bill, PaidRun
+from dpqr.releases.planning import plan_release, read_documents
+from dpqr.releases.questions import CURRENT_RULE, Answer, SurpriseRule, Terms
+from dpqr.releases.reading import Reading
+from dpqr.releases.requests import LedgerRequest, PlanRequest
+from dpqr.releases.sentences import guarantee
 from dpqr.sessions.folder import Asking, Room, SessionFolder, asking, is_spoilt, require_locks, tidy
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.interface import DENSE_LIMIT
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.related_blocks import placed
+from dpqr.workload.workload import row_names
 
 FORMAT = "session/1"
 

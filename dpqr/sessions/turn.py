@@ -18,18 +18,18 @@ from dpqr.kernel.sealed import Private
 from dpqr.mechanisms.sparse_vector import Side, Watch
 from dpqr.models.hypothesis import Sampleable
 from dpqr.models.rows import WeightedRows
-from dpqr.queries.workload import Measurement
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
-from dpqr.release.questions import SIDES, Online, Start, Surprise, Terms
-from dpqr.release.reading import Reading
-from dpqr.release.release import Progress
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.questions import SIDES, Online, Start, Surprise, Terms
+from dpqr.releases.reading import Reading
+from dpqr.releases.release import Progress
 from dpqr.sessions.folder import Asking, Room, Thresholds, asks_in, kept_thresholds, read_rows, unanswered, write_rows
 from dpqr.sessions.session import AnsweredRow, AskedRow, PastDraw, QuestionPlan, StatedSession, Turn, asks_of
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
 from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
+from dpqr.workload.workload import Measurement
 
 ANSWER_ROOM, SURPRISE_ROOM, DRAW_ROOM, VALUE_ROOM = 320, 160, 2048, 22
 """Bytes that the lines of an answer, of a surprise, of its two draws and of one value take at most."""

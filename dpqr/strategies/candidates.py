@@ -34,10 +34,10 @@ from dpqr.mechanisms.selection import (
     scores_sensitivity,
 )
 from dpqr.models.hypothesis import Hypothesis, prepare
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.box_index import BoxIndex, box_index
-from dpqr.queries.related_blocks import all_answers, stacked
-from dpqr.queries.workload import common_grid, rounded
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.box_index import BoxIndex, box_index
+from dpqr.workload.related_blocks import all_answers, stacked
+from dpqr.workload.workload import common_grid, rounded
 
 MOST_BITS = 20
 """Cells are rounded to 2^-20 records at the finest: 2^20 of them are off by less than one record together."""
@@ -112,7 +112,7 @@ class BlockCandidates:
     Raises:
         InfeasiblePlan: a score could overflow whatever the hypothesis.
 
-    >>> from dpqr.queries.block import Factor
+    >>> from dpqr.workload.block import Factor
     >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
     >>> BlockCandidates(blocks=(sex,)).sensitivity(PrivacyUnit())
     1
@@ -213,7 +213,7 @@ class QueryCandidates:
     Raises:
         InfeasiblePlan: an answer, on that grid, could overflow.
 
-    >>> from dpqr.queries.block import Factor
+    >>> from dpqr.workload.block import Factor
     >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
     >>> len(QueryCandidates(blocks=(sex,)))
     2
@@ -294,7 +294,7 @@ def _index(blocks: tuple[QueryBlock, ...]) -> BoxIndex | None:
 class SomeCandidates:
     """Some of the blocks, those at `places`: each choice leaves one fewer, and the scores of all serve every choice.
 
-    >>> from dpqr.queries.block import Factor, QueryBlock
+    >>> from dpqr.workload.block import Factor, QueryBlock
     >>> blocks = tuple(QueryBlock(name=name, factors=(Factor.identity(0, 2),)) for name in "ab")
     >>> SomeCandidates(every=BlockCandidates(blocks=blocks), places=(1,))[0][0].name
     'b'

@@ -31,10 +31,10 @@ from dpqr.mechanisms.noisy_answers import (
 )
 from dpqr.mechanisms.selection import Scores
 from dpqr.models.hypothesis import Hypothesis
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.sensitivity import Norm
-from dpqr.queries.workload import Measurement, rounded
 from dpqr.strategies.distinguishers import Distinguisher
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.sensitivity import Norm
+from dpqr.workload.workload import Measurement, rounded
 
 
 class Check(Protocol):

@@ -77,8 +77,8 @@ def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Planner, wish
     >>> from dpqr.strategies.distinguishers import PermuteAndFlip
     >>> from dpqr.strategies.schedules.rounds import Rounds
     >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-    >>> from dpqr.queries.block import Factor, QueryBlock
-    >>> from dpqr.queries.workload import Workload
+    >>> from dpqr.workload.block import Factor, QueryBlock
+    >>> from dpqr.workload.workload import Workload
     >>> domain = Domain((Attribute(name="sex", axis=Codes(2)),))
     >>> workload = Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))
     >>> problem = Problem(domain=domain, workload=workload, unit=PrivacyUnit())

@@ -131,8 +131,8 @@ class Plan:
     >>> from dpqr.strategies.distinguishers import PermuteAndFlip
     >>> from dpqr.strategies.schedules.rounds import Rounds
     >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
-    >>> from dpqr.queries.block import Factor, QueryBlock
-    >>> from dpqr.queries.workload import Workload
+    >>> from dpqr.workload.block import Factor, QueryBlock
+    >>> from dpqr.workload.workload import Workload
     >>> domain = Domain(tuple(Attribute(name=name, axis=Codes(2)) for name in ("sex", "ill")))
     >>> workload = Workload(tuple(QueryBlock(name=f"column {k}", factors=(Factor.identity(k, 2),)) for k in (0, 1)))
     >>> problem = Problem(domain=domain, workload=workload, unit=PrivacyUnit())

@@ -10,8 +10,8 @@ from dpqr.domain.domain import Domain
 from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.models.fit.evidence import EarlierTables
-from dpqr.queries.workload import Workload
 from dpqr.strategies.counter import CounterTurn
+from dpqr.workload.workload import Workload
 
 Variant = Literal["printed", "sharp"]
 """Which constants an update rule uses: the book's, or sharper ones that are proved here."""
@@ -49,7 +49,7 @@ class Problem:
     counted: a noisy count of the records less its deviation, in a plan that follows it; None: nothing was counted.
 
     >>> from dpqr.domain.attribute import Attribute, Codes
-    >>> from dpqr.queries.block import Factor, QueryBlock
+    >>> from dpqr.workload.block import Factor, QueryBlock
     >>> domain = Domain((Attribute(name="sex", axis=Codes(2)),))
     >>> workload = Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))
     >>> Problem(domain=domain, workload=workload, unit=PrivacyUnit(neighbours=Neighbours.REPLACE), n=1000).declared

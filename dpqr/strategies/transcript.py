@@ -12,9 +12,9 @@ from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import Price
 from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.mechanisms.block_errors import FINENESS
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.candidates import Candidate, Candidates
 from dpqr.strategies.problem import Level
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class Step:
     records: the released noisy number of records; None: it was not measured. The loop starts a new hypothesis when this
     number first appears.
 
-    >>> from dpqr.queries.block import QueryBlock
+    >>> from dpqr.workload.block import QueryBlock
     >>> Step(candidates=(QueryBlock(name="records"),), select=None, measure=Price(epsilon=Fraction(1))).stop
     False
     """

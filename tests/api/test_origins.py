@@ -4,7 +4,7 @@ import pandas as pd
 
 import dpqr
 from dpqr.python.results import Kept
-from dpqr.release.read_release import read_release
+from dpqr.releases.read_release import read_release
 
 CERTAIN = 1000
 """An epsilon at which the chance of any noise is below 1e-36, so that there are synthetic rows."""

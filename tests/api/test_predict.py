@@ -11,7 +11,7 @@ from support.door_checks import without
 import dpqr
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.prediction import predict as app_predict
-from dpqr.release.reading import PASSED
+from dpqr.releases.reading import PASSED
 
 DOMAIN = {
     "fields": [

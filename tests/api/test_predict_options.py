@@ -9,7 +9,7 @@ import pytest
 import dpqr
 from dpqr.cli.predict import command
 from dpqr.python.predict import KNOWN, LEARNING, PredictionRun, PredictOptions, prediction_request
-from dpqr.release.requests import PredictionPlanRequest
+from dpqr.releases.requests import PredictionPlanRequest
 
 RUN = {"target": "open", "eps": 0.1, "domain": {"fields": []}}
 

@@ -10,8 +10,8 @@ import pytest
 from support.verified_release import ASKED, changed, make
 
 from dpqr.kernel.errors import DocumentError, GoalMissed, UsageFault
-from dpqr.release.later import AnswerRequest, answer
-from dpqr.release.read_release import block_records, read_answers, read_figures, read_release
+from dpqr.releases.later import AnswerRequest, answer
+from dpqr.releases.read_release import block_records, read_answers, read_figures, read_release
 
 OLD = Path(__file__).parents[1] / "old_releases"
 ONE_TABLE = {**ASKED, "queries": [{"marginal": ["sex", "age"]}, {"marginal": ["income"]}]}
@@ -113,8 +113,8 @@ def test_nothing_is_answered_where_there_is_no_release(tmp_path):
 
 def test_another_version_is_told_to_answer(place):
     record = Path(place) / "release.json"
-    from dpqr.release.files import document_text
-    from dpqr.release.record.plan_document import sealed
+    from dpqr.releases.files import document_text
+    from dpqr.releases.record.plan_document import sealed
 
     document = json.loads(record.read_text())
     document["version"] = "0.5.9"

@@ -12,8 +12,8 @@ import pytest
 from support.counters import MONTHS, released
 
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.release.read_release import read_answers, read_release
-from dpqr.release.record.plan_document import sealed
+from dpqr.releases.read_release import read_answers, read_release
+from dpqr.releases.record.plan_document import sealed
 from dpqr.report.series import series
 
 OLD = Path(__file__).parents[1] / "old_releases"

@@ -12,10 +12,10 @@ from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.selection import ExponentialChoice
 from dpqr.models.hypothesis import DenseDistribution
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True)

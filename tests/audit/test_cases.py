@@ -11,7 +11,7 @@ from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers
-from dpqr.queries.sensitivity import Norm, sensitivity
+from dpqr.workload.sensitivity import Norm, sensitivity
 
 CASES = [*answer_cases(), *choice_cases()]
 

@@ -32,8 +32,8 @@ from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LeftOut
 from dpqr.mechanisms.selection import PermuteAndFlipChoice
-from dpqr.queries.block import Factor, QueryBlock
 from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.workload.block import Factor, QueryBlock
 
 KNOWN = known_cases()
 

@@ -19,8 +19,8 @@ from dpqr.mechanisms import noisy_answers, selection
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.selection import BlockScores, QueryScores
 from dpqr.prediction import votes
-from dpqr.queries.strategy_matrices import Contrasts
 from dpqr.strategies.counter import Counter
+from dpqr.workload.strategy_matrices import Contrasts
 
 DRAWS = (
     (selection, "draw_exponential"),
@@ -208,7 +208,7 @@ def _answers(wrong: Callable[..., int]) -> Iterator[None]:
 @contextmanager
 def exact_total_in_decimals() -> Iterator[None]:
     """Every estimate carries the number of records behind its sixth digit; rounded to records it looks sound."""
-    from dpqr.release import release
+    from dpqr.releases import release
     from dpqr.tables.tallies import JointTally
 
     totals: list[int] = []

@@ -13,7 +13,7 @@ from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.queries.block import QueryBlock
+from dpqr.workload.block import QueryBlock
 
 DIGITS = 50
 ORDERS = (Fraction(11, 10), Fraction(2), Fraction(7, 2), Fraction(20))

@@ -19,8 +19,8 @@ from audits.neighbours import Breach
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
-from dpqr.queries.block import QueryBlock
 from dpqr.tables.persons import Bounding
+from dpqr.workload.block import QueryBlock
 
 CELLS = 2
 Row = tuple[int, int | None]

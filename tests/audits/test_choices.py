@@ -12,9 +12,9 @@ from support.fakes import Says
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
 
 SHAPE = (2, 2)
 RECORDS = 3

@@ -20,8 +20,8 @@ from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
 from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
-from dpqr.queries.block import Factor, QueryBlock
 from dpqr.strategies.candidates import BlockCandidates
+from dpqr.workload.block import Factor, QueryBlock
 
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
 ALARM = 1e-9

@@ -17,10 +17,10 @@ from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LeftOut, on_left_out
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 MOST = 3
 OUTPUTS = range(-4, 2 * MOST + 5)

@@ -22,17 +22,17 @@ from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
-from dpqr.queries.partition import Bisection
-from dpqr.queries.trees import Tree
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.designs.buckets import merged_block
 from dpqr.strategies.distinguishers import PermuteAndFlip
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.schedules.ordered import Records, TwoStagePartition
 from dpqr.strategies.updates.least_squares import BucketLeastSquares
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.partition import Bisection
+from dpqr.workload.trees import Tree
+from dpqr.workload.workload import Measurement
 
 SHAPE, RECORDS, REACH = (4,), 3, 8
 PRICE = Price(epsilon=Fraction(4))

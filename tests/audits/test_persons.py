@@ -11,8 +11,8 @@ from audits.persons import CELLS, Claim, as_built, audit_persons, counted, law, 
 from support.slow_cases import slowly
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 ROWS = 3
 OTHERS = {"two rows": ((1, 0), (1, 1)), "a rule and two rows": ((1, None), (1, 0), (1, 1))}

@@ -10,13 +10,13 @@ from audits.neighbours import Breach, pairs
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Identity
-from dpqr.queries.partition import Merged
-from dpqr.queries.ranges import Ranges
-from dpqr.queries.strategy_matrices import PIdentity, scaled, strategy_block
-from dpqr.queries.trees import NestedTree, Nesting, Tree
 from dpqr.strategies.designs.buckets import merged_block
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity
+from dpqr.workload.partition import Merged
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.strategy_matrices import PIdentity, scaled, strategy_block
+from dpqr.workload.trees import NestedTree, Nesting, Tree
 
 SHAPE = (2, 3)
 RECORDS = 2

@@ -26,8 +26,8 @@ from dpqr.kernel.accountants.pld import PrivacyLossDistribution
 from dpqr.kernel.accountants.sums import ZeroConcentrated
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.events import Composition, ExponentialEvent
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.distinguishers import Exponential
 
 EPSILONS = ("0.1", "1", "10")

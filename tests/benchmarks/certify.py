@@ -23,10 +23,10 @@ from pathlib import Path
 import numpy as np
 
 from dpqr.kernel.noise.source import SeededNoise
-from dpqr.release.planning import read_documents
-from dpqr.release.release import release
-from dpqr.release.requests import PlanRequest, ReleaseRequest
-from dpqr.release.result import Release
+from dpqr.releases.planning import read_documents
+from dpqr.releases.release import release
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
+from dpqr.releases.result import Release
 from dpqr.report.evaluation import exact_answers
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource

@@ -29,9 +29,9 @@ from dpqr.kernel.accountants.known import available
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import QueryBlock
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.counter import Counter
+from dpqr.workload.block import QueryBlock
 
 PERIODS = (4, 8, 12, 16, 24, 32, 48, 64)
 FIRST = Period.parse("2024-01")

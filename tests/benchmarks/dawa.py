@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.partition import Bisection, Boxes
-from dpqr.queries.sensitivity import Norm
 from dpqr.strategies.designs.gram import bucket_queries
 from dpqr.strategies.designs.trees import hierarchy
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.partition import Bisection, Boxes
+from dpqr.workload.sensitivity import Norm
 
 SHARE = 0.25
 """Of the budget, for the partition; as printed."""

@@ -27,14 +27,14 @@ from plot import bars
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
-from dpqr.queries.sensitivity import Norm
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.designs.kronecker import designs
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
+from dpqr.workload.sensitivity import Norm
 
 NAMES = {1: ("HEPTH", "MEDCOST", "NETTRACE"), 2: ("ADULT-2D", "STROKE")}
 HDMM = {(1024, "prefix"): 9.56, (1024, "rand2000"): 11.46, (4096, "prefix"): 12.98, (4096, "rand2000"): 15.22}

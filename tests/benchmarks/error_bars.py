@@ -41,12 +41,12 @@ from dpqr.kernel.noise.gaussian import DiscreteGaussian, RoundedGaussian
 from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
-from dpqr.release.draws import Draws
-from dpqr.release.error_bounds import unmeasured
-from dpqr.release.loop import iterative_construction
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
-from dpqr.release.result import Release, assemble
+from dpqr.releases.draws import Draws
+from dpqr.releases.error_bounds import unmeasured
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.result import Release, assemble
 from dpqr.strategies.guard import guarded
 
 MAKERS: tuple[Table, ...] = (independent, classes, skewed, chain)

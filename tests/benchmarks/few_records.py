@@ -17,9 +17,9 @@ import numpy as np
 from regret import DELTA, Case, task_of
 from task import Task
 
-from dpqr.release.forecast_error import PublicTable
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.forecast_error import PublicTable
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 
 CELLS = (
     "reporting-mixture-2:prefixes:0.1",

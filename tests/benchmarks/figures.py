@@ -31,13 +31,13 @@ import dpqr
 from dpqr.domain.histogram import SparseHistogram
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
-from dpqr.release.planning import plan_release
-from dpqr.release.release_files import answers_table
-from dpqr.release.requests import PlanRequest
-from dpqr.release.result import Release, assemble
-from dpqr.release.table_files import figures_table
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.release_files import answers_table
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.result import Release, assemble
+from dpqr.releases.table_files import figures_table
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
 

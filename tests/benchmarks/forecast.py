@@ -10,7 +10,7 @@ proxy and from an earlier release at epsilon 1 (like). Measured errors have othe
 --inverse: goals are what the table itself keeps with confidence 0.95 at some epsilon, which was then needed. self: the
 forecast is simulated on the released table itself, so that nothing but few runs and the search are left to err.
 --made-up: from made-up tables alone, over published tables (`real_tables.py`, which --tables takes too) and made-up
-ones (`marginals/shapes.py`). Constants of `dpqr.release.forecast_error.PUBLIC_TABLES` were set on one half and
+ones (`marginals/shapes.py`). Constants of `dpqr.releases.forecast_error.PUBLIC_TABLES` were set on one half and
 are reported on the other.
 FOLDER holds adult-coded.csv, W-small.json and W-all2.json.
 """
@@ -35,11 +35,11 @@ from real_tables import REAL, real_table
 from shapes import HALVES, REPORTING, SETTING, SHAPES
 from task import Task, read_task
 
-from dpqr.release.forecast import ForecastRequest, GoalRequest, forecast_releases
-from dpqr.release.forecast_error import PublicTable, forecast, made_up_tables, simulated_errors
-from dpqr.release.planning import plan_release, read_documents
-from dpqr.release.release import release
-from dpqr.release.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.releases.forecast import ForecastRequest, GoalRequest, forecast_releases
+from dpqr.releases.forecast_error import PublicTable, forecast, made_up_tables, simulated_errors
+from dpqr.releases.planning import plan_release, read_documents
+from dpqr.releases.release import release
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
 

@@ -34,7 +34,7 @@ from scale import timed
 from scipy.optimize import minimize
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
-from dpqr.queries.trees import NestedTree, Nesting
+from dpqr.workload.trees import NestedTree, Nesting
 
 DEPTHS = {"even": 3, "uneven": 3, "deep": 11}
 

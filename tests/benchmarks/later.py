@@ -24,12 +24,12 @@ from error_bars import made, released
 from task import Task
 
 from dpqr.domain.histogram import SparseHistogram
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.queries.workload import Workload
-from dpqr.release import later
-from dpqr.release.loop import Outcome
-from dpqr.release.result import Release
+from dpqr.releases import later
+from dpqr.releases.loop import Outcome
+from dpqr.releases.result import Release
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Workload
 
 QUESTIONS = 40
 

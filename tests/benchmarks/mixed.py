@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 from regret import SEED
 
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.release.forecast_error import PublicTable, reaches, simulated_errors
-from dpqr.release.planning import plan_release, read_documents
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.forecast_error import PublicTable, reaches, simulated_errors
+from dpqr.releases.planning import plan_release, read_documents
+from dpqr.releases.requests import PlanRequest
 
 Cell = tuple[str, int, int, str, tuple[int, ...]]
 """Distribution and cells of the wide column, records, epsilon, cells of the small columns."""

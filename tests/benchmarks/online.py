@@ -29,12 +29,12 @@ from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.models.rows import WeightedRows
 from dpqr.python.release import Unwatched
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
-from dpqr.release.planning import read_documents
-from dpqr.release.questions import Online
-from dpqr.release.release import release
-from dpqr.release.requests import PlanRequest, ReleaseRequest
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import read_documents
+from dpqr.releases.questions import Online
+from dpqr.releases.release import release
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.sessions.planning import OpenRequest, planned_session
 from dpqr.sessions.session import rows_of_blocks
 from dpqr.strategies.updates.multiplicative_weights import RowWeights

@@ -24,12 +24,12 @@ from mixed import made, others
 from dpqr.domain.histogram import SparseHistogram
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
-from dpqr.release.answers.errors import ESTIMATE
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
-from dpqr.release.result import Release, assemble
+from dpqr.releases.answers.errors import ESTIMATE
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.result import Release, assemble
 from dpqr.strategies.guard import guarded
 
 SMALL = (3, 4, 2)

@@ -54,7 +54,7 @@ from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.predict import apply_model, predict
 from dpqr.prediction.problem import PredictionProblem, Target, read_target, without
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.release.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
+from dpqr.releases.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.tables.limits import Limits
 from dpqr.tables.points import read_points
 from dpqr.tables.source import TableSource

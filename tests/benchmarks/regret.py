@@ -39,9 +39,9 @@ from shapes import HALVES, REPORTING, SETTING, made
 from task import Task, read_task
 
 from dpqr.kernel.errors import DpqrError
-from dpqr.release.forecast_error import PublicTable, reaches, simulated_errors
-from dpqr.release.planning import plan_release, read_documents
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.forecast_error import PublicTable, reaches, simulated_errors
+from dpqr.releases.planning import plan_release, read_documents
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.plan import Plan
 
 DELTA, SEED, DEFAULT = "1e-9", 7, "auto"

@@ -27,11 +27,11 @@ import numpy as np
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
-from dpqr.release.result import assemble
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.result import assemble
 from dpqr.strategies.guard import guarded
 
 

@@ -2,7 +2,7 @@
 
 python tests/benchmarks/resources.py [--jobs 60] [--seed 1]
 
-Constants (`dpqr.release.resources.TUNING`) were set by hand on the jobs of seeds 1 and 11, and
+Constants (`dpqr.releases.resources.TUNING`) were set by hand on the jobs of seeds 1 and 11, and
 reported on seed 21.
 """
 
@@ -19,10 +19,10 @@ import numpy as np
 import pandas as pd
 
 from dpqr.kernel.errors import DpqrError
-from dpqr.release.planning import plan_release
-from dpqr.release.release import release
-from dpqr.release.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.release.resources import TUNING, resources
+from dpqr.releases.planning import plan_release
+from dpqr.releases.release import release
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.releases.resources import TUNING, resources
 from dpqr.tables.source import TableSource
 
 KINDS = ("ones", "pairs", "threes", "prefix", "boxes")

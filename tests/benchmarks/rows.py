@@ -25,11 +25,11 @@ from shapes import HALVES, made
 
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
-from dpqr.release.draws import Draws
-from dpqr.release.forecast_error import PublicTable
-from dpqr.release.loop import iterative_construction
-from dpqr.release.release_files import synthesise
-from dpqr.release.result import assemble
+from dpqr.releases.draws import Draws
+from dpqr.releases.forecast_error import PublicTable
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.release_files import synthesise
+from dpqr.releases.result import assemble
 from dpqr.strategies.guard import guarded
 
 FEW = 10

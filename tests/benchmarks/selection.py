@@ -29,10 +29,10 @@ from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.mechanisms.box_scores import BoxSearch
 from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies import candidates
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.guard import guarded

@@ -33,12 +33,12 @@ from dpqr.kernel.noise.public import PublicNoise
 from dpqr.kernel.sealed import Private
 from dpqr.models.fit.evidence import EarlierTables
 from dpqr.models.hypothesis import prepare
-from dpqr.release.draws import Draws
-from dpqr.release.export import handed_on
-from dpqr.release.forecast_error import PublicTable
-from dpqr.release.loop import iterative_construction, released
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.draws import Draws
+from dpqr.releases.export import handed_on
+from dpqr.releases.forecast_error import PublicTable
+from dpqr.releases.loop import iterative_construction, released
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
 

@@ -40,13 +40,12 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.models.hypothesis import Hypothesis
-from dpqr.queries.block import QueryBlock
-from dpqr.release import loop
-from dpqr.release.draws import Draws
-from dpqr.release.exact_errors import public_cells
-from dpqr.release.forecast_error import PublicTable
-from dpqr.release.release import planned
-from dpqr.release.requests import PlanRequest, ReleaseRequest
+from dpqr.releases import loop
+from dpqr.releases.draws import Draws
+from dpqr.releases.exact_errors import public_cells
+from dpqr.releases.forecast_error import PublicTable
+from dpqr.releases.release import planned
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Level, Problem
@@ -54,6 +53,7 @@ from dpqr.strategies.updates.perceptron import Perceptron
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
+from dpqr.workload.block import QueryBlock
 
 sys.path.insert(0, str(Path(__file__).parent))
 

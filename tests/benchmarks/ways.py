@@ -24,8 +24,8 @@ from regret import Case, task_of
 from shapes import SETTING, made
 from task import Task
 
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.schedules.marginals.budget import remaining
 from dpqr.strategies.schedules.marginals.schedule import Marginals, measured_once
 from dpqr.strategies.schedules.marginals.ways import Outlook, Way

@@ -17,20 +17,20 @@ CLI = Path(dpqr.__file__).parent / "cli"
 SAME = {
     "release": ("release", "dpqr.python.release:release_request"),
     "plan": ("plan", "dpqr.python.release:release_request"),
-    "show": ("read_release", "dpqr.release.read_release:read_release"),
+    "show": ("read_release", "dpqr.releases.read_release:read_release"),
     "predict": ("predict", "dpqr.python.predict:prediction_request"),
     "interactive": ("open_session", "dpqr.sessions.interactive:open_session"),
     "budget": ("Ledger", "dpqr.python.ledger:Ledger"),
     "init": ("init", "dpqr.python.documents:init"),
-    "check": ("check", "dpqr.release.documents:check_documents"),
+    "check": ("check", "dpqr.releases.documents:check_documents"),
     "domain": ("domain_file", "dpqr.python.documents:domain_file"),
     "schema": ("schema", "dpqr.python.documents:schema"),
-    "strategies": ("list_strategies", "dpqr.release.roles:list_strategies"),
+    "strategies": ("list_strategies", "dpqr.releases.roles:list_strategies"),
     "evaluate": ("evaluate", "dpqr.python.evaluate:evaluate"),
     "audit": ("run_audit", "dpqr.python.build:run_audit"),
     "guide": ("guide", "dpqr.report.guide:read_topic"),
     "verify": ("verify", "dpqr.python.verify:verify"),
-    "reprice": ("reprice", "dpqr.release.verify_checks:reprice"),
+    "reprice": ("reprice", "dpqr.releases.verify_checks:reprice"),
     "series": ("series", "dpqr.python.series:series"),
     "compare": ("compare", "dpqr.python.verify:compare"),
     "answer": ("answer", "dpqr.python.answer:answer"),
@@ -57,7 +57,7 @@ LEDGER = {
     "reject": "reject",
 }
 """Methods of the ledger, by the command that calls them."""
-THROUGH = {"show": "dpqr.release.show", "budget": "dpqr.cli.budget"}
+THROUGH = {"show": "dpqr.releases.show", "budget": "dpqr.cli.budget"}
 """A command that reaches the shared function through another file."""
 
 

@@ -174,7 +174,7 @@ def test_whatever_ends_a_release_after_its_first_draw_says_how_to_go_on(paid, mo
         raise UsageFault("--out out: cannot be written (No space left on device); choose a writable place")
 
     with monkeypatch.context() as broken:
-        broken.setattr("dpqr.release.release.write_release", full)
+        broken.setattr("dpqr.releases.release.write_release", full)
         ended = paid.release("--dataset", "survey", "--out", "out")
     assert ended.code == 2
     assert ended.err.splitlines()[-2:] == [
@@ -210,7 +210,7 @@ def test_a_continued_release_keeps_the_reason_that_it_was_paid_for(paid, monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("dpqr.release.release.assemble", interrupted)
+        patched.setattr("dpqr.releases.release.assemble", interrupted)
         assert paid.release("--dataset", "survey", "--out", "out", "--purpose", "annual report").code == 130
     ended = paid.release("--dataset", "survey", "--out", "out", "--resume", "--purpose", "another", "--json")
     assert ended.code == 0, ended.err

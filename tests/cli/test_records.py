@@ -9,8 +9,8 @@ import json
 import pytest
 
 import dpqr
-from dpqr.release.files import document_text
-from dpqr.release.record.plan_document import sealed
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import sealed
 
 
 @pytest.fixture

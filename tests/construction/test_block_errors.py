@@ -20,12 +20,9 @@ from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.block_errors import FINENESS
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.queries.workload import Measurement, Workload
-from dpqr.release.draws import Draws
-from dpqr.release.error_bounds import BlockErrors, measured_errors, unmeasured
-from dpqr.release.loop import iterative_construction
+from dpqr.releases.draws import Draws
+from dpqr.releases.error_bounds import BlockErrors, measured_errors, unmeasured
+from dpqr.releases.loop import iterative_construction
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import PermuteAndFlip
 from dpqr.strategies.guard import guarded
@@ -35,6 +32,9 @@ from dpqr.strategies.schedules.error_bars import WithErrorBars
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Measurement, Workload
 
 SIZES = (2, 3, 4)
 COUNTS = np.random.default_rng(3).integers(0, 300, size=SIZES)

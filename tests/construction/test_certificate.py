@@ -20,13 +20,10 @@ from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.queries.workload import Measurement, Workload
-from dpqr.release.draws import Draws
-from dpqr.release.error_bounds import certified_bound, error_bounds, measured_errors
-from dpqr.release.error_bounds import certify as best_certificate
-from dpqr.release.loop import Outcome
+from dpqr.releases.draws import Draws
+from dpqr.releases.error_bounds import certified_bound, error_bounds, measured_errors
+from dpqr.releases.error_bounds import certify as best_certificate
+from dpqr.releases.loop import Outcome
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Phase, Plan, Roles, StopTest
@@ -34,6 +31,9 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Measurement, Workload
 
 ROUNDS, N, BETA = 60, 10_000, Fraction(1, 20)
 CELLS = QueryBlock(name="cells", factors=(Factor.identity(0, 2),), scale=Fraction(2))

@@ -10,14 +10,14 @@ from support.small_universes import dense, marginal, problem
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.unit import Neighbours
 from dpqr.models.hypothesis import DenseDistribution
-from dpqr.queries.workload import Measurement
-from dpqr.release import consistent
-from dpqr.release.consistent import Answers, furthest, made_consistent, started, updated_in_stage
+from dpqr.releases import consistent
+from dpqr.releases.consistent import Answers, furthest, made_consistent, started, updated_in_stage
 from dpqr.strategies.problem import Level
 from dpqr.strategies.transcript import Round, Stage, Transcript
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
+from dpqr.workload.workload import Measurement
 
 SHAPE, N = (4,), 8_000
 LEVEL = Level(value=Fraction(5, 80), variant="sharp")

@@ -10,8 +10,8 @@ from support.plan_phases import changed, first, without
 from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, PureSumEvent
-from dpqr.release.draws import phases, priced_phases
-from dpqr.release.sentences import choice_words
+from dpqr.releases.draws import phases, priced_phases
+from dpqr.releases.sentences import choice_words
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.drafts import search_phases
 

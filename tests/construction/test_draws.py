@@ -17,10 +17,8 @@ from dpqr.kernel.events import ExponentialEvent, LeftOutEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.workload import Workload
-from dpqr.release.draws import Draws, Past
-from dpqr.release.loop import iterative_construction
+from dpqr.releases.draws import Draws, Past
+from dpqr.releases.loop import iterative_construction
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
@@ -29,6 +27,8 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.transcript import Step
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Workload
 
 SHAPE = (3, 3, 3)
 TABLE = DenseHistogram(np.arange(27, dtype=np.int64).reshape(SHAPE) * 1000)

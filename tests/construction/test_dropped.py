@@ -14,11 +14,11 @@ from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.workload import Measurement
-from dpqr.release.draws import Draws, DroppedCount, count_dropped
+from dpqr.releases.draws import Draws, DroppedCount, count_dropped
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.workload.workload import Measurement
 
 LOST = Private(DenseHistogram(np.array(12345, dtype=np.int64)))
 

@@ -9,15 +9,15 @@ from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.queries.workload import Workload
-from dpqr.release.draws import Draws
-from dpqr.release.later import later_answers
-from dpqr.release.loop import iterative_construction
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.draws import Draws
+from dpqr.releases.later import later_answers
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.guard import guarded
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Workload
 
 SIZES = {"a": 3, "b": 4, "c": 2}
 COUNTS = np.random.default_rng(23).integers(200, 900, tuple(SIZES.values()))

@@ -20,12 +20,9 @@ from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
-from dpqr.queries.workload import Workload
-from dpqr.release.draws import Draws, Past
-from dpqr.release.loop import iterative_construction
-from dpqr.release.result import assemble
+from dpqr.releases.draws import Draws, Past
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.result import assemble
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
@@ -41,6 +38,9 @@ from dpqr.strategies.transcript import Step
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.workload import Workload
 
 SIZES = (4, 3, 2)
 COUNTS = np.random.default_rng(3).integers(0, 400_000, size=SIZES)

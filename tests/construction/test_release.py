@@ -11,14 +11,14 @@ from support.plan_phases import changed
 from dpqr.kernel.errors import HypothesisFailed
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.workload import Measurement
-from dpqr.release.answers.errors import CERTIFIED
-from dpqr.release.loop import Outcome
-from dpqr.release.result import assemble
+from dpqr.releases.answers.errors import CERTIFIED
+from dpqr.releases.loop import Outcome
+from dpqr.releases.result import assemble
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import StopTest
 from dpqr.strategies.transcript import Round, Transcript
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True)

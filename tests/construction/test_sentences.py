@@ -8,10 +8,9 @@ from support.handmade_release import make_plan, make_release, make_stopped_relea
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.workload import Measurement
-from dpqr.release.draws import DroppedCount
-from dpqr.release.error_bounds import Certificate
-from dpqr.release.sentences import (
+from dpqr.releases.draws import DroppedCount
+from dpqr.releases.error_bounds import Certificate
+from dpqr.releases.sentences import (
     budget_words,
     certainty,
     dropped_warning,
@@ -20,6 +19,7 @@ from dpqr.release.sentences import (
     release_guarantee,
 )
 from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.workload.workload import Measurement
 
 
 def test_the_guarantee_names_the_definition_its_figures_and_the_unit():

@@ -8,7 +8,7 @@ from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.kernel.errors import HypothesisFailed, InfeasiblePlan
 from dpqr.models.hypothesis import DenseDistribution, SignedVector
-from dpqr.release.consistent import require_answers, started, updated
+from dpqr.releases.consistent import require_answers, started, updated
 from dpqr.strategies.transcript import Round, Transcript
 
 SHAPE = (2, 2)

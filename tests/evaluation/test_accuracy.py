@@ -3,9 +3,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.release.exact_errors import Truth, block_error, compare
+from dpqr.releases.exact_errors import Truth, block_error, compare
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 BLOCKS = tuple(QueryBlock(name=name, factors=(Factor.identity(0, 3),)) for name in ("near", "far"))
 TRUTH = Truth(records=10, answers=(np.array([1.0, 2.0, 7.0]), np.array([5.0, 5.0, 0.0])))

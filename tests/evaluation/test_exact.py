@@ -4,9 +4,9 @@ import numpy as np
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.sealed import Private
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
-from dpqr.release.exact_errors import true_answers
+from dpqr.releases.exact_errors import true_answers
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
 
 COUNTS = np.arange(6).reshape(2, 3)
 BLOCKS = (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpqr.models.fit.buckets import shrunk
-from dpqr.queries.partition import Bisection
+from dpqr.workload.partition import Bisection
 
 QUARTERS = np.repeat(np.arange(16), 4)
 

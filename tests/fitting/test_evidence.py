@@ -5,7 +5,7 @@ import pytest
 from support.small_universes import dense, marginal, measured
 
 from dpqr.models.fit.evidence import UNDERFLOW, gather, lower_order
-from dpqr.queries.block import QueryBlock
+from dpqr.workload.block import QueryBlock
 
 SHAPE = (4, 2, 3)
 

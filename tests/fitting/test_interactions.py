@@ -10,9 +10,9 @@ import pytest
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.models.fit.evidence import Evidence, gather
 from dpqr.models.fit.local_fits import put_together
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.strategy_matrices import interaction, interaction_deviation
-from dpqr.queries.workload import Measurement
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.strategy_matrices import interaction, interaction_deviation
+from dpqr.workload.workload import Measurement
 
 SIZES = (3, 2, 4)
 COUNTS = np.random.default_rng(2).integers(0, 90, SIZES)

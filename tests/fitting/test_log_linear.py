@@ -10,8 +10,8 @@ from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.evidence import gather
 from dpqr.models.fit.log_linear import LogLinear, RedundancyPreconditioner
 from dpqr.models.junction_tree import Clique, JunctionTree
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
 
 SHAPE = (3, 2, 4)
 SINGLE = JunctionTree.over(SHAPE, [(0, 1, 2)])

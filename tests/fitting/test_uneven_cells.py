@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpqr.models.fit.buckets import BoxCounts, BucketCounts, draws_of, uneven_cells
-from dpqr.queries.partition import Bisection
+from dpqr.workload.partition import Bisection
 
 CELLS = 64
 BUCKETS = np.repeat(np.arange(4), 16)

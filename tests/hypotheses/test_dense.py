@@ -6,8 +6,8 @@ from support.small_universes import dense, marginal
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.models.hypothesis import Clippable, DenseDistribution, Sampleable, SignedVector, row_extremes
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
 
 
 @pytest.fixture

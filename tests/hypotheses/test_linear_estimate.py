@@ -3,10 +3,10 @@ import pytest
 from support.small_universes import dense, marginal
 
 from dpqr.models.hypothesis import GroupEstimate, LinearEstimate, Sampleable, Unbiased
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Identity, Prefix
-from dpqr.queries.strategy_matrices import strategy_block
-from dpqr.queries.trees import Tree
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity, Prefix
+from dpqr.workload.strategy_matrices import strategy_block
+from dpqr.workload.trees import Tree
 
 SHAPE = (2, 3, 2)
 CELLS = np.array([[1.0, -2.0, 4.0], [0.5, 3.0, -1.0]])

@@ -9,9 +9,9 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models import piecewise
 from dpqr.models.hypothesis import DenseDistribution, prepare
 from dpqr.models.piecewise import PiecewiseDistribution
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
-from dpqr.queries.ranges import Ranges
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.ranges import Ranges
 
 SHAPE = (9, 3, 6)
 EDGES = (np.array([0, 2, 3, 9]), np.arange(4), np.array([0, 6]))

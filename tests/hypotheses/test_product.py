@@ -7,7 +7,7 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.compound import ProductDistribution
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.hypothesis import DenseDistribution, Prefetching, Sampleable
-from dpqr.queries.block import Factor, QueryBlock
+from dpqr.workload.block import Factor, QueryBlock
 
 CELLS = np.arange(1.0, 25.0).reshape(2, 4, 3)
 COLUMN = np.array([0.5, 0.125, 0.25, 0.125])

@@ -7,7 +7,7 @@ import pytest
 from support.small_universes import dense, marginal
 
 from dpqr.models.small_databases import Net, PolytopeSample, coefficients_on, every_database, rounding_size
-from dpqr.queries.block import QueryBlock
+from dpqr.workload.block import QueryBlock
 
 
 @pytest.mark.parametrize(("size", "cells"), [(1, 1), (3, 1), (1, 4), (4, 3), (5, 5)])

@@ -6,8 +6,8 @@ import pytest
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.hypothesis import DenseDistribution
 from dpqr.models.rows import LISTED, WeightedRows
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
 
 SHAPE = (2, 3)
 CELLS = np.array([[1.0, 2.0, 3.0], [4.0, 0.0, 6.0]])

@@ -23,8 +23,8 @@ from dpqr.mechanisms.block_errors import (
     fine_answers,
     noisy_errors,
 )
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
 
 SHAPE = (3, 2)
 COUNTS = DenseHistogram(np.array([[4, 1], [0, 2], [3, 5]]))

@@ -17,8 +17,8 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms import box_scores as box_search
 from dpqr.mechanisms.box_scores import BoxScores, BoxSearch, box_bounds
 from dpqr.mechanisms.selection import QueryScores
-from dpqr.queries import box_index as index_module
-from dpqr.queries.box_index import box_index
+from dpqr.workload import box_index as index_module
+from dpqr.workload.box_index import box_index
 
 UNIT = PrivacyUnit()
 COUNTS = DenseHistogram(np.random.default_rng(0).integers(0, 30, SHAPE))

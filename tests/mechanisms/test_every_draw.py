@@ -35,8 +35,8 @@ from dpqr.prediction.learned_functions import (
 from dpqr.prediction.learners.moments import NoisyMoments
 from dpqr.prediction.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
 from dpqr.prediction.votes import ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
 
 WIDTHS = (1, 2, 5)
 SEED = 11

@@ -22,8 +22,8 @@ from dpqr.mechanisms.noisy_answers import (
     refuse_beyond,
     refuse_noise,
 )
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
 
 ADD_REMOVE = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)

@@ -9,8 +9,8 @@ from audits.neighbours import pairs
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.selection import BlockScores, SomeScores
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 SHAPE = (2, 3)
 STEEP = Dense(np.array([[0, 7, 0], [5, 0, 1]]))

@@ -17,8 +17,8 @@ from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.sparse_vector import AboveThreshold, Question, Watch, open_watch, passes
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 ROWS, REPLACE = PrivacyUnit(), PrivacyUnit(neighbours=Neighbours.REPLACE)
 PERSONS = PrivacyUnit(column="person", rows=3)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from support.plain_screen import printed
 
-from dpqr.release.answers.answered import answered
+from dpqr.releases.answers.answered import answered
 from dpqr.report.answers import answers_view, block_view, blocks_view
 
 ANSWERS = """\

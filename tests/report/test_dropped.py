@@ -11,8 +11,8 @@ from support.plan_phases import first
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.kernel.wording import facts
-from dpqr.release.draws import DroppedCount
-from dpqr.release.receipt import plan_view, receipt
+from dpqr.releases.draws import DroppedCount
+from dpqr.releases.receipt import plan_view, receipt
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.error_bars import DROPPED
 

@@ -7,7 +7,7 @@ from support.plain_screen import printed
 
 from dpqr.audit.attack import Loss
 from dpqr.audit.case import Claim
-from dpqr.release.exact_errors import Accuracy, BlockError
+from dpqr.releases.exact_errors import Accuracy, BlockError
 from dpqr.report.evaluation import accuracy_view, audit_view, claimed, proved
 
 BLOCKS = tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.handmade_forecasts import forecasts
 from support.plain_screen import printed
 
-from dpqr.release.forecast import Goal
+from dpqr.releases.forecast import Goal
 from dpqr.report.forecast import forecast_view
 
 

@@ -7,7 +7,7 @@ from support.plain_screen import printed
 from support.plan_phases import changed, without
 
 from dpqr.kernel.budget import Price
-from dpqr.release.receipt import plan_view
+from dpqr.releases.receipt import plan_view
 from dpqr.strategies.plan import BlockForecast, Phase
 from dpqr.strategies.schedules.drafts import search_phases
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 from support.plain_screen import printed
 
-from dpqr.release.answers.answered import answered, trend
+from dpqr.releases.answers.answered import answered, trend
 from dpqr.report.release import series_view
 
 NAMES = ("2026-01", "2026-02")

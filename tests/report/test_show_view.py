@@ -1,7 +1,7 @@
 import pytest
 from support.plain_screen import printed
 
-from dpqr.release.answers.answered import answered
+from dpqr.releases.answers.answered import answered
 from dpqr.report.release import FORMS, kept_view, shown_view
 
 

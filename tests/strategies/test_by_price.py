@@ -6,9 +6,9 @@ import pytest
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
 from dpqr.strategies.checks import CheckByPrice, DistinguisherByPrice, Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
+from dpqr.workload.block import Factor, QueryBlock
 
 CHECK = CheckByPrice(few=Laplace(), many=Gaussian())
 CHOICE = DistinguisherByPrice(few=PermuteAndFlip(), many=Exponential())

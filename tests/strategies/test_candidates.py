@@ -14,11 +14,11 @@ from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.noisy_answers import CEILING
 from dpqr.mechanisms.selection import QueryScores
 from dpqr.models.hypothesis import DenseDistribution
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
-from dpqr.queries.ranges import Ranges
 from dpqr.strategies import candidates as candidates_module
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.ranges import Ranges
 
 ADD_REMOVE = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)

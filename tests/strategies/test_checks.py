@@ -10,10 +10,10 @@ from dpqr.kernel.budget import Price
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import RoundedGaussianEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
 from dpqr.strategies.checks import Gaussian, Laplace, gap
 from dpqr.strategies.known import CHECKS
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
 
 ADD_REMOVE = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)

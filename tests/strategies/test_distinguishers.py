@@ -10,10 +10,10 @@ from support.fakes import Says
 from dpqr.kernel.budget import Price
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.strategies.known import DISTINGUISHERS
+from dpqr.workload.block import Factor, QueryBlock
 
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
 PURE = Price(epsilon=Fraction(2, 5))

@@ -7,9 +7,9 @@ from support.fakes import Says
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
 from dpqr.strategies.candidates import BlockCandidates, SomeCandidates
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
 
 ADD_REMOVE = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)

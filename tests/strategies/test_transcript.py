@@ -1,9 +1,9 @@
 from fractions import Fraction
 
 from dpqr.kernel.budget import Price
-from dpqr.queries.block import Factor, QueryBlock
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.transcript import Step
+from dpqr.workload.block import Factor, QueryBlock
 
 PRICE = Price(epsilon=Fraction(1))
 BLOCKS = tuple(QueryBlock(name=str(axis), factors=(Factor.identity(axis, 2),)) for axis in range(2))

@@ -20,9 +20,9 @@ from collections import Counter
 from pathlib import Path
 
 from dpqr.kernel.errors import DpqrError
-from dpqr.release import release as release_module
-from dpqr.release.release import release
-from dpqr.release.requests import OutputRequest, ReleaseRequest
+from dpqr.releases import release as release_module
+from dpqr.releases.release import release
+from dpqr.releases.requests import OutputRequest, ReleaseRequest
 from dpqr.tables.source import TableSource
 from support.ledger_jobs import SERVER, ledger_in
 from support.paid_releases import Unwatched, request, run, transcript, unsound

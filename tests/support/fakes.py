@@ -11,8 +11,8 @@ from dpqr.kernel.events import PrivacyEvent
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.prediction.learned_functions import step
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpqr.release.forecast_error import BlockError, Expected, Forecast
+from dpqr.releases.forecast_error import BlockError, Expected, Forecast
 
 
 def forecasts(*epsilons, name="one"):

@@ -15,18 +15,18 @@ from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
-from dpqr.queries.workload import Measurement, Workload
-from dpqr.release.answers.answered import BlockAnswers
-from dpqr.release.answers.noisy import Noisy
-from dpqr.release.error_bounds import Certificate
-from dpqr.release.result import Release
+from dpqr.releases.answers.answered import BlockAnswers
+from dpqr.releases.answers.noisy import Noisy
+from dpqr.releases.error_bounds import Certificate
+from dpqr.releases.result import Release
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Round, Transcript
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.workload import Measurement, Workload
 
 DOMAIN = Domain(
     (

@@ -10,7 +10,7 @@ from itertools import pairwise
 from dpqr.kernel.budget import Cost, PrivacyBudget
 from dpqr.kernel.unit import Neighbours
 from dpqr.ledger.ledger import Account, DataKind, Terms
-from dpqr.release.record.release_document import release_document
+from dpqr.releases.record.release_document import release_document
 from dpqr.report.page.reported import Charge, Spending
 from dpqr.report.reports import reported_release
 from support.handmade_release import make_release

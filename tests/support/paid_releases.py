@@ -9,9 +9,9 @@ from dataclasses import replace
 from dpqr.kernel.budget import PURE
 from dpqr.kernel.errors import DpqrError
 from dpqr.ledger.ledger import DataKind
-from dpqr.release import paying as module
-from dpqr.release.release import release
-from dpqr.release.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.releases import paying as module
+from dpqr.releases.release import release
+from dpqr.releases.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.tables.limits import Limits
 from dpqr.tables.policy import Policy
 from dpqr.tables.source import TableSource

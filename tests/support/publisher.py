@@ -9,7 +9,7 @@ import signal
 import sys
 
 from dpqr.cli.main import main
-from dpqr.release import release
+from dpqr.releases import release
 
 KILLED = {"release", "third", "none"}
 """Arguments of that run: `--out third --progress none`."""

@@ -9,11 +9,11 @@ import numpy as np
 from dpqr.domain.histogram import SparseHistogram
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
-from dpqr.release.result import assemble
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.result import assemble
 from dpqr.strategies.guard import guarded
 
 SIZES = {"a": 12, "b": 12, "c": 8, "d": 8, "e": 6, "f": 40, "g": 30}

@@ -11,9 +11,9 @@ import pytest
 
 from dpqr.kernel.errors import DpqrError
 from dpqr.mechanisms.sparse_vector import Comparison
-from dpqr.release import journal as transcript_file
-from dpqr.release import questions as online
-from dpqr.release.requests import PlanRequest, ReleaseRequest
+from dpqr.releases import journal as transcript_file
+from dpqr.releases import questions as online
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.sessions import folder as asking
 from dpqr.sessions import folder as session_folder
 from dpqr.sessions import turn

@@ -1,7 +1,7 @@
 """Statements and what each asks. Made up, after public descriptions of TPC-H's order lines, of census microdata (ACS
 PUMS), and of surveys."""
 
-from dpqr.queries.sql.statements import Columns
+from dpqr.workload.sql.statements import Columns
 
 COLUMNS = Columns(
     names=(

@@ -12,11 +12,8 @@ from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.queries.workload import Workload
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import guarded
@@ -25,6 +22,9 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.anytime import Anytime
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Workload
 
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
 CELLS, N = 8, 10**5

@@ -18,10 +18,10 @@ from dpqr.kernel.gate import Mechanism, measure
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.models.hypothesis import Hypothesis
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import UpdateRule
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 
 def through_the_gate(

@@ -9,9 +9,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from dpqr.domain.histogram import DenseHistogram, SparseHistogram, dense_marginal
-from dpqr.queries import block as block_module
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Identity, Prefix, Sparse
+from dpqr.workload import block as block_module
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
 
 SHAPE = (3, 2, 4)
 

@@ -5,10 +5,10 @@ import pytest
 from support.small_universes import dense, marginal
 
 from dpqr.domain.histogram import dense_marginal
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.box_index import box_index
-from dpqr.queries.matrix import Prefix
-from dpqr.queries.ranges import Ranges, group_tables, with_totals
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.box_index import box_index
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.ranges import Ranges, group_tables, with_totals
 
 SHAPE = (3, 2, 4)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.sensitivity import Norm, sensitivity
-from dpqr.queries.strategy_matrices import (
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.strategy_matrices import (
     Contrasts,
     interaction,
     interaction_cells,

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.queries.figures import comparisons, moments
+from dpqr.workload.figures import comparisons, moments
 
 
 def test_comparisons_hold_a_part_of_the_last_count_against_each_other() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpqr.queries import matrix as columns
-from dpqr.queries.matrix import Dense, Identity, Prefix, Sparse, largest_distance, largest_norm
+from dpqr.workload import matrix as columns
+from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse, largest_distance, largest_norm
 
 SIGNED = np.array([[3, 0, -2, 1], [0, 0, 5, 1], [1, 1, 1, 1]])
 ZERO_ONE = np.array([[1, 0, 1, 1, 0], [0, 0, 1, 1, 0]])

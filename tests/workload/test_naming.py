@@ -1,8 +1,8 @@
 import numpy as np
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Identity
-from dpqr.queries.workload import row_names
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Identity
+from dpqr.workload.workload import row_names
 
 
 def labelled(axis, labels):

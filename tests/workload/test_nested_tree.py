@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from support.rounding_error import least_squares, quadratic_form
 
-from dpqr.queries.matrix import Dense, Identity
-from dpqr.queries.partition import Merged
-from dpqr.queries.ranges import everything
-from dpqr.queries.trees import NestedTree, Nesting
+from dpqr.workload.matrix import Dense, Identity
+from dpqr.workload.partition import Merged
+from dpqr.workload.ranges import everything
+from dpqr.workload.trees import NestedTree, Nesting
 
 REGIONS = np.array([2, 0, 1, 2, 2, 1, 3])
 COUNTRIES = np.array([0, 1, 0, 1])

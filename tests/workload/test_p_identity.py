@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from support.rounding_error import least_squares, quadratic_form
 
-from dpqr.queries import matrix as matrix_module
-from dpqr.queries import strategy_matrices as p_identity
-from dpqr.queries.matrix import Dense, Identity, Prefix
-from dpqr.queries.ranges import everything
-from dpqr.queries.strategy_matrices import PIdentity
+from dpqr.workload import matrix as matrix_module
+from dpqr.workload import strategy_matrices as p_identity
+from dpqr.workload.matrix import Dense, Identity, Prefix
+from dpqr.workload.ranges import everything
+from dpqr.workload.strategy_matrices import PIdentity
 
 
 def made(widths, diagonal, sums) -> PIdentity:

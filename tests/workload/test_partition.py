@@ -6,10 +6,10 @@ Matrices over buckets against their written-out coefficients over cells.
 import numpy as np
 import pytest
 
-from dpqr.queries.matrix import Dense, Identity
-from dpqr.queries.partition import Bisection, Boxes, Merged
-from dpqr.queries.strategy_matrices import PIdentity
-from dpqr.queries.trees import Tree
+from dpqr.workload.matrix import Dense, Identity
+from dpqr.workload.partition import Bisection, Boxes, Merged
+from dpqr.workload.strategy_matrices import PIdentity
+from dpqr.workload.trees import Tree
 
 SHAPES = [(1,), (2,), (7,), (8,), (4, 4), (5, 3), (2, 9), (3, 2, 4), (1, 1)]
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpqr.queries.matrix import Dense, Prefix
+from dpqr.workload.matrix import Dense, Prefix
 
 
 @pytest.mark.parametrize("size", [1, 2, 4])

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpqr.queries import ranges
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Identity, Prefix, Sparse
-from dpqr.queries.ranges import Ranges, everything, group_sums, row_extremes, row_tops, single_row, spans
+from dpqr.workload import ranges
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
+from dpqr.workload.ranges import Ranges, everything, group_sums, row_extremes, row_tops, single_row, spans
 
 
 def intervals(pairs, cells: int) -> Ranges:

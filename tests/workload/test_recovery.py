@@ -8,10 +8,10 @@ import pytest
 from support.rounding_error import least_squares, quadratic_form
 from support.small_universes import dense, marginal
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Identity, Prefix
-from dpqr.queries.ranges import Ranges
-from dpqr.queries.strategy_matrices import (
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Identity, Prefix
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.strategy_matrices import (
     PIdentity,
     is_strategy,
     on_single_axes,
@@ -22,7 +22,7 @@ from dpqr.queries.strategy_matrices import (
     squared_norms,
     strategy_block,
 )
-from dpqr.queries.trees import Tree
+from dpqr.workload.trees import Tree
 
 SHAPE = (3, 4, 2)
 TREE = Tree(4, (4, 2, 1), (1, 2, 3))

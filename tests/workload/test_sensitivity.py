@@ -7,12 +7,12 @@ import pytest
 from scipy.sparse import csr_array
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries import matrix
-from dpqr.queries import sensitivity as module
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Identity, Prefix, Sparse
-from dpqr.queries.ranges import Ranges
-from dpqr.queries.sensitivity import Norm, sensitivity
+from dpqr.workload import matrix
+from dpqr.workload import sensitivity as module
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.sensitivity import Norm, sensitivity
 
 SHAPE = (3, 2, 2)
 UNITS = {relation: PrivacyUnit(neighbours=relation) for relation in Neighbours}

@@ -5,11 +5,11 @@ import pytest
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain, PublicFacts
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
-from dpqr.queries.related_blocks import CELLS, columns_apart
-from dpqr.queries.workload import Workload
 from dpqr.strategies.schedules.ordered import TUNING
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.related_blocks import CELLS, columns_apart
+from dpqr.workload.workload import Workload
 
 SIZES = (2, 3, 99, 7, 40)
 

@@ -7,11 +7,11 @@ import pytest
 from support.small_universes import dense, marginal
 
 from dpqr.domain.histogram import DenseHistogram
-from dpqr.queries import related_blocks as stacking
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Sparse
-from dpqr.queries.ranges import Ranges
-from dpqr.queries.related_blocks import all_answers, stacked
+from dpqr.workload import related_blocks as stacking
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Sparse
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.related_blocks import all_answers, stacked
 
 SHAPE = (5, 4, 3)
 COUNTS = DenseHistogram(np.arange(60).reshape(SHAPE) ** 2 % 37)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support.rounding_error import least_squares, quadratic_form
 
-from dpqr.queries import trees as weighted_levels
-from dpqr.queries.matrix import Dense, Identity, Prefix
-from dpqr.queries.partition import Merged
-from dpqr.queries.ranges import Ranges
-from dpqr.queries.trees import CutGroups, Tree, dyadic
+from dpqr.workload import trees as weighted_levels
+from dpqr.workload.matrix import Dense, Identity, Prefix
+from dpqr.workload.partition import Merged
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.trees import CutGroups, Tree, dyadic
 
 TREES = {
     "binary, cut short": Tree(7, (8, 4, 2, 1), (3, 1, 2, 5)),

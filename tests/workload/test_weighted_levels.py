@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dpqr.queries import trees as weighted_levels
-from dpqr.queries.matrix import Dense
-from dpqr.queries.trees import NestedTree, Nesting, Tree
+from dpqr.workload import trees as weighted_levels
+from dpqr.workload.matrix import Dense
+from dpqr.workload.trees import NestedTree, Nesting, Tree
 
 NEIGHBOURS = Tree(7, (4, 2, 1), (2, 1, 3))
 SETS = NestedTree(Nesting.of_levels([np.arange(7) // 4, np.arange(7) // 2], 7), (2, 1, 3))

@@ -26,12 +26,12 @@ from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.ledger.periods import PeriodBudgets
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.counter import Counter
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
+from dpqr.workload.workload import Measurement
 
 SHAPE = (3, 2)
 """The period of a record, and its cell there."""

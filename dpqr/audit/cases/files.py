@@ -19,10 +19,10 @@ from dpqr.audit.case import Claim, Numbers, Outcomes, Shown
 from dpqr.audit.cases.releases import Unwatched
 from dpqr.audit.law import Laws
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.release.read_release import file_text
-from dpqr.release.release import release
-from dpqr.release.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.release.table_files import Column, TableFormat, Texts, Tidy, write_table
+from dpqr.releases.read_release import file_text
+from dpqr.releases.release import release
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.releases.table_files import Column, TableFormat, Texts, Tidy, write_table
 from dpqr.tables.source import TableSource
 
 RUNS = 120

@@ -24,8 +24,8 @@ from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
 from dpqr.mechanisms.selection import ExponentialChoice
-from dpqr.queries.block import QueryBlock
 from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.workload.block import QueryBlock
 
 BUDGET = PrivacyBudget(Fraction(3, 2), Fraction(1, 10))
 EVERYBODY = QueryBlock(name="records")

@@ -22,12 +22,12 @@ from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.block_errors import FINENESS, GroupErrors, Groups, noisy_errors
 from dpqr.mechanisms.noisy_answers import on_left_out
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, IntMatrix, Prefix
-from dpqr.queries.strategy_matrices import interaction
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.checks import Check, Gaussian, Laplace
 from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, IntMatrix, Prefix
+from dpqr.workload.strategy_matrices import interaction
+from dpqr.workload.workload import Measurement
 
 SHAPE = (4,)
 DELTA = Fraction(1, 100)

@@ -21,15 +21,11 @@ from dpqr.kernel.events import PrivacyEvent
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, IntMatrix, Prefix
-from dpqr.queries.partition import Merged
-from dpqr.queries.workload import Workload
-from dpqr.release.draws import Blocks, Draws, Past, Plain
-from dpqr.release.loop import Outcome, iterative_construction
-from dpqr.release.requests import PlanRequest
-from dpqr.release.result import Release, assemble
-from dpqr.release.roles import chosen_schedule, chosen_wishes, settled
+from dpqr.releases.draws import Blocks, Draws, Past, Plain
+from dpqr.releases.loop import Outcome, iterative_construction
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.result import Release, assemble
+from dpqr.releases.roles import chosen_schedule, chosen_wishes, settled
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.strategies.guard import guarded, least_noise
@@ -44,6 +40,10 @@ from dpqr.strategies.updates.least_squares import BucketLeastSquares
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, IntMatrix, Prefix
+from dpqr.workload.partition import Merged
+from dpqr.workload.workload import Workload
 
 
 class Crash(Exception):

@@ -24,12 +24,7 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.selection import Scores
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.box_index import box_index
-from dpqr.queries.matrix import Dense
-from dpqr.queries.ranges import Ranges
-from dpqr.queries.workload import Workload
-from dpqr.release.loop import Outcome
+from dpqr.releases.loop import Outcome
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Distinguisher, Exponential, PermuteAndFlip
@@ -37,6 +32,11 @@ from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.box_index import box_index
+from dpqr.workload.matrix import Dense
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,9 +25,9 @@ from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.sparse_vector import AboveThreshold, Question, open_watch, passes
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.release.questions import Terms
+from dpqr.releases.questions import Terms
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 PERSON = PrivacyUnit(column="person", rows=3)
 DELTA = Fraction(1, 10)

@@ -14,10 +14,10 @@ from dpqr.kernel.arrays import IntArray, frozen
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
-from dpqr.queries.workload import Measurement, Workload
 from dpqr.strategies.problem import Level, Problem
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.workload import Measurement, Workload
 
 SHAPES = ((1,), (2,), (4,), (2, 3), (2, 1, 2))
 RECORDS = 60

@@ -22,11 +22,11 @@ from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.plugins import lacking
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.models.hypothesis import DenseDistribution
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.workload import Measurement
 
 ALARM = 1e-9
 RUNS = 4000

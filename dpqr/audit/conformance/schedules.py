@@ -13,8 +13,6 @@ from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
 from dpqr.kernel.plugins import lacking
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement, Workload
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import PermuteAndFlip
@@ -22,6 +20,8 @@ from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan, Roles, Schedule
 from dpqr.strategies.transcript import Round, Step
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement, Workload
 
 BUDGETS = (PrivacyBudget(Fraction(1)), PrivacyBudget(Fraction(10_000)))
 """The second one is for schedules that promise something: on 60 records they need it."""

@@ -19,11 +19,11 @@ from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.plugins import lacking
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.models.hypothesis import Sampleable
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.queries.workload import Measurement, Workload
 from dpqr.strategies.problem import Footprint, Level, Problem, Variant
 from dpqr.strategies.updates.interface import UpdateRule
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Measurement, Workload
 
 LEVELS = tuple(Level(value=Fraction(value)) for value in ("3/10", "1/10"))
 WILD = ((0, 1), (-500, 1), (500, 1), (0, 1000))

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
-from dpqr.queries.partition import Bisection
+from dpqr.workload.partition import Bisection
 
 VAGUE = 1e4
 """Prior variance of the total, over that of its noise: the total itself is not shrunk."""

@@ -10,8 +10,8 @@ from itertools import combinations
 import numpy as np
 
 from dpqr.kernel.arrays import Axes, FloatArray
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 SMALLEST_DEVIATION = 0.1
 """Grid units. Below it integer noise is nearly always zero; the floor keeps the fit's equations well posed."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.models.fit.evidence import Evidence, merged, summed
-from dpqr.queries.strategy_matrices import interaction_cells, interaction_deviation, is_interaction
+from dpqr.workload.strategy_matrices import interaction_cells, interaction_deviation, is_interaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,8 +18,8 @@ from dpqr.models.fit.evidence import Evidence, lower_order
 from dpqr.models.fit.local_fits import local_fit
 from dpqr.models.fit.log_linear import LogLinear, Propagation, Table
 from dpqr.models.junction_tree import JunctionTree, within
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 Potentials = Mapping[Hashable, FloatArray]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.wording import amount, counted, plain
-from dpqr.release.answers.answered import DETAIL, AnsweredBlock
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
 from dpqr.report.page.parts import Chart, require_extra
 from dpqr.report.page.reported import Spending
 

@@ -17,7 +17,7 @@ import numpy as np
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import AnyArray, Axes, FloatArray, IntArray
 from dpqr.kernel.wording import amount, counted
-from dpqr.release.exact_errors import Accuracy
+from dpqr.releases.exact_errors import Accuracy
 from dpqr.report.page.charts import FILL, SECOND, drawn, label, named_bars, panel, shades
 from dpqr.report.page.parts import Card, Cards, Items, Page, Part, Section, Table, Words
 

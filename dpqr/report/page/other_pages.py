@@ -10,8 +10,8 @@ import numpy as np
 
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.wording import Fact, amount, counted, optional
-from dpqr.release.answers.answered import Trend
-from dpqr.release.forecast_error import Forecast
+from dpqr.releases.answers.answered import Trend
+from dpqr.releases.forecast_error import Forecast
 from dpqr.report.charts import HIGH, LOW
 from dpqr.report.forecast import MEASURE, basis, nine_of_ten
 from dpqr.report.page.charts import CURVES, FILL, LINES, PALE, SECOND, WIDTH, drawn, figures, label, named_bars, panel

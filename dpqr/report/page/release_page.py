@@ -12,8 +12,8 @@ import numpy as np
 from dpqr.kernel.budget import Cost, downward_text, upward_text
 from dpqr.kernel.currency import Currency
 from dpqr.kernel.wording import DIGITS, Fact, amount, counted, optional, plain
-from dpqr.release.answers.answered import AnsweredBlock
-from dpqr.release.answers.errors import BASES
+from dpqr.releases.answers.answered import AnsweredBlock
+from dpqr.releases.answers.errors import BASES
 from dpqr.report.answers import NUMBERS, answer_texts, figure_texts, figures_legend, lower_texts, upper_texts
 from dpqr.report.page.charts import FAINT, FILL, block_chart, budget_chart, drawn, figures, never_measured, panel
 from dpqr.report.page.documents import (

@@ -13,10 +13,10 @@ from pyarrow import parquet
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import DocumentError
 from dpqr.ledger.ledger import Account
-from dpqr.release.answers.answered import AnsweredBlock
-from dpqr.release.files import RECORD
-from dpqr.release.read_release import ReleaseFiles
-from dpqr.release.release_files import file_hash
+from dpqr.releases.answers.answered import AnsweredBlock
+from dpqr.releases.files import RECORD
+from dpqr.releases.read_release import ReleaseFiles
+from dpqr.releases.release_files import file_hash
 
 UNKNOWN = "not stated in the record"
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from dpqr.kernel.arrays import AnyArray, Axes, FloatArray, IntArray
 from dpqr.models.fit.buckets import PRIOR, BoxCounts, Halves, Imbalances
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Identity, IntMatrix
-from dpqr.queries.partition import Bisection, Boxes, Merged
-from dpqr.queries.sensitivity import Norm
-from dpqr.queries.trees import Tree
 from dpqr.strategies.designs.gram import BucketQueries, bucket_queries
 from dpqr.strategies.designs.kronecker import p_identity
 from dpqr.strategies.designs.trees import hierarchy
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.partition import Bisection, Boxes, Merged
+from dpqr.workload.sensitivity import Norm
+from dpqr.workload.trees import Tree
 
 LEVELS_APART = 2
 """Equal buckets are designed for at every second level; errors in between are interpolated, within 2%."""

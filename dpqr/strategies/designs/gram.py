@@ -10,10 +10,10 @@ from typing import Protocol
 import numpy as np
 
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.matrix import Identity, IntMatrix
-from dpqr.queries.partition import Boxes
-from dpqr.queries.ranges import Overlaps, everything, group_sums, spans
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.partition import Boxes
+from dpqr.workload.ranges import Overlaps, everything, group_sums, spans
 
 SLICE = 2**21
 """Coefficients of queries that are held in memory together."""
@@ -42,7 +42,7 @@ class AxisQueries:
         size: number of cells.
         terms: matrices, each with one weight per row, shape (rows,).
 
-    >>> from dpqr.queries.matrix import Prefix
+    >>> from dpqr.workload.matrix import Prefix
     >>> queries = AxisQueries(size=4, terms=((Prefix(4), np.ones(4)),))
     >>> queries.gram(np.array([0, 2, 4]))[1]
     array([7., 3.])

@@ -12,14 +12,14 @@ import numpy as np
 from dpqr.kernel.arrays import AnyArray, Axes, FloatArray
 from dpqr.kernel.noise.public import public_generator
 from dpqr.models.fit.descent import Descent
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.matrix import Identity, IntMatrix
-from dpqr.queries.partition import Merged, groups_of
-from dpqr.queries.ranges import everything
-from dpqr.queries.sensitivity import Norm
-from dpqr.queries.strategy_matrices import PIdentity, query_variances, recoverable, strategy_block
 from dpqr.strategies.designs.gram import AxisQueries, Queries, importance
 from dpqr.strategies.designs.trees import balanced, hierarchy, levels_tree, nested_levels
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.partition import Merged, groups_of
+from dpqr.workload.ranges import everything
+from dpqr.workload.sensitivity import Norm
+from dpqr.workload.strategy_matrices import PIdentity, query_variances, recoverable, strategy_block
 
 # p-Identity: single cells and a few sums, tuned to the workload; constant on groups of neighbouring cells.
 #
@@ -135,7 +135,7 @@ def p_identity(queries: Queries, norm: Norm, precision: int = TUNING.precision) 
         precision: norm of an integer column, about.
 
     >>> from dpqr.strategies.designs.gram import AxisQueries
-    >>> from dpqr.queries.matrix import Prefix
+    >>> from dpqr.workload.matrix import Prefix
     >>> p_identity(AxisQueries(size=16, terms=((Prefix(16), np.ones(16)),)), Norm.L1).cells
     16
     """
@@ -231,8 +231,8 @@ def designs(name: str, axes: Axes, sizes: tuple[int, ...], blocks: tuple[QueryBl
         blocks: the workload's blocks over the group.
         norm: of the noise, L1 or squared L2.
 
-    >>> from dpqr.queries.block import Factor
-    >>> from dpqr.queries.matrix import Prefix
+    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.workload.matrix import Prefix
     >>> cdf = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(64,), matrix=Prefix(64)),))
     >>> [design.kinds for design in designs("s", (0,), (64,), (cdf,), Norm.L1)]
     [('identity',), ('hierarchy',), ('p-identity',)]

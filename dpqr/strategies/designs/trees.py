@@ -12,12 +12,12 @@ import numpy as np
 
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.models.fit.descent import Descent
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.matrix import IntMatrix
-from dpqr.queries.partition import Merged, groups_of
-from dpqr.queries.sensitivity import Norm
-from dpqr.queries.trees import NestedTree, Nesting, Tree, dyadic
 from dpqr.strategies.designs.gram import AxisQueries, Queries
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.matrix import IntMatrix
+from dpqr.workload.partition import Merged, groups_of
+from dpqr.workload.sensitivity import Norm
+from dpqr.workload.trees import NestedTree, Nesting, Tree, dyadic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ def hierarchy(queries: Queries, norm: Norm, precision: int = HIERARCHY_TUNING.pr
         Hay, Rastogi, Miklau and Suciu 2010 (equal weights); Li, Miklau, Hay, McGregor and Rastogi 2015 (weights).
 
     >>> from dpqr.strategies.designs.gram import AxisQueries
-    >>> from dpqr.queries.matrix import Prefix
+    >>> from dpqr.workload.matrix import Prefix
     >>> hierarchy(AxisQueries(size=64, terms=((Prefix(64), np.ones(64)),)), Norm.L1).cells
     64
     """
@@ -198,7 +198,7 @@ def levels_tree(queries: AxisQueries, norm: Norm, precision: int) -> NestedTree:
     References:
         Hay, Rastogi, Miklau and Suciu 2010 (consistent trees); Li, Miklau, Hay, McGregor and Rastogi 2015 (weights).
 
-    >>> from dpqr.queries.matrix import Identity
+    >>> from dpqr.workload.matrix import Identity
     >>> levels = Merged(Identity(2), np.arange(200) // 100), Identity(200)
     >>> queries = AxisQueries(size=200, terms=tuple((one, np.ones(one.rows)) for one in levels))
     >>> levels_tree(queries, Norm.L1, 16).weights

@@ -18,7 +18,6 @@ from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.plugins import is_builtin
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.workload import Workload
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem, Variant
@@ -26,6 +25,7 @@ from dpqr.strategies.schedules.drafts import forecast, forecast_row, opening_pha
 from dpqr.strategies.schedules.theory import TOTAL, Tails, Theory, answers_tail, measured_whole, require_fractions
 from dpqr.strategies.transcript import Round, Stage, Step
 from dpqr.strategies.updates.interface import CarriedBound, HeuristicBound
+from dpqr.workload.workload import Workload
 
 # Stages: the falling alphas of the anytime loop, what their rounds cost, and which of them are certain.
 #

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpqr.kernel.budget import PrivacyBudget
-from dpqr.queries.matrix import Dense, Identity, Sparse
-from dpqr.queries.partition import Merged
-from dpqr.queries.workload import Workload, by_home
 from dpqr.strategies.known import SCHEDULES
 from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.ways import direct_error
 from dpqr.strategies.schedules.strategy import TUNING as STRATEGY
+from dpqr.workload.matrix import Dense, Identity, Sparse
+from dpqr.workload.partition import Merged
+from dpqr.workload.workload import Workload, by_home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Auto:
     strategies for pairs that share columns, which would pay for these several times (`keeps`). Rounds are left where
     marginals have no plan. Ordered columns that no query joins with others are released apart where that is better.
 
-    >>> from dpqr.queries.block import Factor, QueryBlock
+    >>> from dpqr.workload.block import Factor, QueryBlock
     >>> Auto().choose(Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))).reason
     '--schedule auto: marginals, for the workload asks for nothing else'
     """

@@ -14,7 +14,6 @@ from dpqr.kernel.accountants.by_count import FEW, MANY, ByCount
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.checks import CheckByPrice, DistinguisherByPrice
 from dpqr.strategies.guard import Wishes, least_of, possible_plans
 from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Planner, Roles
@@ -26,6 +25,7 @@ from dpqr.strategies.schedules.marginals.errors import TUNING
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.marginals.ways import POSSIBLE_RECORDS, error_among, error_words
 from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.workload.workload import Measurement
 
 NOTE = (
     "a noisy count of the records ({share:.0%} of epsilon) decides what charges the rest, and what is measured: "

@@ -18,13 +18,13 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import of_any_blocks
 from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.strategy_matrices import query_variances
-from dpqr.queries.workload import Measurement, home
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.plan import BlockForecast, Phase, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.transcript import Round
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.strategy_matrices import query_variances
+from dpqr.workload.workload import Measurement, home
 
 NORMAL = math.sqrt(2 / math.pi)
 """Expected absolute value of a normal variable of deviation 1."""

@@ -15,12 +15,12 @@ from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
 from dpqr.kernel.events import LeftOutEvent, PrivacyEvent
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.block_errors import GroupErrors, noisy_errors
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.strategy_matrices import is_interaction
 from dpqr.strategies.checks import Check
 from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.parts import Around, Parts, set_aside, with_phases
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.strategy_matrices import is_interaction
 
 DEFAULT_SHARES = {"rho": Fraction(1, 100), "epsilon": Fraction(1, 200)}
 """Of the budget, for error bars, where the user states none: either takes half a percent of noise."""

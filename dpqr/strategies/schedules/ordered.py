@@ -16,13 +16,6 @@ from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.models.fit.buckets import BoxCounts
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, IntMatrix
-from dpqr.queries.partition import Bisection, Merged
-from dpqr.queries.ranges import everything
-from dpqr.queries.sensitivity import Norm
-from dpqr.queries.trees import Tree
-from dpqr.queries.workload import Measurement, Workload, by_home
 from dpqr.strategies.designs.buckets import (
     EqualBuckets,
     Partition,
@@ -39,6 +32,13 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import Released, least_squares_forecast, proved, search_phases, strategy_name
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, IntMatrix
+from dpqr.workload.partition import Bisection, Merged
+from dpqr.workload.ranges import everything
+from dpqr.workload.sensitivity import Norm
+from dpqr.workload.trees import Tree
+from dpqr.workload.workload import Measurement, Workload, by_home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

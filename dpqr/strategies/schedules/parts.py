@@ -13,15 +13,15 @@ from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import Composition
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.related_blocks import CELLS, columns_apart
-from dpqr.queries.workload import Workload
 from dpqr.strategies.plan import Phase, Plan, Planner, Roles, Schedule
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.marginals.ways import direct_error
 from dpqr.strategies.schedules.ordered import Ordered
 from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.related_blocks import CELLS, columns_apart
+from dpqr.workload.workload import Workload
 
 
 def set_aside(

@@ -14,7 +14,6 @@ from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import QueryBlock
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, Candidate, QueryCandidates
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
@@ -32,6 +31,7 @@ from dpqr.strategies.schedules.drafts import (
 from dpqr.strategies.schedules.marginals.budget import summed_noise
 from dpqr.strategies.schedules.marginals.candidate_blocks import with_surrogates
 from dpqr.strategies.transcript import Round, Step
+from dpqr.workload.block import QueryBlock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

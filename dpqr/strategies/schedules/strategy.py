@@ -13,15 +13,15 @@ from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.sensitivity import Norm, sensitivity
-from dpqr.queries.strategy_matrices import on_single_axes, scaled
-from dpqr.queries.workload import by_home
 from dpqr.strategies.designs.kronecker import Design, designs, expected_error
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import Progress, least_squares_forecast, opening_phase, proved, strategy_name
 from dpqr.strategies.transcript import Round, Step
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.strategy_matrices import on_single_axes, scaled
+from dpqr.workload.workload import by_home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

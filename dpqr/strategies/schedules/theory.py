@@ -18,14 +18,14 @@ from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.plugins import is_builtin
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.sensitivity import Norm, sensitivity
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Promise, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem, Variant
 from dpqr.strategies.schedules.drafts import Progress, dearest_row, forecast_row, opening_phase, proved, round_phases
 from dpqr.strategies.transcript import Round, Step
 from dpqr.strategies.updates.interface import HeuristicBound
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.sensitivity import Norm, sensitivity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

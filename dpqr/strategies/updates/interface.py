@@ -14,9 +14,9 @@ from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.fit.log_linear import aligned
 from dpqr.models.hypothesis import DenseDistribution, Hypothesis
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.problem import Footprint, Level, Problem
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 H = TypeVar("H", bound=Hypothesis)
 
@@ -184,7 +184,7 @@ def exponential_step(distribution: DenseDistribution, block: QueryBlock, exponen
     Returns:
         A distribution of the same number of records.
 
-    >>> from dpqr.queries.block import Factor
+    >>> from dpqr.workload.block import Factor
     >>> marginal = QueryBlock(name="m", factors=(Factor.identity(0, 2),))
     >>> start = DenseDistribution.uniform((2,), 10.0)
     >>> exponential_step(start, marginal, np.log([3.0, 1.0])).probabilities

@@ -15,11 +15,11 @@ from dpqr.models.fit.buckets import BucketCounts, shrunk
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
 from dpqr.models.fit.log_linear import aligned
 from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.partition import Merged
-from dpqr.queries.strategy_matrices import is_strategy, recovered
-from dpqr.queries.workload import Measurement, axis_groups
 from dpqr.strategies.problem import Footprint, Level, Problem
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.partition import Merged
+from dpqr.workload.strategy_matrices import is_strategy, recovered
+from dpqr.workload.workload import Measurement, axis_groups
 
 GROUP_CELLS = 2**22
 """Cells of one group of attributes that are kept one by one (32 MB per array)."""

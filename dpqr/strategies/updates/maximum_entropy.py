@@ -15,13 +15,13 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.fit.descent import NewtonFit
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
 from dpqr.models.piecewise import PiecewiseDistribution
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.ranges import Ranges
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.interface import floor_of_log, on_domain
 from dpqr.strategies.updates.multiplicative_weights import Distribution, MultiplicativeWeights
 from dpqr.strategies.updates.record_count import records_total
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,10 +12,10 @@ import numpy as np
 
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.small_databases import Net, PolytopeSample, coefficients_on, every_database, rounding_size
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.interface import SingleQuery, floor_of_log, records
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 MEMBER_LIMIT = 2**22
 """Members up to which a net is listed."""

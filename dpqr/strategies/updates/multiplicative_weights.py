@@ -21,11 +21,11 @@ from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 from dpqr.models.hypothesis import DenseDistribution
 from dpqr.models.junction_tree import cells, maximal_cliques, within
 from dpqr.models.rows import LISTED, Tilt, WeightedRows
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.interface import DENSE_LIMIT, SingleQuery, exponential_step, floor_of_log, logs_of, of_logs
 from dpqr.strategies.updates.record_count import records_total
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 MOST_LISTED = 2**17
 """Cells up to which a fitted distribution is listed whole: every marginal is then one sum over a small array."""

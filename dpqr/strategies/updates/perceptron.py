@@ -13,12 +13,12 @@ import numpy as np
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.hypothesis import SignedVector
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.matrix import Identity, IntMatrix
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.interface import DENSE_LIMIT, SingleQuery, on_domain
 from dpqr.strategies.updates.record_count import records_total
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

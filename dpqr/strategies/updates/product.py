@@ -12,14 +12,14 @@ from dpqr.kernel.arrays import FloatArray, frozen
 from dpqr.models.compound import ProductDistribution
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
 from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.related_blocks import columns_apart
-from dpqr.queries.strategy_matrices import query_variances
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.least_squares import BucketLeastSquares, bucket_counts
 from dpqr.strategies.updates.multiplicative_weights import Distribution, MultiplicativeWeights
 from dpqr.strategies.updates.record_count import block_totals, bounded_total, mean_total
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.related_blocks import columns_apart
+from dpqr.workload.strategy_matrices import query_variances
+from dpqr.workload.workload import Measurement
 
 RECORDS = QueryBlock(name="number of records")
 

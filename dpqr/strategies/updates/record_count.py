@@ -10,11 +10,11 @@ import numpy as np
 
 from dpqr.kernel.arrays import FloatArray, frozen
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.matrix import IntMatrix
-from dpqr.queries.ranges import Ranges
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.problem import Problem
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.matrix import IntMatrix
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.workload import Measurement
 
 
 def records_total(

@@ -11,7 +11,7 @@ import pytest
 from support.verified_release import make
 
 from dpqr.kernel.errors import BudgetRefused, UsageFault
-from dpqr.release.read_release import read_answers, read_release
+from dpqr.releases.read_release import read_answers, read_release
 from dpqr.report.comparison import FIGURES, CompareRequest, compare
 
 OLD = Path(__file__).parents[2] / "old_releases"

@@ -10,9 +10,9 @@ import pytest
 from support.command_desk import DOMAIN, QUERIES
 
 from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, UsageFault
-from dpqr.release.forecast import ForecastRequest, GoalRequest, epsilons, forecast_releases, outlook_document
-from dpqr.release.forecast_error import PublicTable
-from dpqr.release.requests import LedgerRequest, PlanRequest, ReleaseRequest
+from dpqr.releases.forecast import ForecastRequest, GoalRequest, epsilons, forecast_releases, outlook_document
+from dpqr.releases.forecast_error import PublicTable
+from dpqr.releases.requests import LedgerRequest, PlanRequest, ReleaseRequest
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
 

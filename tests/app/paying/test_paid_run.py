@@ -42,15 +42,15 @@ from dpqr.kernel.sealed import SealKey
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.ledger import DataKind
-from dpqr.release import fingerprints
-from dpqr.release import paying as module
-from dpqr.release import release as release_module
-from dpqr.release.evidence import VerifyRequest
-from dpqr.release.journal import TranscriptFile
-from dpqr.release.paying import ledger_request
-from dpqr.release.receipt import receipt
-from dpqr.release.requests import OutputRequest, ReleaseRequest
-from dpqr.release.verify import verify
+from dpqr.releases import fingerprints
+from dpqr.releases import paying as module
+from dpqr.releases import release as release_module
+from dpqr.releases.evidence import VerifyRequest
+from dpqr.releases.journal import TranscriptFile
+from dpqr.releases.paying import ledger_request
+from dpqr.releases.receipt import receipt
+from dpqr.releases.requests import OutputRequest, ReleaseRequest
+from dpqr.releases.verify import verify
 from dpqr.tables.engines.known import source_at
 from dpqr.tables.limits import Limits
 from dpqr.tables.policy import Policy, PolicyChange

@@ -20,12 +20,12 @@ from dpqr.ledger.budgets import terms as asked_terms
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.ledger import RELEASED
 from dpqr.ledger.periods import PeriodBudgets
-from dpqr.release import release as release_module
-from dpqr.release.counters import paid_notes
-from dpqr.release.journal import TranscriptFile
-from dpqr.release.locked_plan import following, plan_file, save_plan
-from dpqr.release.release import checked_plan
-from dpqr.release.requests import PlanRequest, ReleaseRequest
+from dpqr.releases import release as release_module
+from dpqr.releases.counters import paid_notes
+from dpqr.releases.journal import TranscriptFile
+from dpqr.releases.locked_plan import following, plan_file, save_plan
+from dpqr.releases.release import checked_plan
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.tables.source import TableSource
 
 MONTHLY = {**DOMAIN, "period": {"column": "day", "every": "month"}}

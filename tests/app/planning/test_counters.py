@@ -12,9 +12,9 @@ import dpqr
 from dpqr.domain.periods import Period
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.budgets import configured_ledger
-from dpqr.release.counters import as_counter
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.counters import as_counter
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 
 ASKED = PlanRequest(
     queries=QUERIES, domain=DOMAIN, epsilon="1", delta="1e-9", period="2024-10", cumulative=24, first="2024-01"

@@ -11,7 +11,7 @@ from support.codebooks import SAMPLES
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DataError, UsageFault
-from dpqr.release.documents import DomainRequest, domain_file
+from dpqr.releases.documents import DomainRequest, domain_file
 
 SQL = str(SAMPLES / "clinic.sql")
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 
 DOMAIN = {"a": 3, "b": 2}
 QUERIES = {"queries": [{"marginal": ["a", "b"]}], "domain": DOMAIN}

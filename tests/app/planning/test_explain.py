@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.release.explain import USUAL_ALPHA, explain, explanation_document
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.explain import USUAL_ALPHA, explain, explanation_document
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.known import SCHEDULES, UPDATES
 from dpqr.strategies.problem import Level
 

@@ -12,9 +12,9 @@ from dpqr.domain.periods import Period, PeriodColumn, PeriodRows
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.release import counters as periods
-from dpqr.release.counters import period_note, period_rows, require_files
-from dpqr.release.requests import PlanRequest
+from dpqr.releases import counters as periods
+from dpqr.releases.counters import period_note, period_rows, require_files
+from dpqr.releases.requests import PlanRequest
 from dpqr.tables.source import TableSource
 
 MONTHLY = {**DOMAIN, "period": {"column": "day", "every": "month"}}

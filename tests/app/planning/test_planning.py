@@ -16,10 +16,10 @@ from support.plain_screen import printed
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import Neighbours
-from dpqr.release.planning import RIVALS, plan_release
-from dpqr.release.receipt import plan_view
-from dpqr.release.requests import PlanRequest
-from dpqr.release.sentences import choice_words
+from dpqr.releases.planning import RIVALS, plan_release
+from dpqr.releases.receipt import plan_view
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.sentences import choice_words
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.tables.limits import Limits
@@ -108,7 +108,7 @@ def test_memory_counts_histogram_hypothesis_and_widest_marginal(desk):
 def test_memory_of_a_sparse_histogram_is_private_and_left_out(desk, monkeypatch):
     sizes(desk, [{"marginal": ["a"]}], a=100)
     assert plan(update="perceptron").bytes == 8 * (3 * 100 + 100 + 100)
-    monkeypatch.setattr("dpqr.release.planning.Limits", lambda: Limits(cells=99))
+    monkeypatch.setattr("dpqr.releases.planning.Limits", lambda: Limits(cells=99))
     assert plan(update="perceptron").bytes == 8 * (3 * 100 + 100)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.unit import Neighbours, PrivacyUnit, StatedPersons
-from dpqr.release.planning import unit_notes, unit_of
+from dpqr.releases.planning import unit_notes, unit_of
 
 STATED = StatedPersons(column="who", rows=3)
 

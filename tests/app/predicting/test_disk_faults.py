@@ -17,7 +17,7 @@ from support.slow_cases import slow_one
 
 from dpqr.kernel.errors import DpqrError
 from dpqr.kernel.sealed import Released
-from dpqr.release.requests import PredictionPlanRequest, PredictionRequest
+from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
 from dpqr.sessions import predictions as turn
 from dpqr.sessions.predictions import (
     AskPredictions,

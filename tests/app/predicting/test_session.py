@@ -22,11 +22,11 @@ from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.ledger.ledger import Reason
 from dpqr.prediction.predict import planned_prediction, predict
-from dpqr.release.approval import approve
-from dpqr.release.evidence import VerifyRequest
-from dpqr.release.locked_plan import following_prediction, plan_file, save_prediction_plan
-from dpqr.release.requests import PredictionPlanRequest, PredictionRequest
-from dpqr.release.verify import require_verified, verify
+from dpqr.releases.approval import approve
+from dpqr.releases.evidence import VerifyRequest
+from dpqr.releases.locked_plan import following_prediction, plan_file, save_prediction_plan
+from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
+from dpqr.releases.verify import require_verified, verify
 from dpqr.sessions.folder import SessionFolder
 from dpqr.sessions.predictions import (
     AskPredictions,
@@ -254,7 +254,7 @@ def test_a_lost_draw_is_paid_and_its_point_is_asked_about_again(place):
     """The process ends between the draw and its line."""
     opened(place)
     asked(place, WOMAN)
-    broken = patch("dpqr.release.journal.LedgerJournal.record", side_effect=KeyboardInterrupt)
+    broken = patch("dpqr.releases.journal.LedgerJournal.record", side_effect=KeyboardInterrupt)
     with broken, pytest.raises(KeyboardInterrupt):
         asked(place, MAN + "M,c\n")
     assert prediction_status("desk", payer(place)).left == 4
@@ -285,7 +285,7 @@ def test_a_draw_that_a_kill_has_lost_leaves_all_paid_by_the_transcript_alone(pla
     """Also where later processes go on, each of which finds it in the transcript."""
     opened(place)
     asked(place, WOMAN)
-    killed_while(place, "dpqr.release.journal.LedgerJournal.record")
+    killed_while(place, "dpqr.releases.journal.LedgerJournal.record")
     for text in (WOMAN, MAN):
         asked(place, text)
     close_predictions("desk", payer(place), None)

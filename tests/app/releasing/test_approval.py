@@ -6,7 +6,7 @@ import pytest
 
 import dpqr
 from dpqr.kernel.errors import BudgetRefused, DocumentError
-from dpqr.release.record.plan_document import sealed
+from dpqr.releases.record.plan_document import sealed
 
 PAID = ("--dataset", "survey", "--ledger", "l.sqlite")
 

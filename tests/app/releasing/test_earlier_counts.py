@@ -9,7 +9,7 @@ import pytest
 from support.counters import DOMAIN, MONTHS, QUERIES, TABLE, released, women
 
 import dpqr
-from dpqr.release.record.plan_document import sealed
+from dpqr.releases.record.plan_document import sealed
 
 BINARY = {"eps": "1000", "delta": "1e-9", "accountant": "zcdp"}
 

@@ -6,12 +6,12 @@ import pytest
 from support.command_desk import DOMAIN
 
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.release import locked_plan as module
-from dpqr.release import release as release_module
-from dpqr.release.locked_plan import differences, read_plan, require_unchanged
-from dpqr.release.record.plan_document import plan_document, sealed
-from dpqr.release.release import checked_plan
-from dpqr.release.requests import PlanRequest, ReleaseRequest
+from dpqr.releases import locked_plan as module
+from dpqr.releases import release as release_module
+from dpqr.releases.locked_plan import differences, read_plan, require_unchanged
+from dpqr.releases.record.plan_document import plan_document, sealed
+from dpqr.releases.release import checked_plan
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.strategies.plan import LockedPlan
 from dpqr.tables.source import TableSource
 
@@ -95,7 +95,7 @@ def test_the_same_options_may_stand_beside_it(desk):
 
 def test_another_version_is_told(desk, monkeypatch):
     planned(desk)
-    monkeypatch.setattr("dpqr.release.record.plan_document.__version__", "9.9.9")
+    monkeypatch.setattr("dpqr.releases.record.plan_document.__version__", "9.9.9")
     ended = follow(desk)
     assert ended.code == 3
     assert "$.version is" in ended.err

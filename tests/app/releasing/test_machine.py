@@ -5,10 +5,10 @@ from collections import namedtuple
 import pytest
 
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
-from dpqr.release import resources as machine
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import OutputRequest, PlanRequest
-from dpqr.release.resources import machine_memory, require_resources, resources
+from dpqr.releases import resources as machine
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import OutputRequest, PlanRequest
+from dpqr.releases.resources import machine_memory, require_resources, resources
 
 Disk = namedtuple("Disk", "total used free")
 

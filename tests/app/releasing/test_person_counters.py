@@ -11,9 +11,9 @@ import pytest
 
 import dpqr
 from dpqr.domain.periods import Period
-from dpqr.release.paying import release_bill
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.paying import release_bill
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 
 PERIODS, ROWS = 64, 3
 SLOW = [pytest.param(kind, 24, marks=pytest.mark.slow) for kind in ("csv", "parquet")]

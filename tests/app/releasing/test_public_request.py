@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries.queries_file import read_queries
-from dpqr.release.reading import DOCUMENTS, public_inputs, reading, stated_request
-from dpqr.release.record.plan_document import plan_document
-from dpqr.release.release import checked_plan
-from dpqr.release.requests import PlanRequest, ReleaseRequest
+from dpqr.releases.reading import DOCUMENTS, public_inputs, reading, stated_request
+from dpqr.releases.record.plan_document import plan_document
+from dpqr.releases.release import checked_plan
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
+from dpqr.workload.queries_file import read_queries
 
 TABLE = TableSource(paths=("table.csv",))
 DOMAIN = {

@@ -10,8 +10,8 @@ import pytest
 
 import dpqr
 from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, UsageFault
-from dpqr.release.reading import OTHER, PASSED, UNREGISTERED
-from dpqr.release.record.plan_document import sealed
+from dpqr.releases.reading import OTHER, PASSED, UNREGISTERED
+from dpqr.releases.record.plan_document import sealed
 from dpqr.tables.engines.address import EngineAddress
 from dpqr.tables.engines.known import BEFORE, engine_of
 

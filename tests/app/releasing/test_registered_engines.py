@@ -11,7 +11,7 @@ import pytest
 from support.postgres_server import missing, running
 
 import dpqr
-from dpqr.release.reading import OTHER, UNREGISTERED
+from dpqr.releases.reading import OTHER, UNREGISTERED
 from dpqr.tables.engines.known import BEFORE
 
 LEDGER = ("--ledger", "l.sqlite")

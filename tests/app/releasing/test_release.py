@@ -11,9 +11,9 @@ from support.command_desk import PRIVATE
 from dpqr.kernel.accountants.sums import Basic
 from dpqr.kernel.errors import BudgetRefused, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.kernel.noise.source import SeededNoise
-from dpqr.release import release as module
-from dpqr.release.release import dry_run, release
-from dpqr.release.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.releases import release as module
+from dpqr.releases.release import dry_run, release
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.tables.source import TableSource
 
 SOURCE = TableSource(paths=("table.csv",))

@@ -22,7 +22,7 @@ import json, sys
 from dataclasses import replace
 from pathlib import Path
 from support import paid_releases as releases
-from dpqr.release import release
+from dpqr.releases import release
 from dpqr.kernel.errors import DpqrError
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.kernel.noise.source import SeededNoise

@@ -6,8 +6,8 @@ import pytest
 
 from dpqr.kernel.errors import DataError
 from dpqr.kernel.noise.source import SeededNoise
-from dpqr.release.release import release
-from dpqr.release.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.releases.release import release
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.tables.source import TableSource
 
 ROWS = 4_000

@@ -33,7 +33,7 @@ from support.session_faults import (
 from support.slow_cases import slow_one
 
 from dpqr.kernel.errors import DpqrError, UsageFault
-from dpqr.release.requests import OutputRequest
+from dpqr.releases.requests import OutputRequest
 from dpqr.sessions.interactive import close, status
 
 

@@ -27,14 +27,13 @@ from dpqr.kernel.errors import (
 )
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.figure_entries import FIGURE_COMPILERS
-from dpqr.release.answers.errors import BASES
-from dpqr.release.evidence import VerifyRequest
-from dpqr.release.files import document_text
-from dpqr.release.receipt import receipt
-from dpqr.release.record.plan_document import sealed
-from dpqr.release.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.release.verify import verify
+from dpqr.releases.answers.errors import BASES
+from dpqr.releases.evidence import VerifyRequest
+from dpqr.releases.files import document_text
+from dpqr.releases.receipt import receipt
+from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.releases.verify import verify
 from dpqr.sessions.folder import SessionFolder
 from dpqr.sessions.interactive import AskRequest, ask, close, open_session, status
 from dpqr.sessions.planning import OpenRequest, planned_session
@@ -42,6 +41,7 @@ from dpqr.sessions.session import PARTS
 from dpqr.tables.engines.known import source_at
 from dpqr.tables.policy import PolicyChange
 from dpqr.tables.source import TableSource
+from dpqr.workload.figure_entries import FIGURE_COMPILERS
 
 DOMAIN = {"sex": 2, "age": 16, "job": 10, "town": 12}
 ROWS = [f"{n % 2},{n % 4},{(n * n) % 3},{n % 5}" for n in range(600)]
@@ -286,7 +286,7 @@ def test_a_forged_secret_admits_nothing_that_the_transcript_has_ended(place):
         used.append(watch.charge_number)
         return False
 
-    with patch("dpqr.release.questions.passes", passes):
+    with patch("dpqr.releases.questions.passes", passes):
         asked(place, {"queries": [{"marginal": []}]})
     ended = {each["draw"] for each in old["thresholds"] if each["side"] in above}
     assert len(used) == 2
@@ -303,7 +303,7 @@ def test_while_answers_are_compared_the_disk_holds_no_threshold(place):
         seen.append((found.secret(), sum("queries" in line for line in found.log())))
         return False
 
-    with patch("dpqr.release.questions.passes", passes):
+    with patch("dpqr.releases.questions.passes", passes):
         asked(place, WHERE)
     assert len(seen) == 8
     assert set(seen) == {(None, 1)}
@@ -586,6 +586,6 @@ def test_a_record_of_0_10_0_is_not_repeated_by_another_rule(tmp_path, rule, chec
     record = json.loads((OLD_SESSION / "release.json").read_text())
     record["questions"]["rule"] = rule
     (tmp_path / "release.json").write_text(document_text(sealed(record)))
-    with patch("dpqr.release.verify_checks.__version__", record["version"]):  # a later one says less
+    with patch("dpqr.releases.verify_checks.__version__", record["version"]):  # a later one says less
         checks = verify(VerifyRequest(release=str(tmp_path))).checks
     assert [each.name for each in checks if each.state == "FAILED"] == [check]

@@ -10,11 +10,11 @@ from support.slow_cases import slowly
 from dpqr.kernel.budget import Price
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import QueryBlock
-from dpqr.release.questions import Start, Terms
+from dpqr.releases.questions import Start, Terms
 from dpqr.sessions import turn as module
 from dpqr.sessions.session import AskedRow, PastDraw, Turn
 from dpqr.sessions.turn import restored, start_of
+from dpqr.workload.block import QueryBlock
 
 TERMS = Terms.within(Price(epsilon=Fraction(2)), PrivacyUnit(), surprises=3, questions=9)
 OTHER = Terms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=3, questions=9)

@@ -12,7 +12,7 @@ from dpqr.kernel.budget import Cost, PrivacyBudget
 from dpqr.kernel.currency import currency
 from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.ledger.ledger import Reservation
-from dpqr.release.reading import Reading
+from dpqr.releases.reading import Reading
 from dpqr.sessions.session import Stated, _guard, filter_of, stated
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource

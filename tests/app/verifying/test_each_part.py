@@ -16,12 +16,12 @@ from dpqr.kernel.budget import upward
 from dpqr.kernel.errors import GoalMissed
 from dpqr.kernel.events import AboveThresholdEvent, ExponentialEvent
 from dpqr.prediction import verify as checks_of_predictions
-from dpqr.release import verify_checks as checks_of_draws
-from dpqr.release import verify_checks as checks_of_ledger
-from dpqr.release.evidence import Evidence, NotRepeated, Sameness
-from dpqr.release.record.parts import versions_part
-from dpqr.release.record.plan_document import SEAL, sealed
-from dpqr.release.release_files import CUMULATIVE, FIGURES_FILE, VIEWS_FILE
+from dpqr.releases import verify_checks as checks_of_draws
+from dpqr.releases import verify_checks as checks_of_ledger
+from dpqr.releases.evidence import Evidence, NotRepeated, Sameness
+from dpqr.releases.record.parts import versions_part
+from dpqr.releases.record.plan_document import SEAL, sealed
+from dpqr.releases.release_files import CUMULATIVE, FIGURES_FILE, VIEWS_FILE
 from dpqr.sessions.replay import _require_order
 
 ANSWERS = "answers.csv"

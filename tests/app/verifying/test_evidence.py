@@ -9,9 +9,9 @@ import pytest
 from support.verified_release import changed
 
 from dpqr.kernel.errors import GoalMissed, UsageFault
-from dpqr.release.evidence import Evidence, NotChecked, VerifyRequest, require_written
-from dpqr.release.files import document_text
-from dpqr.release.record.plan_document import sealed
+from dpqr.releases.evidence import Evidence, NotChecked, VerifyRequest, require_written
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import sealed
 
 OLD = Path(__file__).parents[2] / "old_releases"
 

@@ -25,11 +25,11 @@ from support.verified_release import ASKED, changed, make
 
 import dpqr
 from dpqr.kernel.noise.source import SeededNoise
-from dpqr.release.evidence import VerifyRequest
-from dpqr.release.files import document_text
-from dpqr.release.record.plan_document import sealed
-from dpqr.release.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.release.verify import verify
+from dpqr.releases.evidence import VerifyRequest
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.releases.verify import verify
 from dpqr.sessions.interactive import AskRequest, ask, close, open_session
 from dpqr.sessions.planning import OpenRequest
 from dpqr.tables.source import TableSource

@@ -15,12 +15,12 @@ from support.removed_checks import outcome, removals
 from dpqr.kernel.errors import GoalMissed
 from dpqr.prediction import verify as checks_of_predictions
 from dpqr.prediction.verify import PredictionEvidence
-from dpqr.release import verify_checks as checks_of_ledger
-from dpqr.release import verify_checks as checks_of_record
-from dpqr.release.evidence import Evidence, VerifyRequest
-from dpqr.release.record.parts import rational
-from dpqr.release.record.plan_document import sealed
-from dpqr.release.record.release_document import parsed_record
+from dpqr.releases import verify_checks as checks_of_ledger
+from dpqr.releases import verify_checks as checks_of_record
+from dpqr.releases.evidence import Evidence, VerifyRequest
+from dpqr.releases.record.parts import rational
+from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.record.release_document import parsed_record
 
 HALF, TWO = rational(Fraction(1, 2)), rational(Fraction(2))
 

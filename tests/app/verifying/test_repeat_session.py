@@ -8,9 +8,9 @@ import pytest
 from app.sessions.test_interactive import SURPRISE, WHERE, asked, checked, opened, place  # noqa: F401 (a fixture)
 from support.paid_releases import payer
 
-from dpqr.release.files import document_text
-from dpqr.release.record.plan_document import sealed
-from dpqr.release.requests import OutputRequest
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.requests import OutputRequest
 from dpqr.sessions.interactive import close
 
 

@@ -17,12 +17,12 @@ from support.paid_releases import payer
 import dpqr
 from dpqr.kernel.errors import GoalMissed
 from dpqr.ledger.record import read_export
-from dpqr.release.evidence import NotChecked
-from dpqr.release.files import document_text
-from dpqr.release.record.parts import drawn_digest
-from dpqr.release.record.plan_document import sealed
-from dpqr.release.requests import OutputRequest
-from dpqr.release.verify_checks import require_bound
+from dpqr.releases.evidence import NotChecked
+from dpqr.releases.files import document_text
+from dpqr.releases.record.parts import drawn_digest
+from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.requests import OutputRequest
+from dpqr.releases.verify_checks import require_bound
 from dpqr.sessions.interactive import close
 
 FAINT = "0.00001"
@@ -156,7 +156,7 @@ def test_a_run_that_died_between_release_and_settlement(desk, monkeypatch):
     paid = ("--dataset", "survey", "--ledger", "l.sqlite")
     assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
     with monkeypatch.context() as killed:
-        killed.setattr("dpqr.release.paying.PaidRun.released", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        killed.setattr("dpqr.releases.paying.PaidRun.released", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         assert desk.release(*paid, "--out", "out").code == 130
     published = json.loads((desk.path / "out/release.json").read_text())
     ended = desk.run("verify", "out", "--ledger", "l.sqlite")

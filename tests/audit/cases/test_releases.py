@@ -7,7 +7,7 @@ from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours
-from dpqr.release.draws import Past
+from dpqr.releases.draws import Past
 
 CASES = {case.name: case for case in release_cases()}
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

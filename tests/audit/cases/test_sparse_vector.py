@@ -19,7 +19,7 @@ from dpqr.kernel.budget import Price, squared_mu_of_ranged
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace, Geometric
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.mechanisms.sparse_vector import AboveThreshold, Comparison, open_watch, passes
-from dpqr.release.questions import Terms, table_of_parts
+from dpqr.releases.questions import Terms, table_of_parts
 
 CASES = {case.name: case for case in sparse_vector_cases()}
 

@@ -8,16 +8,16 @@ from fractions import Fraction
 
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.budget import PrivacyBudget
-from dpqr.queries.block import QueryBlock
-from dpqr.release.forecast_error import reaches
-from dpqr.release.requests import PlanRequest
-from dpqr.release.roles import chosen_wishes
+from dpqr.releases.forecast_error import reaches
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.roles import chosen_wishes
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.guard import least_noise
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import Progress, one_way, opening_phase, proved
 from dpqr.strategies.transcript import Round, Step
+from dpqr.workload.block import QueryBlock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ import pyarrow.csv as pc
 
 from dpqr.domain.domain_file import decode_domain
 from dpqr.domain.text.decoding import Location
-from dpqr.queries.queries_file import read_queries
+from dpqr.workload.queries_file import read_queries
 
 MADE_UP_SEED = 20_240_817
 MADE_UP_SIZES = (2, 3, 4, 6, 8, 12, 20, 30)

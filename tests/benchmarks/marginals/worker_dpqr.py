@@ -11,13 +11,13 @@ from typing import Any
 from gauge import Gauge
 
 USED = (
-    "dpqr.release.release",
+    "dpqr.releases.release",
     "dpqr.cli.release",
     "dpqr.cli.screen",
     "dpqr.cli.screen",
     "dpqr.tables.csv_table",
     "dpqr.report.release",
-    "dpqr.release.receipt",
+    "dpqr.releases.receipt",
     "dpqr.strategies.checks",
     "dpqr.strategies.checks",
     "dpqr.strategies.distinguishers",
@@ -51,7 +51,7 @@ def main(folder: Path, eps: str, delta: str, *more: str) -> None:
 
 def between(gauge: Gauge) -> None:
     """Tell the gauge when the table is loaded and when the answers are there."""
-    app = import_module("dpqr.release.release")
+    app = import_module("dpqr.releases.release")
     construct, assemble = app.iterative_construction, app.assemble
 
     def constructed(*given: Any) -> Any:

@@ -103,14 +103,14 @@ def test_an_unexpected_end_tells_nothing(desk, monkeypatch, fault, code, kind):
     def broken(*_, **__):
         raise fault
 
-    monkeypatch.setattr("dpqr.release.release.load_table", broken)
+    monkeypatch.setattr("dpqr.releases.release.load_table", broken)
     error = failed(desk.release("--json"))
     assert (error["code"], error["kind"], error["faults"]) == (code, kind, [])
 
 
 def test_what_becomes_of_a_paid_run_is_a_note(desk, monkeypatch):
     assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
-    monkeypatch.setattr("dpqr.release.release.iterative_construction", lambda *_: 1 / 0)
+    monkeypatch.setattr("dpqr.releases.release.iterative_construction", lambda *_: 1 / 0)
     error = failed(desk.release("--json", *LEDGER))
     assert error["message"] == UNEXPECTED
     assert error["notes"] == [STAYS_SPENT]
@@ -139,7 +139,7 @@ def test_without_a_stdout_that_takes_it_the_code_stays(desk, monkeypatch):
 
 TERMINATED = """
 import os, signal, sys, time
-from dpqr.release import release
+from dpqr.releases import release
 from dpqr.cli.main import run
 
 def ended(*_, **__):

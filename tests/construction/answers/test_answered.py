@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from support.handmade_release import make_release
 
-from dpqr.release.answers.answered import DETAIL, answered
+from dpqr.releases.answers.answered import DETAIL, answered
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ import pytest
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.strategy_matrices import interaction
-from dpqr.queries.workload import Measurement, Workload
-from dpqr.release.answers.noisy import BETA, assembled_answers
+from dpqr.releases.answers.noisy import BETA, assembled_answers
 from dpqr.strategies.transcript import Round, Transcript
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.strategy_matrices import interaction
+from dpqr.workload.workload import Measurement, Workload
 
 COUNTS = np.random.default_rng(3).integers(0, 60, (3, 4))
 GAUSSIAN = [DiscreteGaussian(Fraction(variance)) for variance in (900, 400, 100, 25)]

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpqr.release.answers.answered import AnsweredBlock, added
-from dpqr.release.answers.errors import ESTIMATE, MEASURED
+from dpqr.releases.answers.answered import AnsweredBlock, added
+from dpqr.releases.answers.errors import ESTIMATE, MEASURED
 
 OWN = AnsweredBlock(
     name="n",

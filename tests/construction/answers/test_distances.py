@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.workload import Measurement
-from dpqr.release.answers.errors import at_least_distance, is_known, known_error
-from dpqr.release.answers.noisy import Noisy
-from dpqr.release.answers.refits import MeasuredBlocks
+from dpqr.releases.answers.errors import at_least_distance, is_known, known_error
+from dpqr.releases.answers.noisy import Noisy
+from dpqr.releases.answers.refits import MeasuredBlocks
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Measurement
 
 BLOCK, OTHER = (QueryBlock(name=f"{axis}", factors=(Factor.identity(axis, 3),)) for axis in (0, 1))
 DRAWN = Noisy(values=np.array([5.0, 5.0, 5.0]), deviation=np.full(3, 0.5), margin=np.array([1.0, 1.0, np.nan]))

@@ -9,10 +9,10 @@ import pytest
 from support.released_pairs import counts, run
 
 from dpqr.domain.histogram import SparseHistogram
-from dpqr.release.answers.errors import ESTIMATE, MEASURED
-from dpqr.release.error_bounds import unmeasured
-from dpqr.release.result import assemble
-from dpqr.release.sentences import KNOWN, bars_words
+from dpqr.releases.answers.errors import ESTIMATE, MEASURED
+from dpqr.releases.error_bounds import unmeasured
+from dpqr.releases.result import assemble
+from dpqr.releases.sentences import KNOWN, bars_words
 
 SEARCHED = {"accountant": "zcdp"}
 """Its plan is a search, which leaves blocks unmeasured."""

@@ -10,9 +10,9 @@ import pytest
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.block_errors import FINENESS, GroupErrors
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.release.answers.errors import TUNING, bought_factors
-from dpqr.release.error_bounds import BlockErrors, ErrorDraw
+from dpqr.releases.answers.errors import TUNING, bought_factors
+from dpqr.releases.error_bounds import BlockErrors, ErrorDraw
+from dpqr.workload.block import Factor, QueryBlock
 
 BLOCKS = tuple(QueryBlock(name=f"q{place}", factors=(Factor.identity(place, 2),)) for place in range(6))
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
-from dpqr.queries.figures import moments
-from dpqr.release.answers.figures import AddedUp, Covariances, fieller, inverted, rising
+from dpqr.releases.answers.figures import AddedUp, Covariances, fieller, inverted, rising
+from dpqr.workload.figures import moments
 
 
 def test_fieller_holds_the_quotients_that_are_not_contradicted() -> None:

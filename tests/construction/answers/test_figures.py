@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpqr.queries.queries_file import read_queries
-from dpqr.queries.workload import Workload
-from dpqr.release.answers.answered import BlockAnswers
-from dpqr.release.answers.errors import BASES, ESTIMATE, MEASURED, NO_BASIS
-from dpqr.release.answers.figures import FigureAnswers, FunctionErrors, figure_answers
-from dpqr.release.answers.noisy import Noisy
-from dpqr.release.answers.refits import Hidden
+from dpqr.releases.answers.answered import BlockAnswers
+from dpqr.releases.answers.errors import BASES, ESTIMATE, MEASURED, NO_BASIS
+from dpqr.releases.answers.figures import FigureAnswers, FunctionErrors, figure_answers
+from dpqr.releases.answers.noisy import Noisy
+from dpqr.releases.answers.refits import Hidden
+from dpqr.workload.queries_file import read_queries
+from dpqr.workload.workload import Workload
 
 DOMAIN: dict[str, Any] = {
     "fields": [

@@ -6,11 +6,11 @@ import numpy as np
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Identity, Prefix
-from dpqr.queries.partition import Merged
-from dpqr.queries.workload import Measurement
-from dpqr.release.answers.refits import hidden
+from dpqr.releases.answers.refits import hidden
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Identity, Prefix
+from dpqr.workload.partition import Merged
+from dpqr.workload.workload import Measurement
 
 BUCKETS = np.array([0, 0, 1, 1, 1, 2])
 

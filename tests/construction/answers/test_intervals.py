@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dpqr.release.answers.errors import CERTIFIED, ESTIMATE, MEASURED, NO_BASIS, Intervals
-from dpqr.release.answers.noisy import Noisy
+from dpqr.releases.answers.errors import CERTIFIED, ESTIMATE, MEASURED, NO_BASIS, Intervals
+from dpqr.releases.answers.noisy import Noisy
 
 ESTIMATES = np.array([10.0, 20.0, 30.0])
 

@@ -13,12 +13,12 @@ from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.workload import Measurement
-from dpqr.release.answers.noisy import LEVEL, SHARES, Noisy, measured_answers, unbiased_answers
-from dpqr.release.sentences import INTERVALS
+from dpqr.releases.answers.noisy import LEVEL, SHARES, Noisy, measured_answers, unbiased_answers
+from dpqr.releases.sentences import INTERVALS
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.transcript import Round, Transcript
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Measurement
 
 LAW = DiscreteLaplace(Fraction(5))
 BETA = float(1 - LEVEL)

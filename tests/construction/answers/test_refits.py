@@ -13,14 +13,14 @@ from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
-from dpqr.queries.workload import Measurement
-from dpqr.release.answers.refits import TUNING, MeasuredBlocks, can_refit, refit_count, refit_errors
-from dpqr.release.loop import Outcome
+from dpqr.releases.answers.refits import TUNING, MeasuredBlocks, can_refit, refit_count, refit_errors
+from dpqr.releases.loop import Outcome
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.least_squares import LeastSquares
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.workload import Measurement
 
 CELLS = 400
 DOMAIN = Domain((Attribute(name="a", axis=Codes(CELLS)), Attribute(name="b", axis=Codes(2))))

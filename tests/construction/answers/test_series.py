@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.release.answers.answered import AnsweredBlock, trend
-from dpqr.release.answers.errors import NO_BASIS
+from dpqr.releases.answers.answered import AnsweredBlock, trend
+from dpqr.releases.answers.errors import NO_BASIS
 
 
 def point(estimate, error, deviation=np.nan):

@@ -14,11 +14,11 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.budget import Price
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.gaussian import DiscreteGaussian
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
-from dpqr.queries.workload import Measurement
-from dpqr.release.answers.noisy import BETA, Noisy, narrower, summed_answers
+from dpqr.releases.answers.noisy import BETA, Noisy, narrower, summed_answers
 from dpqr.strategies.plan import Phase
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.workload import Measurement
 
 SIZES = (2, 3, 4)
 DOMAIN = Domain(tuple(Attribute(name=name, axis=Codes(size)) for name, size in zip("abc", SIZES, strict=True)))

@@ -9,12 +9,12 @@ import numpy as np
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.models.compound import ProductDistribution
 from dpqr.models.hypothesis import DenseDistribution, GroupEstimate, LinearEstimate
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Identity
-from dpqr.queries.partition import Merged
-from dpqr.queries.trees import Tree, dyadic
-from dpqr.queries.workload import Measurement
-from dpqr.release.answers.refits import bucketed, uneven
+from dpqr.releases.answers.refits import bucketed, uneven
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity
+from dpqr.workload.partition import Merged
+from dpqr.workload.trees import Tree, dyadic
+from dpqr.workload.workload import Measurement
 
 CELLS = 16
 BUCKETS = np.repeat([0, 1], 8)

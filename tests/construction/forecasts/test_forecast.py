@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dpqr.release.forecast_error import (
+from dpqr.releases.forecast_error import (
     Expected,
     PublicTable,
     closed_form,
@@ -18,8 +18,8 @@ from dpqr.release.forecast_error import (
     planned_runs,
     simulated_errors,
 )
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 
 DOMAIN = {"age": 16, "sex": 2}
 QUERIES = [{"prefix": "age"}, {"marginal": ["age", "sex"]}, {"marginal": ["sex"]}]

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
-from dpqr.release.forecast import Goal, smallest_epsilon
-from dpqr.release.forecast_error import BlockError, Expected, Forecast
+from dpqr.releases.forecast import Goal, smallest_epsilon
+from dpqr.releases.forecast_error import BlockError, Expected, Forecast
 
 
 class Forecaster:

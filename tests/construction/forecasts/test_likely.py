@@ -2,7 +2,7 @@
 
 from support.staged_runs import CELLS, N, planned, stated
 
-from dpqr.release.forecast_error import likely_certificates, likely_words, made_up_tables
+from dpqr.releases.forecast_error import likely_certificates, likely_words, made_up_tables
 from dpqr.strategies.updates.perceptron import Perceptron
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.release.forecast_error import BlockError, Expected, Forecast, MissingError
+from dpqr.releases.forecast_error import BlockError, Expected, Forecast, MissingError
 
 
 def simulated(mean, epsilon=1, records=100, deviation=0.0):

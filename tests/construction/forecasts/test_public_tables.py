@@ -10,8 +10,8 @@ import pytest
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain, PublicFacts, Region
 from dpqr.domain.histogram import DenseHistogram, SparseHistogram
-from dpqr.release import forecast_error as public_tables
-from dpqr.release.forecast_error import PublicTable, made_up_tables
+from dpqr.releases import forecast_error as public_tables
+from dpqr.releases.forecast_error import PublicTable, made_up_tables
 
 DOMAIN = Domain(tuple(Attribute(name=name, axis=Codes(size)) for name, size in (("a", 3), ("b", 4))))
 

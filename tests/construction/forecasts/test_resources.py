@@ -8,10 +8,10 @@ from support.command_desk import Desk
 from support.paid_releases import Unwatched
 
 from dpqr.kernel.noise.source import SeededNoise
-from dpqr.release.planning import plan_release
-from dpqr.release.release import release
-from dpqr.release.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.release.resources import FORMS, Resources, loop_seconds
+from dpqr.releases.planning import plan_release
+from dpqr.releases.release import release
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.releases.resources import FORMS, Resources, loop_seconds
 from dpqr.tables.source import TableSource
 
 

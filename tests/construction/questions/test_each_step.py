@@ -10,10 +10,10 @@ from dpqr.kernel.budget import Price
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.models.rows import WeightedRows
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.release import questions as module
-from dpqr.release.questions import Replay, Start, Surprise, Terms
+from dpqr.releases import questions as module
+from dpqr.releases.questions import Replay, Start, Surprise, Terms
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 KNOWN = query([1, 1, 0, 0])
 

@@ -20,12 +20,12 @@ from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.models.hypothesis import DenseDistribution
 from dpqr.models.rows import WeightedRows
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.queries.workload import Workload
-from dpqr.release.questions import Online, Terms, table_of_parts
+from dpqr.releases.questions import Online, Terms, table_of_parts
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Workload
 
 SHAPE = (4, 4)
 TABLE = np.array([[4_000, 0, 0, 0], [0, 1_000, 0, 0], [0, 0, 3_000, 0], [0, 0, 0, 2_000]])

@@ -4,7 +4,7 @@ import pytest
 from construction.questions.test_online import FIRST, LAST, query, session
 
 from dpqr.kernel.errors import GoalMissed
-from dpqr.release.questions import Replay, Start, Surprise
+from dpqr.releases.questions import Replay, Start, Surprise
 
 KNOWN = query([1, 1, 0, 0])
 

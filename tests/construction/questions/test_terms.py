@@ -10,9 +10,9 @@ import pytest
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.release.questions import Terms, table_of_parts
+from dpqr.releases.questions import Terms, table_of_parts
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 RECORDS = QueryBlock(name="records")
 

@@ -4,22 +4,22 @@ from faults.fault import Explained
 
 EXPLAINED = (
     Explained(
-        file="queries/ranges.py",
+        file="workload/ranges.py",
         line="cells = tables.reshape(len(places) * math.prod(sizes[:position]), size, - 2)",
         reason="numpy takes any negative size for the one that the others leave",
     ),
     Explained(
-        file="queries/workload.py",
+        file="workload/workload.py",
         line="combinations = zip(*(picks.tolist() for picks in np.unravel_index(distinct, shape)), strict=False)",
         reason="all arrays of one unravel_index have one length",
     ),
     Explained(
-        file="queries/box_index.py",
+        file="workload/box_index.py",
         line="return max(small, default= 1)",
         reason="which level is bounded before any choice; no choice made there changes a law",
     ),
     Explained(
-        file="queries/trees.py",
+        file="workload/trees.py",
         line="height = math.ceil(math.log2(size)) if size > 0 else 0",
         reason="the logarithm of 1 is 0 as well",
     ),

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "release/error_bounds.py",
+        "releases/error_bounds.py",
         ("problem.beta / (2 * plan.rounds)", "problem.beta / plan.rounds", "each of two tails takes all of beta"),
         ("problem.beta / (2 * plan.rounds)", "problem.beta / 2", "tails of the last round alone"),
         (
@@ -30,7 +30,7 @@ FAULTS = (
         ("len(candidates), candidates", "1, candidates", "one candidate"),
     ),
     *planted_in(
-        "release/consistent.py",
+        "releases/consistent.py",
         ("if sure < stage.clear or", "if", "what does not contradict updates"),
         ("gap(single, hypothesis) - noise", "gap(single, hypothesis)", "an answer's noise is not taken off"),
         ("| {block.name: newest}", "", "a newer answer of a block is left out"),
@@ -43,7 +43,7 @@ FAULTS = (
         ("row : row + 1]", "row - 1 : row]", "another row's answer"),
     ),
     *planted_in(
-        "release/draws.py",
+        "releases/draws.py",
         ("charge = self.accountant.charge(mechanism.event)", "charge = 0", "a past draw is not charged"),
         ("        self.journal.begin(mechanism.event, blocks)\n", "", "a draw is not journalled before it is made"),
         ("        self.journal.record(encode(drawn.value))\n", "", "what was drawn is not journalled"),
@@ -75,14 +75,14 @@ FAULTS = (
         ("charges=(drawn.charge,))", "charges=())", "a selection is told to be free"),
     ),
     *planted_in(
-        "release/draws.py",
+        "releases/draws.py",
         ('plan.price("left out")', 'plan.price("measurement")', "drawn at another price than paid"),
         ("return self.measurement.law.deviation", "return self.measurement.law.deviation / 2", "noise told too small"),
         ("int(self.measurement.values[0][0])", "max(0, int(self.measurement.values[0][0]))", "an estimate with a bias"),
         ("charge=drawn.charge", "charge=0", "another event is told to have paid"),
     ),
     *planted_in(
-        "release/loop.py",
+        "releases/loop.py",
         ("        if finished.stopped:\n            break\n", "", "the hypothesis is updated after the stop"),
         (
             "if stopped else None,\n        expected",
@@ -143,7 +143,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "release/consistent.py",
+        "releases/consistent.py",
         (
             "if not math.isfinite(hypothesis.total):",
             "if math.isinf(hypothesis.total):",
@@ -168,7 +168,7 @@ FAULTS = (
         ("ended with {type(error).__name__}", "ended with {error}", "an error's text, which may show rows, is told"),
     ),
     *planted_in(
-        "release/answers/noisy.py",
+        "releases/answers/noisy.py",
         ("widest = max((_relative", "widest = min((_relative", "the narrowest law serves for all"),
         ("LEVEL = Fraction(95, 100)", "LEVEL = Fraction(90, 100)", "intervals miss twice as often"),
         ("law.tail(BETA * share)", "law.tail(2 * BETA * share)", "each side of an interval has all of beta"),
@@ -188,7 +188,7 @@ FAULTS = (
         ("margin=scaled * widest", "margin=deviations * widest", "a margin in grid steps"),
     ),
     *planted_in(
-        "release/loop.py",
+        "releases/loop.py",
         (
             "certified = outcome.transcript.bounds and not plan.problem.unit.rows_public",
             "certified = False",
@@ -196,20 +196,20 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "release/error_bounds.py",
+        "releases/error_bounds.py",
         (' or (phase.noun == "errors" and not missed)', "", "errors of no block are drawn"),
         ("draw(parts, largest=True)", "draw(parts)", "a bound from the sum of a group"),
         ("scale * (each * value / blocks +", "scale * (value / blocks +", "an error in parts of what a record moves"),
     ),
     *planted_in(
-        "release/error_bounds.py",
+        "releases/error_bounds.py",
         ("+ apart[block.name]", "", "rounding is left out of a bound"),
         ("+ apart[name] / unit", "", "rounding is left out of the mean"),
         ("(unit * most + unit - 1)", "most", "a bound in parts of what a record moves"),
         ("problem.n and problem.unit.rows_public", "problem.n", "a fraction of a private number"),
     ),
     *planted_in(
-        "release/result.py",
+        "releases/result.py",
         ("    if not private:", "    if private:", "noise that repeats is not told"),
         (
             "require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)\n",
@@ -224,7 +224,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "release/draws.py",
+        "releases/draws.py",
         ("if phase.events:", "if phase.events[1:]:", "a phase of one event is left out"),
         (
             "(*found.get(phase.noun, ()), *phase.events)",
@@ -234,7 +234,7 @@ FAULTS = (
         ("plan.budget.delta)", "plan.budget.delta * 2)", "phases are priced at another delta"),
     ),
     *planted_in(
-        "release/sentences.py",
+        "releases/sentences.py",
         ("upward_text(budget.epsilon)", 'f"{float(budget.epsilon):.12g}"', "epsilon is told below the real one"),
         ('    if budget.pure:\n        return f"Diff', '    if budget:\n        return f"Diff', "delta is not told"),
         ("{upward_text(budget.delta)}", "{float(budget.delta):.1g}", "delta is told below the real one"),

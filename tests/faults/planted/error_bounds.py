@@ -53,7 +53,7 @@ FAULTS = (
         ("        refuse_noise(self.scale, LARGEST_SCALE", "        (self.scale, LARGEST_SCALE", "any scale is drawn"),
     ),
     *planted_in(
-        "release/error_bounds.py",
+        "releases/error_bounds.py",
         (
             "drawn.law.tail(beta / len(drawn.values))",
             "drawn.law.tail(beta)",

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "queries/figure_entries.py",
+        "workload/figure_entries.py",
         ("min(max(bins.midpoint(index), Fraction(0)), most)", "max(bins.midpoint(index), Fraction(0))", "no maximum"),
         ("min(max(bins.midpoint(index), Fraction(0)), most)", "min(bins.midpoint(index), most)", "negative weights"),
         ("block.scale * self.grid", "block.scale", "sums of weights in steps"),
@@ -15,7 +15,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/figure_entries.py",
+        "workload/figure_entries.py",
         (
             "rows = np.stack([line.steps - line.places, line.places])",
             "rows = np.stack([line.places, line.steps - line.places])",
@@ -35,7 +35,7 @@ FAULTS = (
         ("if (high - low) / grid > MOST_STEPS ** (1 / power):", "if False:", "steps beyond 64 bits"),
     ),
     *planted_in(
-        "queries/figures.py",
+        "workload/figures.py",
         (
             "(part.denominator * below - part.numerator * last",
             "(part.denominator * below - last",
@@ -43,7 +43,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "release/answers/figures.py",
+        "releases/answers/figures.py",
         (
             "c = bottom**2 - square * second, top * bottom - square * mixed, top**2 - square * first",
             "c = bottom**2, top * bottom - square * mixed, top**2 - square * first",
@@ -63,14 +63,14 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "release/answers/figures.py",
+        "releases/answers/figures.py",
         ("if all(name in direct for name in figure.blocks) and", "if", "sums of draws as single ones"),
         ("- 1  # its own upper end is no rival", "- 2", "a cell that has a rival is sure"),
         ("curve + above[:, own])", "curve + 0 * above[:, own])", "half an interval"),
         ("excess = top - floor * bottom", "excess = top + floor * bottom", "a mean below its floor"),
     ),
     *planted_in(
-        "release/answers/adding_up.py",
+        "releases/answers/adding_up.py",
         ("    return whole + (ranks < (totals - sums)[parents])\n", "    return whole\n", "what is left over is lost"),
         (
             "wider.take(above.nodes, axis=place)",
@@ -85,7 +85,7 @@ FAULTS = (
         ("np.where((sums > totals)[parents], lowered, raised)", "raised", "parts below 0 are taken from all"),
     ),
     *planted_in(
-        "release/views.py",
+        "releases/views.py",
         (
             "held = [each for each in release.answers if each.block.is_marginal or each.block.name in nodes.asked]",
             "held = list(release.answers)",
@@ -98,11 +98,11 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "release/show.py",
+        "releases/show.py",
         ("{column.name for column in block.columns} == set(entry.columns)", "True", "whatever is in the answers"),
     ),
     *planted_in(
-        "release/release.py",
+        "releases/release.py",
         (
             "    if output.views is not None and views and",
             "    if False and views and",
@@ -132,7 +132,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/queries_file.py",
+        "workload/queries_file.py",
         (
             "restricted((*others, found[level]), entry.where, frame)",
             "restricted((*others, found[level]), UNSET, frame)",
@@ -140,7 +140,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/trees.py",
+        "workload/trees.py",
         (
             "after - self.down(level - 1, self._corrections[level - 1]) * after**2",
             "after",
@@ -148,13 +148,13 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/sql/conditions.py",
+        "workload/sql/conditions.py",
         ('">": "<=", ">=": "<"}\n\n\ndef _leaf', '">": "<", ">=": "<"}\n\n\ndef _leaf', "not above is below"),
         ('">": "<", ">=": "<="}', '">": ">", ">=": "<="}', "5 > x as x > 5"),
         ("    if column in known or not words.has_null(column):\n", "    if True:\n", "ELSE without the unknown"),
     ),
     *planted_in(
-        "queries/sql/aggregates.py",
+        "workload/sql/aggregates.py",
         ("all_of(*others, met) or met", "met", "a record in two branches"),
         (
             "    sizes = range(len(parts), -1, -1)\n",
@@ -163,7 +163,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/sql/reading.py",
+        "workload/sql/reading.py",
         (
             "where = all_of(condition, group.where, found.where)",
             "where = all_of(condition, group.where)",
@@ -172,7 +172,7 @@ FAULTS = (
         ("    single = len(figures) == 1 and", "    single =", "LIMIT of several aggregates"),
     ),
     *planted_in(
-        "queries/sql/aggregates.py",
+        "workload/sql/aggregates.py",
         (
             "return replace(found, where=all_of(found.where, true(node.expression.this, words)))",
             "return found",

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "release/journal.py",
+        "releases/journal.py",
         ("        sync_directory(path.parent)\n", "", "a transcript's name is not synced"),
         (
             "        if locked and _is_at(descriptor, path):",
@@ -31,7 +31,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "release/journal.py",
+        "releases/journal.py",
         (
             "return isinstance(found, str) and mark is not None and hmac.compare_digest(found, mark)",
             "return True",
@@ -93,7 +93,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "release/fingerprints.py",
+        "releases/fingerprints.py",
         (
             "_digest(_query(block) for block in problem.workload.blocks)",
             "_digest([])",
@@ -122,7 +122,7 @@ FAULTS = (
         ('form {FORM} of {__version__}"', 'form {FORM} of any"', "another version goes on with a run"),
     ),
     *planted_in(
-        "release/journal.py",
+        "releases/journal.py",
         ("hmac.new(key, canonical(", 'hmac.new(b"", canonical(', "a table's mark has no key"),
         (
             "canonical([source.delimiter, source.count_column, *stated])",
@@ -143,7 +143,7 @@ FAULTS = (
         (".digest() + _file_digest(path))", ".digest())", "files that an engine reads may have changed"),
     ),
     *planted_in(
-        "release/journal.py",
+        "releases/journal.py",
         (
             "        write_whole(self._descriptor, content)\n        os.fsync(self._descriptor)\n",
             "        write_whole(self._descriptor, content)\n",

@@ -34,7 +34,7 @@ FAULTS = (
         ("self.period.name,", "self.period.period.name,", "a counter's release names its last period alone"),
     ),
     *planted_in(
-        "release/answers/answered.py",
+        "releases/answers/answered.py",
         ("np.hypot(own.precision, earlier.error)", "own.precision", "the noise of earlier nodes is forgotten"),
     ),
     *planted_in(

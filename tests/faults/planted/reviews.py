@@ -31,24 +31,24 @@ FAULTS = (
         (".casefold()).casefold()", ")", "a capital makes another name"),
     ),
     *planted_in(
-        "release/record/parts.py",
+        "releases/record/parts.py",
         ('("transcript", "dropped",', '("dropped",', "a digest without the transcript"),
         ('"draws", "weights")', '"draws")', "a digest without the weights of a function"),
         ('sorted(record.get("hashes", {}).values())', "[]", "a digest without the file of predictions"),
     ),
     *planted_in(
-        "release/verify_checks.py",
+        "releases/verify_checks.py",
         ("if settled.drawn != drawn_digest(record):", "if False:", "two runs of one plan swap their entries"),
         ('if not settled.drawn and is_since(record["version"], BINDING):', "if False:", "an entry that names no draws"),
         ("return paid.plan == followed or (", "return True or (", "the entry paid for another plan"),
     ),
     *planted_in(
-        "release/verify.py",
+        "releases/verify.py",
         ("        if not tolerance:\n", "        if False:\n", "what is not repeated here passes"),
         ("        require_regular(Path(request.release))\n", "        pass\n", "a pipe is waited for"),
     ),
     *planted_in(
-        "release/approval.py",
+        "releases/approval.py",
         ("    require_same_notes(", "    (lambda *_: None)(", "notes of the plan may say anything"),
         ("    require_forecast(inputs.locked)\n", "", "a forecast may hold anything"),
     ),
@@ -57,7 +57,7 @@ FAULTS = (
         ("    if policy.approval and not later.approval:\n", "    if False:\n", "a rule of two persons is taken back"),
     ),
     *planted_in(
-        "release/locked_plan.py",
+        "releases/locked_plan.py",
         ("    if document.get(SEAL) != sealed(document)[SEAL]:\n", "    if False:\n", "an edited plan is followed"),
         (
             "        if found:\n            raise _changed",
@@ -88,12 +88,12 @@ FAULTS = (
         ("start.surprises < before or ", "", "intervals where nothing was compared"),
     ),
     *planted_in(
-        "release/questions.py",
+        "releases/questions.py",
         ("self.surprises[place].query is not query", "False", "another question's noisy answer"),
         ("sides if surprises < self.terms.surprises else ()", "(1, -1)", "intervals where nothing was compared"),
     ),
     *planted_in(
-        "release/verify_checks.py",
+        "releases/verify_checks.py",
         ("paid.hash != stated.seal or ", "", "any entry of that number has paid"),
         ("if paid.events != planned or ", "if ", "the entry paid for other draws"),
         (
@@ -114,7 +114,7 @@ FAULTS = (
         ("kept[SEAL] == _followed(evidence) and ", "", "any plan of the same price is the one of a session"),
     ),
     *planted_in(
-        "release/verify_checks.py",
+        "releases/verify_checks.py",
         ("        if file_hash(evidence.path / name) != digest:\n", "        if False:\n", "a changed file passes"),
         ("    if odd:\n", "    if False:\n", "a file more or less passes"),
         ("if len(set(numbers)) < len(numbers) or ", "if ", "one event pays for two draws"),
@@ -122,7 +122,7 @@ FAULTS = (
         ("    if upward(value) != figure.rounded:\n", "    if False:\n", "any float stands beside an exact figure"),
     ),
     *planted_in(
-        "release/verify_checks.py",
+        "releases/verify_checks.py",
         (
             '    if found.near and evidence.document["versions"] == versions_part():\n',
             "    if False:\n",
@@ -131,7 +131,7 @@ FAULTS = (
         ("    if sealed(kept) != kept and (", "    if False and (", "a plan under another seal passes"),
     ),
     *planted_in(
-        "release/evidence.py",
+        "releases/evidence.py",
         (" and sealed(found) != found:\n", " and False:\n", "a record under another seal passes"),
     ),
 )

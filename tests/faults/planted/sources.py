@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "release/reading.py",
+        "releases/reading.py",
         ("            raise BudgetRefused(UNREGISTERED)\n", "            pass\n", "an engine's table needs no owner"),
         ("        raise BudgetRefused(OTHER)\n", "        pass\n", "another address is read as the registered one"),
         ("if source.named and not (len(source.paths) == 1 and", "if not (len(source.paths) == 1 and", "DATA is needed"),
@@ -13,7 +13,7 @@ FAULTS = (
         ("return () if source.paths else (PASSED,)", "return ()", "a table that a caller passes is not noted"),
     ),
     *planted_in(
-        "release/release.py",
+        "releases/release.py",
         ("source=bound(request.source, request.payer)", "source=request.source", "a release is bound to no source"),
     ),
     *planted_in(
@@ -29,7 +29,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "release/release.py",
+        "releases/release.py",
         (
             'stated.get("reading", {}).get("source") != request.source.digest',
             "False",
@@ -37,7 +37,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "release/paying.py",
+        "releases/paying.py",
         (
             "            bill.require_fit(ledger, asked.dataset, locked=True)\n        ready()\n",
             "            pass\n        ready()\n",
@@ -50,7 +50,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "release/reading.py",
+        "releases/reading.py",
         ('"source": held.source.digest', '"source": None', "an approved plan runs on another source"),
     ),
     *planted_in(

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "queries/partition.py",
+        "workload/partition.py",
         (
             "((grids[axis] >> heights[axis]) & 1)",
             "((grids[axis] >> max(heights[axis] - 1, 0)) & 1)",
@@ -18,7 +18,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/sensitivity.py",
+        "workload/sensitivity.py",
         ("- 2 * c * other.shared", "- 3 * c * other.shared", "columns are thought nearer than they are"),
         (
             "least[:-1, :-1] < np.minimum(larger[1:, :-1], larger[:-1, 1:])",
@@ -28,7 +28,7 @@ FAULTS = (
         ("0 if matrix.others else 1", "1", "a cell that no prefix counts is forgotten"),
     ),
     *planted_in(
-        "queries/block.py",
+        "workload/block.py",
         (
             "return math.prod(factor.matrix.column_norm(0) for factor in self.factors)",
             "return max((factor.matrix.column_norm(0) for factor in self.factors), default=1)",
@@ -47,7 +47,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/box_index.py",
+        "workload/box_index.py",
         (
             "np.unique(starts * (size + 1) + stops, return_inverse=True)",
             "np.unique(starts * size + stops, return_inverse=True)",
@@ -65,7 +65,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/ranges.py",
+        "workload/ranges.py",
         (
             "[(stops[rows], 1), (starts[rows], -1)]",
             "[(stops[rows], 1), (starts[rows], 1)]",
@@ -80,7 +80,7 @@ FAULTS = (
         ("total -= flat.take(at)", "total += flat.take(at)", "corners are all added"),
     ),
     *planted_in(
-        "queries/workload.py",
+        "workload/workload.py",
         (
             "math.gcd(*(int(scale * denominator) for scale in scales))",
             "min(int(scale * denominator) for scale in scales)",
@@ -99,7 +99,7 @@ FAULTS = (
         ("np.where(np.isnan(answers), 0.0, answers)", "answers", "NaN becomes an integer at random"),
     ),
     *planted_in(
-        "queries/ranges.py",
+        "workload/ranges.py",
         (
             "cells[:, 0] -= cells[:, 1:].sum(axis=1, dtype=tables.dtype)",
             "cells[:, 0] -= cells[:, 1]",
@@ -107,7 +107,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/workload.py",
+        "workload/workload.py",
         (
             "not any(own < other for other in sets)",
             "not any(other < own for other in sets)",
@@ -120,7 +120,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/workload.py",
+        "workload/workload.py",
         (
             "return (rows,) * len(block.factors)",
             "return (rows[::-1],) * len(block.factors)",
@@ -133,7 +133,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/strategy_matrices.py",
+        "workload/strategy_matrices.py",
         (
             "common *= float(inverse.variances(everything(factor.matrix.cells))[0])",
             "common *= 1.0",
@@ -156,7 +156,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/sensitivity.py",
+        "workload/sensitivity.py",
         (
             "times = unit.rows * unit.rows if norm is Norm.L2_SQUARED else unit.rows",
             "times = unit.rows",
@@ -210,7 +210,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/related_blocks.py",
+        "workload/related_blocks.py",
         (
             "order[np.concatenate(found)] = np.arange(starts[-1])",
             "order[:] = np.concatenate(found)",
@@ -223,7 +223,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/workload.py",
+        "workload/workload.py",
         ("            seen.add(block.name)\n", "", "two queries may have one name"),
     ),
 )

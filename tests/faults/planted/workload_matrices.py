@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "queries/matrix.py",
+        "workload/matrix.py",
         (
             "max(largest_norm(distinct - vector, power) for vector in distinct)",
             "largest_norm(distinct - distinct[0], power)",
@@ -23,7 +23,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/trees.py",
+        "workload/trees.py",
         (
             "inside = held + self.left + one * self.right",
             "inside = held + self.left",
@@ -41,7 +41,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/matrix.py",
+        "workload/matrix.py",
         ("return 1 if power == 0 else 2\n", "return 1\n", "the 2 of a replaced cell is forgotten"),
         ("return 1 if power == 0 else self.size\n", "return 1\n", "a CDF's column counts as one answer"),
         (
@@ -83,7 +83,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/partition.py",
+        "workload/partition.py",
         (
             "self.buckets.max() >= self.inner.cells",
             "self.buckets.max() > self.inner.cells",
@@ -101,7 +101,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/strategy_matrices.py",
+        "workload/strategy_matrices.py",
         (
             "twins = [2 * int(own) ** power for",
             "twins = [int(own) ** power for",
@@ -130,7 +130,7 @@ FAULTS = (
         ("own - (shared**2).sum(axis=1)", "own", "a variance forgets what the sums tell"),
     ),
     *planted_in(
-        "queries/ranges.py",
+        "workload/ranges.py",
         (
             'begun, ended = (np.searchsorted(ends, starts, side="right") for',
             'begun, ended = (np.searchsorted(ends, starts, side="left") for',
@@ -158,7 +158,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/ranges.py",
+        "workload/ranges.py",
         (
             "return int(length == matrix.cells), int(length > 0)",
             "return int(length > 0), int(length > 0)",
@@ -171,7 +171,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/trees.py",
+        "workload/trees.py",
         (
             "after = [np.full(self.cells, float(self.weights[-1]) ** -2)]",
             "after = [np.full(self.cells, float(self.weights[-1]) ** -1)]",
@@ -199,7 +199,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/trees.py",
+        "workload/trees.py",
         (
             "found.append(square * shrunk + above * shrunk**2)",
             "found.append(square * shrunk + above * shrunk)",
@@ -217,7 +217,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "queries/trees.py",
+        "workload/trees.py",
         (
             "narrow, wide = self.widths[level + 1], self.widths[level]",
             "narrow, wide = self.widths[level + 1], self.widths[level + 1]",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpqr.release.paying import PaidRun
+from dpqr.releases.paying import PaidRun
 
 
 def refunds(monkeypatch: Any) -> None:
@@ -21,4 +21,4 @@ def refunds(monkeypatch: Any) -> None:
 
 def freedoms(monkeypatch: Any) -> None:
     """Whoever asks may choose limits, count column, delimiter and rules `fail`, whatever the policy says."""
-    monkeypatch.setattr("dpqr.release.reading.resolved", lambda _, stated: stated)
+    monkeypatch.setattr("dpqr.releases.reading.resolved", lambda _, stated: stated)

@@ -94,7 +94,7 @@ def killed(desk: Desk) -> None:
 
     table = next(path.name for path in desk.path.glob("t.*"))
     with pytest.MonkeyPatch.context() as broken:
-        broken.setattr("dpqr.release.release.write_release", full)
+        broken.setattr("dpqr.releases.release.write_release", full)
         assert desk.run(*(table if word == "DATA" else word for word in release(*OUT))).code == 2
 
 

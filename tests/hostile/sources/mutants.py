@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from dpqr.release import reading
+from dpqr.releases import reading
 from dpqr.tables.engines import duckdb as duckdb_table
 from dpqr.tables.engines import known
 from dpqr.tables.engines.address import EngineAddress

@@ -10,7 +10,7 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.factored import FactoredDistribution, sampled
 from dpqr.models.hypothesis import Sampleable
 from dpqr.models.junction_tree import JunctionTree
-from dpqr.queries.block import QueryBlock
+from dpqr.workload.block import QueryBlock
 
 
 @pytest.fixture(params=range(5))

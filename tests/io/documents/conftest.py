@@ -14,7 +14,7 @@ import pytest
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.histogram import DenseHistogram
-from dpqr.queries.queries_file import QueriesDocument, read_queries
+from dpqr.workload.queries_file import QueriesDocument, read_queries
 
 SURVEY: dict[str, Any] = {
     "fields": [

@@ -12,7 +12,7 @@ import pytest
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DocumentError, Fault
-from dpqr.queries.queries_file import read_queries
+from dpqr.workload.queries_file import read_queries
 
 
 def refused(error: DocumentError, file: str, path: str, words: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries.form import KINDS, schema
-from dpqr.queries.queries_file import read_queries
+from dpqr.workload.form import KINDS, schema
+from dpqr.workload.queries_file import read_queries
 
 FIELD = {
     "name": "a",

@@ -8,7 +8,7 @@ import pytest
 
 from dpqr.domain.text.sources import parsed, plain, public_documents, states_domain
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.queries.queries_file import read_queries
+from dpqr.workload.queries_file import read_queries
 
 QUERIES = [{"marginal": ["a"], "weight": 0.5}, {"where": "a < 0.5"}]
 DOMAIN = {"fields": [{"name": "a", "type": "number", "dpqr": {"edges": [0, 0.5, 2.25]}}]}

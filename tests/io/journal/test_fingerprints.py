@@ -13,15 +13,15 @@ from support.plan_phases import changed
 from dpqr.domain.attribute import PLAIN, Attribute, Bins, Labels, Spelling
 from dpqr.domain.domain import Domain
 from dpqr.kernel.budget import Price
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Identity, Prefix, Sparse
-from dpqr.queries.partition import Merged
-from dpqr.queries.ranges import Ranges
-from dpqr.queries.strategy_matrices import PIdentity
-from dpqr.queries.trees import Tree
-from dpqr.queries.workload import Workload
-from dpqr.release import fingerprints as module
-from dpqr.release.fingerprints import blocks_digest, has_another_form, plan_digest, plan_form, release_note
+from dpqr.releases import fingerprints as module
+from dpqr.releases.fingerprints import blocks_digest, has_another_form, plan_digest, plan_form, release_note
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
+from dpqr.workload.partition import Merged
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.strategy_matrices import PIdentity
+from dpqr.workload.trees import Tree
+from dpqr.workload.workload import Workload
 
 
 def with_axis(plan, axis):
@@ -84,7 +84,7 @@ PINNED = {
     "ordered": (planned, "c8e46dade21823f82ffd4c787118c84b1ddf66c9db97415006997275f8dc893d"),
 }
 """Digests of form 2. One that changes ends the continuation of runs that were begun before: if the change is meant,
-raise FORM in dpqr/release/fingerprints.py, pin the new digests here, and say in the changelog that releases which
+raise FORM in dpqr/releases/fingerprints.py, pin the new digests here, and say in the changelog that releases which
 were begun before cannot be resumed. A change of a sentence, a name or a module must not bring you here."""
 
 

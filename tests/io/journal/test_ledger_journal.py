@@ -8,10 +8,10 @@ from support.ledger_jobs import ledger_in, reserve, terms
 
 from dpqr.kernel.errors import LedgerError, UsageFault
 from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.release.draws import Past
-from dpqr.release.journal import FORMAT, begun_journal, continued_journal, held, run_of
+from dpqr.releases.draws import Past
+from dpqr.releases.journal import FORMAT, begun_journal, continued_journal, held, run_of
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 CHOSEN = ExponentialEvent(epsilon=Fraction(1, 2))
 MEASURED = DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(4))

@@ -10,9 +10,9 @@ from msgspec import UNSET
 
 from dpqr.kernel.errors import GoalMissed
 from dpqr.kernel.events import ExponentialEvent
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.release.journal import RecordJournal
+from dpqr.releases.journal import RecordJournal
 from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.workload.block import Factor, QueryBlock
 
 EVENT = ExponentialEvent(epsilon=Fraction(1))
 ONE, TWO = QueryBlock(name="all"), QueryBlock(name="a", factors=(Factor.identity(0, 2),))

@@ -114,7 +114,7 @@ def test_a_ledger_on_a_small_disk(tmp_path, monkeypatch, what, every):
 
 
 def payer_on(disk, directory, **more):
-    from dpqr.release.requests import LedgerRequest
+    from dpqr.releases.requests import LedgerRequest
 
     place = disk.place
     return LedgerRequest(

@@ -9,8 +9,8 @@ import pytest
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries.sql.conditions import Text, all_of, any_of
-from dpqr.queries.sql.reading import read_sql
+from dpqr.workload.sql.conditions import Text, all_of, any_of
+from dpqr.workload.sql.reading import read_sql
 
 CELL = {"null": "cell", "otherwise": "drop"}
 DOMAIN = {

@@ -3,7 +3,7 @@
 import pytest
 
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries.sql.reading import read_sql
+from dpqr.workload.sql.reading import read_sql
 
 DOMAIN = {
     "fields": [

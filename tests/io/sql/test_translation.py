@@ -5,8 +5,8 @@ from support.refused_sql import REFUSED
 from support.sql_cases import ASKED, COLUMNS
 
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries.sql.reading import translated
-from dpqr.queries.sql.statements import Words
+from dpqr.workload.sql.reading import translated
+from dpqr.workload.sql.statements import Words
 
 
 def test_there_are_a_hundred_statements():

@@ -3,8 +3,8 @@
 import pytest
 
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries.queries_file import read_queries
-from dpqr.queries.sql.reading import read_sql
+from dpqr.workload.queries_file import read_queries
+from dpqr.workload.sql.reading import read_sql
 
 DOMAIN = {
     "fields": [

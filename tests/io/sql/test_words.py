@@ -3,8 +3,8 @@
 import pytest
 
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries.sql.reading import translated
-from dpqr.queries.sql.statements import Columns, Words, named
+from dpqr.workload.sql.reading import translated
+from dpqr.workload.sql.statements import Columns, Words, named
 
 
 def test_places_count_lines_and_columns_from_one():

@@ -20,7 +20,7 @@ from pyarrow import ipc
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DataError, UsageFault
-from dpqr.release.journal import table_mark
+from dpqr.releases.journal import table_mark
 from dpqr.tables import foreign
 from dpqr.tables.foreign import ArrowFile, Workbook, _silently
 from dpqr.tables.limits import Limits

@@ -19,7 +19,7 @@ from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.sealed import SealKey
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.release.journal import table_mark
+from dpqr.releases.journal import table_mark
 from dpqr.tables.frames import in_memory
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table

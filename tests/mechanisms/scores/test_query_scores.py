@@ -13,8 +13,8 @@ from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.selection import RESOLUTION, QueryScores, fair_ratios
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
 
 SHAPE = (2, 3)
 ADD_REMOVE = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)

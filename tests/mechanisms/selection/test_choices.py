@@ -14,8 +14,8 @@ from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms import selection
 from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice, QueryScores
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 KINDS = {
     ExponentialChoice: (ExponentialEvent, "exponential"),

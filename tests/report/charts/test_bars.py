@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from support.plain_screen import printed
 
-from dpqr.release.answers.answered import answered
+from dpqr.releases.answers.answered import answered
 from dpqr.report.charts import Bar, bars_view
 
 NAN = float("nan")

@@ -5,8 +5,8 @@ import pytest
 from support.plain_screen import printed
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.release.answers.answered import answered
-from dpqr.release.answers.errors import MEASURED
+from dpqr.releases.answers.answered import answered
+from dpqr.releases.answers.errors import MEASURED
 from dpqr.report.charts import curve_view
 
 CDF = """\

@@ -4,7 +4,7 @@ import pytest
 from support.plain_screen import printed
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.release.answers.answered import CellColumn, answered
+from dpqr.releases.answers.answered import CellColumn, answered
 from dpqr.report.charts import LEGEND, heat_map_view
 
 MAP = """\

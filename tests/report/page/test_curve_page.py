@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from support.pages import Read, require_accessible, require_alone
 
-from dpqr.release.forecast_error import BlockError, Expected, Forecast
+from dpqr.releases.forecast_error import BlockError, Expected, Forecast
 from dpqr.report.reports import curve_html
 
 ERROR = Expected(mean=20.0, deviation=4.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.pages import Read, require_accessible, require_alone
 
-from dpqr.release.exact_errors import Accuracy, BlockError
+from dpqr.releases.exact_errors import Accuracy, BlockError
 from dpqr.report.page.likeness import Likeness, Univariate, evaluation_page
 from dpqr.report.page.parts import html
 

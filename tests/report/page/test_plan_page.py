@@ -6,8 +6,8 @@ import pytest
 from support.handmade_release import make_plan, make_theory_plan
 from support.pages import Read, require_accessible, require_alone
 
-from dpqr.release.record.plan_document import plan_document, sealed
-from dpqr.release.resources import Resources
+from dpqr.releases.record.plan_document import plan_document, sealed
+from dpqr.releases.resources import Resources
 from dpqr.report.reports import plan_html
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from support.handmade_release import make_release
 from support.pages import Read, require_accessible, require_alone
 
-from dpqr.release.answers.answered import answered, trend
+from dpqr.releases.answers.answered import answered, trend
 from dpqr.report.series import Series, series_html
 
 

@@ -3,10 +3,6 @@
 import numpy as np
 import pytest
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Identity, Prefix
-from dpqr.queries.sensitivity import Norm
-from dpqr.queries.trees import Tree
 from dpqr.strategies.designs.buckets import (
     EqualBuckets,
     bucket_design,
@@ -17,6 +13,10 @@ from dpqr.strategies.designs.buckets import (
     partition_design,
 )
 from dpqr.strategies.designs.gram import BucketQueries
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity, Prefix
+from dpqr.workload.sensitivity import Norm
+from dpqr.workload.trees import Tree
 
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(64,), matrix=Prefix(64)),))
 every_norm = pytest.mark.parametrize("norm", [Norm.L1, Norm.L2_SQUARED])

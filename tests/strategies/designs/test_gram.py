@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from support.rounding_error import summed
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Identity, Prefix
-from dpqr.queries.partition import Bisection, Boxes
-from dpqr.queries.ranges import Ranges, everything
 from dpqr.strategies.designs import gram as module
 from dpqr.strategies.designs.gram import AxisQueries, BucketQueries, bucket_queries, importance
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Identity, Prefix
+from dpqr.workload.partition import Bisection, Boxes
+from dpqr.workload.ranges import Ranges, everything
 
 SIZE = 7
 PAIRS = np.array(list(itertools.combinations(range(SIZE + 1), 2)))

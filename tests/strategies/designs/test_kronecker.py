@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
-from dpqr.queries.ranges import Ranges
-from dpqr.queries.sensitivity import Norm
 from dpqr.strategies.designs.kronecker import HIERARCHY, IDENTITY, KINDS, designs, expected_error, importance
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.sensitivity import Norm
 
 SHAPE = (24, 12)
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(24,), matrix=Prefix(24)), Factor.identity(1, 12)))

@@ -6,16 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Identity, Prefix
-from dpqr.queries.partition import Merged
-from dpqr.queries.ranges import everything
-from dpqr.queries.sensitivity import Norm
-from dpqr.queries.strategy_matrices import query_variances
-from dpqr.queries.trees import NestedTree
 from dpqr.strategies.designs.gram import AxisQueries
 from dpqr.strategies.designs.kronecker import designs
 from dpqr.strategies.designs.trees import balanced, levels_tree, nested_levels
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity, Prefix
+from dpqr.workload.partition import Merged
+from dpqr.workload.ranges import everything
+from dpqr.workload.sensitivity import Norm
+from dpqr.workload.strategy_matrices import query_variances
+from dpqr.workload.trees import NestedTree
 
 CELLS = 400
 REGION = np.random.default_rng(0).permutation(np.arange(CELLS) % 20)

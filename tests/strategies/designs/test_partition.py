@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dpqr.models.fit.buckets import BoxCounts
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
-from dpqr.queries.partition import Bisection
 from dpqr.strategies.designs import buckets as partition
 from dpqr.strategies.designs.buckets import chosen_partition
 from dpqr.strategies.designs.gram import bucket_queries
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.partition import Bisection
 
 
 def chosen(shape, counts, variance, noise, level=None):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Identity, Prefix
-from dpqr.queries.partition import Merged
-from dpqr.queries.workload import Workload
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.schedules.auto import Auto
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Identity, Prefix
+from dpqr.workload.partition import Merged
+from dpqr.workload.workload import Workload
 
 
 def prefix(axis, size=9):

@@ -11,14 +11,14 @@ from dpqr.kernel.accountants.by_count import ByCount
 from dpqr.kernel.events import DiscreteLaplaceEvent, MuSumEvent, PureSumEvent, RoundedGaussianEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
-from dpqr.queries.workload import Measurement
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.schedules.by_count import CountedFirst, followed
 from dpqr.strategies.transcript import Round, Transcript
+from dpqr.workload.workload import Measurement
 
 SIZES = {f"c{number}": size for number, size in enumerate((2, 2, 3, 3, 4, 4, 5, 6))}
 DOCUMENT = {"domain": SIZES, "queries": [{"marginals": {"ways": 2, "columns": [*SIZES]}}]}

@@ -18,10 +18,6 @@ from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
-from dpqr.queries.sensitivity import Norm, sensitivity
-from dpqr.queries.workload import Workload
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import guarded
@@ -34,6 +30,10 @@ from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.workload import Workload
 
 PURE = PrivacyBudget(Fraction(1))
 APPROXIMATE = PrivacyBudget(Fraction(1), Fraction(1, 10**9))

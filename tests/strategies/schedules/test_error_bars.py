@@ -12,9 +12,6 @@ from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.mechanisms.block_errors import FINENESS
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.strategy_matrices import interaction
-from dpqr.queries.workload import Workload
 from dpqr.strategies.plan import StopTest
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.error_bars import WithDroppedCount, WithErrorBars, leaves_unmeasured, unmeasured
@@ -23,6 +20,9 @@ from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.strategy_matrices import interaction
+from dpqr.workload.workload import Workload
 
 PAIRS = tuple(
     QueryBlock(name=f"{a} {b}", factors=(Factor.identity(a, 3), Factor.identity(b, 3)))

@@ -13,10 +13,10 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import PublicNoise
 from dpqr.kernel.sealed import Private
 from dpqr.models.compound import ProductDistribution
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction, released
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction, released
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.schedules import parts
 

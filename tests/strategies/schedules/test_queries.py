@@ -13,13 +13,9 @@ from dpqr.kernel.currency import currency
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
-from dpqr.queries.ranges import Ranges
-from dpqr.queries.workload import Workload
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
-from dpqr.release.result import assemble
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.result import assemble
 from dpqr.strategies import candidates as candidates_module
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
@@ -28,6 +24,10 @@ from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import FEWEST, MOST, Queries, default_query_rounds
 from dpqr.strategies.updates.maximum_entropy import PiecewiseWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.workload import Workload
 
 SHAPE = (300, 2)
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(300,), matrix=Prefix(300)),))

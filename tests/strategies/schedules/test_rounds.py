@@ -15,9 +15,6 @@ from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
-from dpqr.queries.workload import Measurement, Workload
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import guarded
@@ -26,6 +23,9 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds, default_rounds
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.workload import Measurement, Workload
 
 SIZES = (2, 3, 4, 5)
 APPROXIMATE = PrivacyBudget(Fraction(1), Fraction(1, 10**9))

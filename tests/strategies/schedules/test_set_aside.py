@@ -10,8 +10,6 @@ from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.workload import Workload
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Phase, Roles
@@ -20,6 +18,8 @@ from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.parts import set_aside, with_phases
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Workload
 
 BUDGET = PrivacyBudget(Fraction(1), Fraction(1, 10**9))
 SHARE = Fraction(1, 20)

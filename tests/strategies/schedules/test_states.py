@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.schedules.drafts import Progress, Released
 from dpqr.strategies.transcript import Round
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 
 def made(value):

@@ -20,14 +20,9 @@ from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Identity, Prefix
-from dpqr.queries.ranges import Ranges
-from dpqr.queries.strategy_matrices import scaled
-from dpqr.queries.workload import Workload
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
-from dpqr.release.result import assemble
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.result import assemble
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
@@ -36,6 +31,11 @@ from dpqr.strategies.schedules import strategy
 from dpqr.strategies.schedules.drafts import least_squares_forecast
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.updates.least_squares import LeastSquares
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity, Prefix
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.strategy_matrices import scaled
+from dpqr.workload.workload import Workload
 
 SHAPE = (3, 40, 8)
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(1,), sizes=(40,), matrix=Prefix(40)),))

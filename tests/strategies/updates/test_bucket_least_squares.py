@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from support.small_universes import marginal, measured, problem
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Identity, Prefix
-from dpqr.queries.partition import Merged
-from dpqr.queries.strategy_matrices import strategy_block
-from dpqr.queries.trees import Tree
 from dpqr.strategies.updates.least_squares import BucketLeastSquares, LeastSquares
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity, Prefix
+from dpqr.workload.partition import Merged
+from dpqr.workload.strategy_matrices import strategy_block
+from dpqr.workload.trees import Tree
 
 SHAPE = (6,)
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Prefix(6)),))

@@ -10,9 +10,6 @@ from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.models.hypothesis import DenseDistribution
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
-from dpqr.queries.workload import Workload
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.interface import (
     DENSE_LIMIT,
@@ -22,6 +19,9 @@ from dpqr.strategies.updates.interface import (
     no_bound,
     uniform_start,
 )
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.workload import Workload
 
 BLOCK = QueryBlock(name="a", factors=(Factor.identity(1, 3),))
 UPWARD = QueryBlock(name="up", factors=(Factor(axes=(1,), sizes=(3,), matrix=Prefix(3)),))

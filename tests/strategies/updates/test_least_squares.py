@@ -9,13 +9,13 @@ from support.small_universes import dense, domain, marginal, measured
 
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Identity, Prefix
-from dpqr.queries.strategy_matrices import strategy_block
-from dpqr.queries.trees import Tree
-from dpqr.queries.workload import Workload
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.least_squares import LeastSquares, WeightedAnswers, least_norm
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity, Prefix
+from dpqr.workload.strategy_matrices import strategy_block
+from dpqr.workload.trees import Tree
+from dpqr.workload.workload import Workload
 
 SHAPE = (2, 4, 3)
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(1,), sizes=(4,), matrix=Prefix(4)), Factor.identity(0, 2)))

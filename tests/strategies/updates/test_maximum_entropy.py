@@ -14,15 +14,15 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.workload import Workload
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.updates.maximum_entropy import MaximumEntropy
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Workload
 
 SIZES = (40, 30, 20, 30, 40)
 """28,800,000 cells: more than are kept one by one."""

@@ -13,10 +13,10 @@ from dpqr.models import junction_tree
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 from dpqr.models.hypothesis import DenseDistribution
-from dpqr.queries.block import QueryBlock
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates import multiplicative_weights
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import QueryBlock
 
 SHAPE = (2, 3)
 RULE = MultiplicativeWeights()

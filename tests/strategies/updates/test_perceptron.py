@@ -8,9 +8,9 @@ from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import Neighbours
-from dpqr.queries.block import QueryBlock
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates.perceptron import Perceptron
+from dpqr.workload.block import QueryBlock
 
 SHAPE = (2, 3)
 RULE = Perceptron()

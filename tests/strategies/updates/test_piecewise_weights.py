@@ -9,11 +9,11 @@ from support.small_universes import dense, measured, problem
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import Neighbours
 from dpqr.models.fit.descent import NewtonFit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.ranges import Ranges
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates import maximum_entropy as piecewise_weights
 from dpqr.strategies.updates.maximum_entropy import TUNING, PiecewiseWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.ranges import Ranges
 
 SHAPE = (100, 3)
 RULE = PiecewiseWeights(fit=NewtonFit(tolerance=1e-9))

@@ -10,12 +10,12 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.models.compound import ProductDistribution
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
-from dpqr.queries.partition import Merged
-from dpqr.queries.workload import Measurement, Workload
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.product import Product, consistent
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.partition import Merged
+from dpqr.workload.workload import Measurement, Workload
 
 AGES = QueryBlock(name="ages", factors=(Factor(axes=(1,), sizes=(16,), matrix=Prefix(16)),))
 CELLS = QueryBlock(name="strategy", factors=(Factor.identity(1, 16),))

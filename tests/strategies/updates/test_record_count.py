@@ -6,9 +6,9 @@ from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.kernel.unit import Neighbours
 from dpqr.models.hypothesis import DenseDistribution
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
 from dpqr.strategies.updates.record_count import matched_total, measured_total, records_total
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
 
 SHAPE = (3, 4)
 

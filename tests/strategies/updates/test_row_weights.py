@@ -12,11 +12,11 @@ from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.models.hypothesis import DenseDistribution
 from dpqr.models.rows import WeightedRows
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
-from dpqr.queries.workload import Measurement, Workload
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.workload import Measurement, Workload
 
 SHAPE = (4, 4)
 LAW = DiscreteGaussian(Fraction(1))

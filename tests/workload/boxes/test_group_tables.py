@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpqr.domain.histogram import dense_marginal
-from dpqr.queries.ranges import group_tables, with_totals
+from dpqr.workload.ranges import group_tables, with_totals
 
 SHAPE = (3, 1, 4, 3)
 TABLE = np.random.default_rng(0).integers(-(2**50), 2**50, SHAPE)

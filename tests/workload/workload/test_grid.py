@@ -3,8 +3,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import common_grid, rounded
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import common_grid, rounded
 
 
 def blocks(*scales: str) -> list[QueryBlock]:

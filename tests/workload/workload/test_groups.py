@@ -1,7 +1,7 @@
 from support.small_universes import marginal
 
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import axis_groups, by_home, home
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import axis_groups, by_home, home
 
 SHAPE = (2, 3, 2, 4)
 

@@ -1,8 +1,8 @@
 import pytest
 
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.workload import Workload
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Workload
 
 
 def marginal(name: str, *axes: int) -> QueryBlock:

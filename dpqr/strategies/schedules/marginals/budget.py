@@ -14,12 +14,12 @@ import numpy as np
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.sensitivity import Norm, sensitivity
-from dpqr.queries.strategy_matrices import squared_norms
 from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.errors import TUNING, ExpectedError
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.strategy_matrices import squared_norms
 
 FINEST = 2**40
 """Shares are rounded down to this part of the whole."""

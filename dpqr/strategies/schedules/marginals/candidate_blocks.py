@@ -11,14 +11,14 @@ from itertools import combinations
 import numpy as np
 
 from dpqr.kernel.arrays import Axes, FloatArray
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.ranges import Ranges
-from dpqr.queries.sensitivity import Norm, sensitivity
-from dpqr.queries.workload import Workload
 from dpqr.strategies.checks import Check
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.errors import TUNING, ExpectedError
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.workload import Workload
 
 
 def marginal(problem: Problem, axes: Axes, what: str) -> QueryBlock:

@@ -13,9 +13,9 @@ import numpy as np
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.models.fit.local_fits import local_fit
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.trees import Tree
 from dpqr.strategies.transcript import Round
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.trees import Tree
 
 GRID = np.geomspace(1e-3, 1e7, 21)
 """Deviations, in records, at which errors are worked out; in between they are interpolated in logarithms."""
@@ -123,8 +123,8 @@ class Spread:
     Why not the answers' size times the noise of all cells: the noise of the cells that a prefix adds up is independent,
     so a prefix of k cells holds sqrt(k) times the noise of one.
 
-    >>> from dpqr.queries.block import Factor
-    >>> from dpqr.queries.matrix import Prefix
+    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.workload.matrix import Prefix
     >>> prefixes = QueryBlock(name="up to", factors=(Factor(axes=(0,), sizes=(4,), matrix=Prefix(4)),))
     >>> round(Spread(block=prefixes).even, 2), round(Spread(block=prefixes).noise((0,)), 2)
     (2.5, 6.15)

@@ -12,8 +12,6 @@ from typing import Literal
 import numpy as np
 
 from dpqr.kernel.arrays import FloatArray
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.marginals.budget import first_marginals, remaining
 from dpqr.strategies.schedules.marginals.candidate_blocks import (
@@ -27,6 +25,8 @@ from dpqr.strategies.schedules.marginals.interactions import Parts
 from dpqr.strategies.schedules.marginals.search import Search, SearchState
 from dpqr.strategies.schedules.marginals.ways import error_words
 from dpqr.strategies.transcript import ErrorSum
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 Course = Literal["search", "blocks", "pairs", "columns"]
 """A search; all blocks once, all pairs below them once, or one-way marginals alone, without a search."""

@@ -16,10 +16,10 @@ import numpy as np
 
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.strategy_matrices import interaction, interaction_deviation, is_interaction
 from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
 from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING, ExpectedError
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.strategy_matrices import interaction, interaction_deviation, is_interaction
 
 Shares = list[tuple[QueryBlock, float]]
 

@@ -15,8 +15,6 @@ import numpy as np
 from dpqr.kernel.accountants.accountant import Portion
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.budget import Price, PrivacyBudget
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, SomeCandidates
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
@@ -45,6 +43,8 @@ from dpqr.strategies.schedules.marginals.ways import (
     possible_records,
 )
 from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 
 def measured_once(

@@ -11,11 +11,11 @@ import numpy as np
 
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import QueryBlock
 from dpqr.strategies.schedules.marginals.budget import BudgetAllocation, LastMeasurements
 from dpqr.strategies.schedules.marginals.errors import TUNING, ExpectedError, Gap, largest_gap, shown_gap
 from dpqr.strategies.schedules.marginals.interactions import Interactions
 from dpqr.strategies.transcript import Round
+from dpqr.workload.block import QueryBlock
 
 # Stopping rule of the search: what the measurements of a batch show, and when further batches stop paying.
 

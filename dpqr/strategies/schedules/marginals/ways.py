@@ -12,8 +12,6 @@ from typing import Literal
 import numpy as np
 
 from dpqr.kernel.arrays import FloatArray
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.plan import TINY, BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL, one_way
@@ -27,6 +25,8 @@ from dpqr.strategies.schedules.marginals.budget import (
 )
 from dpqr.strategies.schedules.marginals.candidate_blocks import fitted_together, joint, marginal, with_surrogates
 from dpqr.strategies.schedules.marginals.errors import TUNING, Spread
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 Way = Literal["table", "blocks", "pairs", "columns", "search"]
 """One table of all columns; all asked blocks once; all pairs below them once; one-way marginals once; a search."""

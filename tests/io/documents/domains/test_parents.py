@@ -11,7 +11,7 @@ import pytest
 from dpqr.domain.domain_file import domain_text, read_domain
 from dpqr.domain.text.sources import public_documents
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries.queries_file import read_queries
+from dpqr.workload.queries_file import read_queries
 
 ROWS = [("Oslo", "East"), ("Bergen", "West"), ("East", "Norway"), ("West", "Norway")]
 QUERIES = [{"hierarchy": "town"}]

@@ -7,7 +7,7 @@ import pytest
 from dpqr.domain import domain_file as public_facts
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries.queries_file import read_queries
+from dpqr.workload.queries_file import read_queries
 
 FIELDS = [
     {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 39}, "dpqr": {"width": 10}},

@@ -11,9 +11,9 @@ from pyarrow import parquet
 from scipy.sparse import csr_array, save_npz
 
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries import coefficients
-from dpqr.queries import coefficients as coefficient_arrays
-from dpqr.queries.coefficients import quantised
+from dpqr.workload import coefficients
+from dpqr.workload import coefficients as coefficient_arrays
+from dpqr.workload.coefficients import quantised
 
 DOMAIN = {
     "fields": [

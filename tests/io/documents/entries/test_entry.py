@@ -3,9 +3,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.queries import entry
-from dpqr.queries.entry import coarsest_grid, integer_matrix
-from dpqr.queries.matrix import Dense, Sparse
+from dpqr.workload import entry
+from dpqr.workload.entry import coarsest_grid, integer_matrix
+from dpqr.workload.matrix import Dense, Sparse
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import DocumentError
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.figures import Figure, Largest, Quantiles, Quotient, Spread
-from dpqr.queries.queries_file import QueriesDocument, read_queries
-from dpqr.queries.sensitivity import Norm, sensitivity
+from dpqr.workload.figures import Figure, Largest, Quantiles, Quotient, Spread
+from dpqr.workload.queries_file import QueriesDocument, read_queries
+from dpqr.workload.sensitivity import Norm, sensitivity
 
 DOMAIN: dict[str, Any] = {
     "fields": [

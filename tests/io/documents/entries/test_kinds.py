@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from dpqr.domain.text.decoding import Location
-from dpqr.queries.entry import OTHER_NAMES, asks_nothing
-from dpqr.queries.form import KINDS
+from dpqr.workload.entry import OTHER_NAMES, asks_nothing
+from dpqr.workload.form import KINDS
 
 PLACE = Location("q")
 

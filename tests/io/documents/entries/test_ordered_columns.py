@@ -6,8 +6,8 @@ import pytest
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DocumentError
 from dpqr.kernel.noise.public import public_generator
-from dpqr.queries.ordered_columns import binning_error
-from dpqr.queries.ranges import Ranges
+from dpqr.workload.ordered_columns import binning_error
+from dpqr.workload.ranges import Ranges
 
 
 def test_each_row_counts_the_bins_up_to_its_own(ask, database) -> None:

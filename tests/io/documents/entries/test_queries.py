@@ -8,8 +8,8 @@ import pytest
 
 from dpqr.domain.domain_file import read_domain
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.queries.matrix import Identity
-from dpqr.queries.queries_file import read_queries
+from dpqr.workload.matrix import Identity
+from dpqr.workload.queries_file import read_queries
 
 SIZES = {"a": 2, "b": 3, "c": 4}
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries.queries_file import QueriesDocument, read_queries
+from dpqr.workload.queries_file import QueriesDocument, read_queries
 
 DOMAIN: dict[str, Any] = {
     "fields": [

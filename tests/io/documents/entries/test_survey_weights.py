@@ -12,9 +12,9 @@ import dpqr
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import DocumentError
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.queries_file import QueriesDocument, read_queries
-from dpqr.queries.sensitivity import Norm, sensitivity
-from dpqr.release.verify import VerifyRequest, verify
+from dpqr.releases.verify import VerifyRequest, verify
+from dpqr.workload.queries_file import QueriesDocument, read_queries
+from dpqr.workload.sensitivity import Norm, sensitivity
 
 DOMAIN: dict[str, Any] = {
     "fields": [

@@ -3,8 +3,8 @@ import pytest
 
 from dpqr.kernel.errors import DocumentError
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.matrix import Dense, Identity, Sparse
-from dpqr.queries.sensitivity import Norm, sensitivity
+from dpqr.workload.matrix import Dense, Identity, Sparse
+from dpqr.workload.sensitivity import Norm, sensitivity
 
 
 def one(document):

@@ -10,7 +10,7 @@ from dpqr.domain.form import TableSchema
 from dpqr.domain.text.decoding import Location, decode, fitting, nearest, number, obvious, shaped, spoken
 from dpqr.domain.text.faults import Faults
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries.form import MarginalsEntry, WhereEntry
+from dpqr.workload.form import MarginalsEntry, WhereEntry
 
 
 def test_paths_are_json_paths() -> None:

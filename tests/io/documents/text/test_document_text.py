@@ -8,7 +8,7 @@ import pytest
 from dpqr.domain.domain_file import domain_text, read_domain
 from dpqr.domain.text.documents import read_document
 from dpqr.kernel.errors import DocumentError
-from dpqr.queries.queries_file import read_queries
+from dpqr.workload.queries_file import read_queries
 
 DOMAIN = {
     "fields": [

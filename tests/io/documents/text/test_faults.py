@@ -13,7 +13,7 @@ from dpqr.domain.domain_file import PLACEHOLDER, read_domain
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.faults import LIMIT, Faults, FollowUp
 from dpqr.kernel.errors import DocumentError, Fault
-from dpqr.queries.queries_file import read_queries
+from dpqr.workload.queries_file import read_queries
 
 
 def faults_of(tmp_path: Path, domain: Any, *entries: Any) -> list[str]:

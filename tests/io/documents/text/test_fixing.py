@@ -11,8 +11,8 @@ import pytest
 
 from dpqr.domain.text.documents import write_fixes
 from dpqr.kernel.errors import Fault, Fix, UsageFault
-from dpqr.queries.queries_file import read_queries
-from dpqr.release.documents import fix_documents
+from dpqr.releases.documents import fix_documents
+from dpqr.workload.queries_file import read_queries
 
 
 def fixed(tmp_path: Path, text: str, *fixes: Fix) -> tuple[str, list[tuple[int, str, str]]]:

@@ -4,8 +4,8 @@ import pytest
 from support.disk_calls import recorded
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.release import journal as claim_module
-from dpqr.release.journal import claimed, tidy
+from dpqr.releases import journal as claim_module
+from dpqr.releases.journal import claimed, tidy
 
 
 @pytest.fixture

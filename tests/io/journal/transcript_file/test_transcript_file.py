@@ -7,7 +7,7 @@ from support.disk_calls import recorded
 
 from dpqr.kernel.errors import LedgerError, UsageFault
 from dpqr.ledger.chain import BEGINNING, seal
-from dpqr.release.journal import LARGEST, held
+from dpqr.releases.journal import LARGEST, held
 
 
 @pytest.fixture

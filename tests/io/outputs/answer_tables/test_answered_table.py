@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpqr.kernel.errors import AlreadyThere, UsageFault
-from dpqr.release.answer_tables import answered_table, answers_file, figures_of
-from dpqr.release.answers.answered import AnsweredBlock, CellColumn
-from dpqr.release.answers.errors import NO_BASIS
+from dpqr.releases.answer_tables import answered_table, answers_file, figures_of
+from dpqr.releases.answers.answered import AnsweredBlock, CellColumn
+from dpqr.releases.answers.errors import NO_BASIS
 
 
 def block(name, cells, estimates, column="sex"):

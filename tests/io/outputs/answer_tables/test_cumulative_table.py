@@ -11,11 +11,11 @@ from support.handmade_release import make_release
 from dpqr.domain.periods import Period, PeriodTree
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.release.answer_tables import cumulative_table, handed_on, handed_over
-from dpqr.release.answers.answered import Earlier, answered
-from dpqr.release.files import reserve
-from dpqr.release.read_release import read_release
-from dpqr.release.release_files import write_release
+from dpqr.releases.answer_tables import cumulative_table, handed_on, handed_over
+from dpqr.releases.answers.answered import Earlier, answered
+from dpqr.releases.files import reserve
+from dpqr.releases.read_release import read_release
+from dpqr.releases.release_files import write_release
 from dpqr.strategies.counter import Counter, CounterTurn
 
 TREE = PeriodTree(periods=7)

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.release.export import FACTS, SEAL, exported_seal, write_duckdb
-from dpqr.release.files import reserve_file
+from dpqr.releases.export import FACTS, SEAL, exported_seal, write_duckdb
+from dpqr.releases.files import reserve_file
 
 SEALED = pa.table({"fact": [SEAL], "value": ["abc"]})
 

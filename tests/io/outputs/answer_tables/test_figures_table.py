@@ -10,12 +10,12 @@ import pytest
 
 import dpqr
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
-from dpqr.release.answers.answered import AnsweredBlock, CellColumn
-from dpqr.release.answers.errors import NO_BASIS
-from dpqr.release.files import document_text
-from dpqr.release.record.plan_document import sealed
-from dpqr.release.verify import VerifyRequest, verify
-from dpqr.release.views import Nodes, view_records, views_of
+from dpqr.releases.answers.answered import AnsweredBlock, CellColumn
+from dpqr.releases.answers.errors import NO_BASIS
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.verify import VerifyRequest, verify
+from dpqr.releases.views import Nodes, view_records, views_of
 
 TABLE = pd.DataFrame(
     {"sex": ["f", "m", "m", "f"] * 60, "pay": [float(number % 50) for number in range(240)], "job": ["=a", "b"] * 120}

@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from dpqr.release.table_files import GROUP, Texts, Tidy, arrow_table, write_parquet
+from dpqr.releases.table_files import GROUP, Texts, Tidy, arrow_table, write_parquet
 
 
 def test_tables_lie_below_each_other_in_groups_of_bounded_size(tmp_path) -> None:

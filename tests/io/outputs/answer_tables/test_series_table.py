@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from support.handmade_release import make_release
 
-from dpqr.release.answers.answered import answered, trend
+from dpqr.releases.answers.answered import answered, trend
 from dpqr.report.series import CHANGES, FIGURES, series_table
 
 RELEASE = make_release()

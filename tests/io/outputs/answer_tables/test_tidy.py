@@ -3,7 +3,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpqr.release.table_files import NOTHING, Texts, Tidy, beside, plain_values
+from dpqr.releases.table_files import NOTHING, Texts, Tidy, beside, plain_values
 
 TEXTS = Texts(np.array([1, NOTHING, 0, 1], dtype=np.int8), ["a", "b"])
 

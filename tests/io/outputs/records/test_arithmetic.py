@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpqr.release.record import parts as module
-from dpqr.release.record.parts import THREADS, arithmetic
+from dpqr.releases.record import parts as module
+from dpqr.releases.record.parts import THREADS, arithmetic
 
 
 @pytest.fixture

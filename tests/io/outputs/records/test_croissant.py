@@ -6,7 +6,7 @@ import json
 
 from support.handmade_release import make_release
 
-from dpqr.release.record.release_document import release_document
+from dpqr.releases.record.release_document import release_document
 from dpqr.report.cards import CONFORMS, Stated, croissant_card, croissant_text
 
 HASHES = {"answers.csv": "a" * 64, "release.json": "b" * 64, "synthetic.parquet": "c" * 64}

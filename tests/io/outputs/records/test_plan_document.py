@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from support.handmade_release import make_plan
 
-from dpqr.release.record.plan_document import SEAL, plan_document, plan_hash, sealed
+from dpqr.releases.record.plan_document import SEAL, plan_document, plan_hash, sealed
 from dpqr.strategies.plan import LockedPlan, PublicInputs
 
 DOCUMENT = {"b": [1, 0.5, None], "a": {"x": "é"}}

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 import dpqr
-from dpqr.release.record.plan_document import Event, Figure, PlanPart
+from dpqr.releases.record.plan_document import Event, Figure, PlanPart
 
 ASKED = {"queries": {"queries": [{"marginal": ["a"]}]}, "domain": {"a": 2}}
 

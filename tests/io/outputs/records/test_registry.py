@@ -14,7 +14,7 @@ import yaml
 from support.handmade_release import make_release, make_stopped_release
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.release.record.release_document import release_document
+from dpqr.releases.record.release_document import release_document
 from dpqr.report.cards import SECTORS, Stated, registry_record, registry_text
 
 SCHEMA = json.loads((Path(__file__).parent / "schemas" / "deployments-2026-07-15.json").read_text())

@@ -10,17 +10,17 @@ from support.plan_phases import changed, first, without
 from dpqr import __version__
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Identity
-from dpqr.queries.partition import Merged
-from dpqr.release.error_bounds import Certificate
-from dpqr.release.files import document_text
-from dpqr.release.fingerprints import plan_digest
-from dpqr.release.record.plan_document import plan_document
-from dpqr.release.record.release_document import _round, release_document
+from dpqr.releases.error_bounds import Certificate
+from dpqr.releases.files import document_text
+from dpqr.releases.fingerprints import plan_digest
+from dpqr.releases.record.plan_document import plan_document
+from dpqr.releases.record.release_document import _round, release_document
 from dpqr.strategies.plan import Phase, Plan, StopTest
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.transcript import Round
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity
+from dpqr.workload.partition import Merged
 
 UNIT = "one row of the table added or removed (the number of rows is private)"
 PLAN = {

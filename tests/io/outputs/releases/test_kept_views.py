@@ -9,8 +9,8 @@ import pytest
 
 import dpqr
 from dpqr.kernel.errors import DocumentError
-from dpqr.release.files import document_text
-from dpqr.release.record.plan_document import sealed
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import sealed
 
 TOWNS = [f"t{place}" for place in range(12)]
 PARENTS = {

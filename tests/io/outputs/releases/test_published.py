@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from dpqr.kernel.errors import DocumentError
-from dpqr.release.read_release import ReleaseFiles
+from dpqr.releases.read_release import ReleaseFiles
 from dpqr.report.page.reported import file_hashes, first_rows, table_columns
 
 

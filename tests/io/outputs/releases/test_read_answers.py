@@ -12,10 +12,10 @@ import pytest
 from dpqr.domain.attribute import Attribute, Labels
 from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.release.answers.answered import answered
-from dpqr.release.files import reserve
-from dpqr.release.read_release import block_entries, block_records, read_answers, read_release
-from dpqr.release.release_files import BASIS, FIGURES, answer_records, write_release
+from dpqr.releases.answers.answered import answered
+from dpqr.releases.files import reserve
+from dpqr.releases.read_release import block_entries, block_records, read_answers, read_release
+from dpqr.releases.release_files import BASIS, FIGURES, answer_records, write_release
 
 
 @pytest.fixture

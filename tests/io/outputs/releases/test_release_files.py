@@ -13,14 +13,11 @@ from pyarrow import parquet
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
-from dpqr.queries.workload import Workload
-from dpqr.release.answers.answered import BlockAnswers
-from dpqr.release.answers.noisy import Noisy
-from dpqr.release.files import reserve
-from dpqr.release.record.release_document import release_document
-from dpqr.release.release_files import (
+from dpqr.releases.answers.answered import BlockAnswers
+from dpqr.releases.answers.noisy import Noisy
+from dpqr.releases.files import reserve
+from dpqr.releases.record.release_document import release_document
+from dpqr.releases.release_files import (
     BASIS,
     FIGURES,
     OWN_COLUMNS,
@@ -29,7 +26,10 @@ from dpqr.release.release_files import (
     answers_table,
     write_release,
 )
-from dpqr.release.table_files import plain_values
+from dpqr.releases.table_files import plain_values
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.workload import Workload
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "json"])

@@ -9,7 +9,7 @@ from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DocumentError
 from dpqr.models.fit.evidence import EarlierTables, Evidence
-from dpqr.release.start import read_start, start_bytes, start_name
+from dpqr.releases.start import read_start, start_bytes, start_name
 
 STATED = {"fields": [{"name": "a", "type": "integer"}, {"name": "b", "type": "integer"}]}
 DOMAIN = Domain((Attribute(name="a", axis=Codes(3)), Attribute(name="b", axis=Codes(2))))

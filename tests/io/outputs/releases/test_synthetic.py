@@ -16,10 +16,10 @@ from dpqr.domain.attribute import Attribute, Bins, Labels, Rule
 from dpqr.domain.domain import Domain, KnownTotal, PublicFacts, Region
 from dpqr.domain.histogram import dense_marginal
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.queries.block import QueryBlock
-from dpqr.queries.workload import Workload
-from dpqr.release import release_files as synthetic
-from dpqr.release.release_files import require_sampleable, sampled, synthesise
+from dpqr.releases import release_files as synthetic
+from dpqr.releases.release_files import require_sampleable, sampled, synthesise
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Workload
 
 
 @dataclass(frozen=True)

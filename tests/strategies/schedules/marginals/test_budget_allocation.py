@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dpqr.kernel.budget import Price
-from dpqr.queries.block import Factor, QueryBlock
 from dpqr.strategies.schedules.marginals.budget import BudgetAllocation, LastMeasurements
 from dpqr.strategies.schedules.marginals.errors import ExpectedError
+from dpqr.workload.block import Factor, QueryBlock
 
 RHO = BudgetAllocation(whole=Price(rho=Fraction(1)), deviation=1.0)
 PURE = BudgetAllocation(whole=Price(epsilon=Fraction(1)), deviation=1.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.queries.block import Factor, QueryBlock
 from dpqr.strategies.schedules.marginals.errors import Gap
 from dpqr.strategies.schedules.marginals.search import DependenceGraph
+from dpqr.workload.block import Factor, QueryBlock
 
 
 def gap(*axes: int, off: float, error: float = 0.1, cells: int = 10) -> Gap:

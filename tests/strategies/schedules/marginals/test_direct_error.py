@@ -7,8 +7,8 @@ from math import pi, sqrt
 
 import pytest
 
-from dpqr.release.planning import plan_release
-from dpqr.release.requests import PlanRequest
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.schedules.marginals.ways import direct_error
 
 RECORDS = 1_000

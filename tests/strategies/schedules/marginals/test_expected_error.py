@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
 from dpqr.strategies.schedules.marginals.errors import ExpectedError, estimated_records
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 
 def test_sums_of_few_cells_count_more_for_they_hold_less_noise() -> None:

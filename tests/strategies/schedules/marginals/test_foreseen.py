@@ -12,15 +12,15 @@ from strategies.schedules.marginals.test_one_table import BUDGET, marginals, pro
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.mechanisms.block_errors import FINENESS
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.schedules.marginals.errors import TUNING
 from dpqr.strategies.schedules.marginals.first_marginals import Foreseen, opened
 from dpqr.strategies.schedules.marginals.schedule import Marginals, Opening
 from dpqr.strategies.schedules.marginals.search import SearchState
 from dpqr.strategies.transcript import ErrorSum, Round, Transcript
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Measurement
 
 SIZES, RECORDS = (4,) * 6, 12_000
 PAIRS = marginals(2, SIZES)

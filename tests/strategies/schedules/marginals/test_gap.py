@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.schedules.marginals.errors import ExpectedError, Gap, largest_gap, shown_gap
 from dpqr.strategies.transcript import Round
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Measurement
 
 PAIR = QueryBlock(name="pair", factors=(Factor.identity(0, 10), Factor.identity(1, 10)))
 EVEN = np.full((10, 10), 100.0)

@@ -10,11 +10,11 @@ import pytest
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.strategy_matrices import is_interaction
 from dpqr.strategies.schedules.marginals.budget import BudgetAllocation, LastMeasurements
 from dpqr.strategies.schedules.marginals.errors import ExpectedError
 from dpqr.strategies.schedules.marginals.interactions import Interactions
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.strategy_matrices import is_interaction
 
 RECORDS = 20_000
 

@@ -14,9 +14,6 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.queries.workload import Measurement, Workload
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import guarded
@@ -27,6 +24,9 @@ from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.marginals.ways import Outlook
 from dpqr.strategies.transcript import Round
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Measurement, Workload
 
 SIZES, FOURS, TWOS = (6, 5, 4, 3), (4,) * 6, (2, 2, 2, 2, 2, 4)
 BUDGET, SMALL = (PrivacyBudget(epsilon, Fraction(1, 10**9)) for epsilon in (Fraction(1), Fraction(1, 10)))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from strategies.schedules.marginals.test_one_table import marginals
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
 from dpqr.strategies.schedules.marginals.interactions import Parts
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
 
 SIZES = (2, 3, 4)
 BLOCKS = (*marginals(3, SIZES), *marginals(2, SIZES), *marginals(1, SIZES))

@@ -15,9 +15,6 @@ from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
-from dpqr.queries.workload import Measurement, Workload
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import guarded
@@ -28,6 +25,9 @@ from dpqr.strategies.schedules.marginals.first_marginals import opening_counts
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.workload import Measurement, Workload
 
 WIDE = (24, 20, 16, 24, 24)
 """More cells than one table may have, in few pairs."""

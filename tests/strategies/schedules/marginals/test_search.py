@@ -11,12 +11,12 @@ import pytest
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
 from dpqr.strategies.schedules.marginals.errors import ExpectedError
 from dpqr.strategies.schedules.marginals.search import Search, SearchState
 from dpqr.strategies.transcript import Round
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Measurement
 
 COLUMNS, VALUES, RECORDS = 12, 12, 100_000.0
 EVEN = np.full((VALUES, VALUES), RECORDS / VALUES**2)

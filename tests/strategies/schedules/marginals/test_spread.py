@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Identity, Prefix, Sparse
 from dpqr.strategies.schedules.marginals.errors import Spread
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
 
 ROWS = np.array([[1, 1, 0, 0], [0, 1, 1, 1], [0, 0, 0, 1]])
 THREE = Factor(axes=(0,), sizes=(3,), matrix=Prefix(3))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.queries.block import Factor, QueryBlock
 from dpqr.strategies.schedules.marginals.errors import Gap
 from dpqr.strategies.schedules.marginals.search import BatchEvidence, DependenceGraph
+from dpqr.workload.block import Factor, QueryBlock
 
 
 def gap(first: int, second: int, off: float, error: float = 0.01, cells: int = 12, chance: float = 0.0) -> Gap:

@@ -17,12 +17,12 @@ from strategies.schedules.marginals.test_one_table import (
     unsure,
 )
 
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Identity, Prefix
 from dpqr.strategies.schedules.marginals.budget import remaining
 from dpqr.strategies.schedules.marginals.errors import TUNING
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.marginals.ways import Forecasts, Outlook, noise_by_block
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Identity, Prefix
 
 
 def test_errors_fall_with_the_records_to_what_is_not_measured():

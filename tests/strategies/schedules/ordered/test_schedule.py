@@ -14,8 +14,6 @@ from support.small_universes import dense, marginal
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
 from dpqr.strategies.guard import unfit
 from dpqr.strategies.plan import Explaining
 from dpqr.strategies.schedules import ordered as sequence
@@ -23,6 +21,8 @@ from dpqr.strategies.schedules.error_bars import WithDroppedCount
 from dpqr.strategies.schedules.ordered import RECORDS, TUNING, Ordered
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.transcript import Transcript
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
 
 
 def stages(plan):

@@ -12,13 +12,13 @@ from support.schedule_states import next_step
 from support.small_universes import marginal
 
 from dpqr.domain.histogram import DenseHistogram
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
-from dpqr.queries.partition import Merged
-from dpqr.queries.workload import Measurement
 from dpqr.strategies.schedules import ordered as sequence
 from dpqr.strategies.schedules.ordered import TUNING
 from dpqr.strategies.transcript import Round, Transcript
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.partition import Merged
+from dpqr.workload.workload import Measurement
 
 
 def test_many_records_are_told_by_the_strategy_without_bias() -> None:

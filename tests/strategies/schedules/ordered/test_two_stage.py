@@ -10,15 +10,15 @@ from support.small_universes import measured, problem
 from dpqr.kernel.accountants.known import ACCOUNTANTS
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Prefix
-from dpqr.queries.partition import Merged
-from dpqr.queries.strategy_matrices import query_variances
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.schedules.ordered import TUNING, Records, TwoStagePartition
 from dpqr.strategies.updates.least_squares import BucketLeastSquares
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.partition import Merged
+from dpqr.workload.strategy_matrices import query_variances
 
 SHAPE = (64,)
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Prefix(64)),))

@@ -12,7 +12,6 @@ from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.workload import Workload
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
@@ -20,6 +19,7 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.theory import Feasibility
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.workload import Workload
 
 SHAPE, N, BETA, ALPHA = (4,), 1000, Fraction(1, 20), Fraction(1, 2)
 ROUNDS = math.floor(4 * math.log(4) / (1 / 4) ** 2)

@@ -23,13 +23,10 @@ from dpqr.kernel.events import DiscreteLaplaceEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense
-from dpqr.queries.workload import Measurement, Workload
-from dpqr.release.draws import Draws
-from dpqr.release.loop import iterative_construction
-from dpqr.release.receipt import plan_view
-from dpqr.release.result import assemble
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.receipt import plan_view
+from dpqr.releases.result import assemble
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import guarded
@@ -40,6 +37,9 @@ from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Measurement, Workload
 
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
 EPSILON_ONE = PrivacyBudget(Fraction(1))

@@ -1,4 +1,4 @@
-from dpqr.release.record.parts import option_parts
+from dpqr.releases.record.parts import option_parts
 from dpqr.strategies.known import SCHEDULES
 from dpqr.strategies.schedules.anytime import VARIANTS, theory
 

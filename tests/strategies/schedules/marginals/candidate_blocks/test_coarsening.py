@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.sensitivity import Norm, sensitivity
 from dpqr.strategies.schedules.marginals.candidate_blocks import coarsened
 from dpqr.strategies.schedules.marginals.errors import ExpectedError
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.sensitivity import Norm, sensitivity
 
 SIZES = (40, 6, 2)
 COUNTS = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.workload import Workload
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.candidate_blocks import candidate_levels, joint
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Workload
 
 
 def problem(*groups: tuple[int, ...]) -> Problem:

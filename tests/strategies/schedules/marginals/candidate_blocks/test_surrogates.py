@@ -11,12 +11,12 @@ from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.queries.block import Factor, QueryBlock
-from dpqr.queries.matrix import Dense, Prefix
-from dpqr.queries.workload import Workload
 from dpqr.strategies.checks import Check, Gaussian, Laplace
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.candidate_blocks import with_surrogates
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.workload import Workload
 
 SIZE = 12
 CHECKS = pytest.mark.parametrize("check", [Laplace(), Gaussian()], ids=["laplace", "gaussian"])

@@ -1,0 +1,137 @@
+"""Repeat: a release made again from its record: the same plan, and the recorded draws through the same loop.
+
+Nothing private is near: there is no table, and a draw that the record does not hold is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpqr.domain.histogram import Counts, DenseHistogram
+from dpqr.kernel.accountants.accountant import EveryFilter
+from dpqr.kernel.arrays import WordArray
+from dpqr.kernel.budget import NO_COST
+from dpqr.kernel.currency import currency
+from dpqr.kernel.sealed import Private
+from dpqr.ledger.ledger import Reason, Reservation
+from dpqr.releases.answer_tables import cumulative_table
+from dpqr.releases.draws import Draws, count_dropped
+from dpqr.releases.files import read_record, reserve
+from dpqr.releases.journal import RecordJournal
+from dpqr.releases.loop import Outcome, iterative_construction
+from dpqr.releases.read_release import FORMS
+from dpqr.releases.reading import stated_request
+from dpqr.releases.receipt import receipt
+from dpqr.releases.record.release_document import Paid, ReleaseRecord
+from dpqr.releases.rehearsal import rehearsed_rows
+from dpqr.releases.release import checked_plan, construct, whole_prices
+from dpqr.releases.release_files import write_release
+from dpqr.releases.result import Release
+from dpqr.strategies.guard import guarded
+from dpqr.strategies.plan import Plan
+from dpqr.tables.files import STDIN
+from dpqr.tables.source import TableSource
+
+
+class Unwatched:
+    """Nobody looks on."""
+
+    def finished(self, rounds: int, planned: int) -> None:
+        """Nothing is shown."""
+
+    def certified(self, stage: int, records: float) -> None:
+        """Nothing is shown."""
+
+
+class NoNoise:
+    """A source that nothing is drawn from. private: what the record states of its own."""
+
+    def __init__(self, private: bool) -> None:
+        self.private = private
+
+    def words(self, count: int) -> WordArray:
+        raise AssertionError("a repeated run draws nothing")
+
+
+def planned_again(request: Any, folder: Path) -> Plan:
+    """The plan of the public request that a record holds. folder: where its files of coefficients lie.
+
+    Raises: DocumentError, UsageFault or InfeasiblePlan, where this version of dpqr plans no such request.
+    """
+    plan, _ = checked_plan(stated_request(request, TableSource(paths=(STDIN,)), folder))
+    return plan
+
+
+def repeated(record: ReleaseRecord, plan: Plan) -> Release:
+    """The release that the recorded draws give. Raises: GoalMissed where they are not those of the plan."""
+    journal, guard = RecordJournal.of(record), EveryFilter(filters=(guarded(plan),))
+    nothing, draws = recorded_draws(journal, guard, private=record.private)
+    prices = whole_prices(plan)
+    made = construct(plan, draws, nothing, guard, Unwatched(), prices, stated_payer(record.ledger, plan))
+    journal.finish()
+    rehearsed = rehearsed_rows(plan.problem) if record.rehearsal is True else None
+    made = replace(made, charged=stated_charge(record.ledger), reason=stated_reason(record))
+    return replace(made, rehearsed=rehearsed, planned=record.plan.sha256 or "")
+
+
+def replayed(record: ReleaseRecord, plan: Plan) -> Outcome:
+    """Where the loop ended with the recorded draws. Raises: as `repeated`."""
+    journal, guard = RecordJournal.of(record), EveryFilter(filters=(guarded(plan),))
+    nothing, draws = recorded_draws(journal, guard, private=record.private)
+    count_dropped(draws.of_left_out(nothing), plan)
+    outcome = iterative_construction(draws, plan, Unwatched())
+    journal.finish()
+    return outcome
+
+
+def recorded_draws(
+    journal: RecordJournal, guard: EveryFilter, *, private: bool = True
+) -> tuple[Private[Counts], Draws]:
+    """No table, and the draws of a record."""
+    nothing: Private[Counts] = Private(DenseHistogram(np.zeros((), dtype=np.int64)))
+    return nothing, Draws(data=nothing, accountant=guard, noise=NoNoise(private), journal=journal)
+
+
+def stated_reason(record: ReleaseRecord) -> Reason:
+    """Why the release was made, who asked, and who approved."""
+    return Reason(purpose=record.purpose or "", by=record.by or "", approved_by=record.approved_by or "")
+
+
+def write_again(made: Release, record: ReleaseRecord, directory: Path) -> Any:
+    """Write the files of a repeated release into a new directory, in the forms of the first; its record."""
+    form = next(form for form in FORMS if record.files[0].endswith(f"answers.{form}"))
+    synthetic = record.synthetic
+    write_release(
+        made,
+        reserve(str(directory)),
+        answers=form,
+        synthetic=synthetic.form if synthetic else None,
+        bins=synthetic.bins if synthetic else "title",
+        base=record.views.base if record.views else None,
+        cumulative=cumulative_table(made),
+        receipt=receipt(made),
+    )
+    return read_record(directory)
+
+
+def stated_charge(stated: str | Paid) -> str:
+    """What the record says that the ledger keeps; empty: all that was set aside."""
+    return "" if isinstance(stated, str) else stated.charged or ""
+
+
+def stated_payer(stated: str | Paid, plan: Plan) -> Reservation | None:
+    """What the record states of its payer; the ledger alone knows currency and cost."""
+    if isinstance(stated, str):
+        return None
+    return Reservation(
+        dataset=stated.dataset,
+        number=stated.entry,
+        receipt=stated.seal,
+        currency=currency("basic"),
+        cost=NO_COST,
+        events=plan.events,
+    )

@@ -1,0 +1,219 @@
+"""QueryBlock: linear queries that are asked, measured and answered together.
+
+A marginal has thousands of cells, but one record changes only one of them: all cells together cost as much as one. A
+single linear query is a block of one row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from dpqr.domain.histogram import MarginalSource
+from dpqr.kernel.arrays import AnyArray, Axes, IntArray
+from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.ranges import Ends, box_adjoint, box_sums, row_tops, single_row, spans
+
+ROWWISE_ENTRIES = 2**22
+"""Entries of the largest intermediate of a row-by-row product (32 MB)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Factor:
+    """An integer matrix over one group of attributes.
+
+    axes, sizes: the group's attributes and their cell counts; the matrix has prod(sizes) cells, in C order.
+    labels: names of the rows in the answers; empty for an identity, whose rows are cells, and for a single row.
+    """
+
+    axes: Axes
+    sizes: tuple[int, ...]
+    matrix: IntMatrix
+    labels: tuple[str, ...] = ()
+
+    @classmethod
+    def identity(cls, axis: int, size: int) -> Factor:
+        return cls(axes=(axis,), sizes=(size,), matrix=Identity(size))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QueryBlock:
+    """Integer queries on disjoint groups of attributes, as a Kronecker product or row by row.
+
+    factors: every combination of their rows is one query (Kronecker product; the last factor's rows vary fastest).
+    With `rowwise`, query r is the product of row r of every factor. No factors: the count of all records.
+    weight: relative importance, used in selections only.
+    scale: step of the public grid; an answer is `scale` times the integer that `answer` returns.
+    axes: all attributes of the block, factor by factor.
+    is_marginal: whether the block is a plain marginal (every factor an identity); the total counts as one.
+    rows: number of queries.
+
+    >>> block = QueryBlock(name="sex by region", factors=(Factor.identity(0, 2), Factor.identity(1, 3)))
+    >>> block.rows, block.axes, block.is_marginal
+    (6, (0, 1), True)
+    >>> block.apply(np.array([[1, 2, 3], [4, 5, 6]])).tolist()
+    [1, 2, 3, 4, 5, 6]
+    """
+
+    name: str
+    factors: tuple[Factor, ...] = ()
+    rowwise: bool = False
+    weight: Fraction = Fraction(1)
+    scale: Fraction = Fraction(1)
+    axes: Axes = field(init=False, repr=False)
+    is_marginal: bool = field(init=False, repr=False)
+    rows: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        axes = tuple(axis for factor in self.factors for axis in factor.axes)
+        object.__setattr__(self, "axes", axes)
+        plain = all(isinstance(factor.matrix, Identity) for factor in self.factors)
+        object.__setattr__(self, "is_marginal", plain)
+        rows = [factor.matrix.rows for factor in self.factors]
+        object.__setattr__(self, "rows", rows[0] if self.rowwise else math.prod(rows))
+
+    @property
+    def cells(self) -> int:
+        """Size of the marginal that the block is evaluated on."""
+        return math.prod(factor.matrix.cells for factor in self.factors)
+
+    @property
+    def largest_coefficient(self) -> int:
+        """Largest absolute coefficient, all factors multiplied out."""
+        return math.prod(factor.matrix.column_norm(0) for factor in self.factors)
+
+    def answer(self, source: MarginalSource) -> AnyArray:
+        """Answer from the marginal over `axes`.
+
+        Returns:
+            Answers in units of `scale`, shape (rows,): int64 on counts, float64 (records) on a hypothesis.
+        """
+        return self.apply(source.marginal(self.axes))
+
+    def apply(self, marginal: AnyArray) -> AnyArray:
+        """Multiply the marginal tensor over `axes`; returns shape (rows,)."""
+        tensor = marginal.reshape([factor.matrix.cells for factor in self.factors] or [1])
+        if self.rowwise:
+            return self._apply_rowwise(tensor)
+        for position, factor in enumerate(self.factors):
+            tensor = _along(factor.matrix, tensor, position)
+        return tensor.reshape(-1)
+
+    @property
+    def ends(self) -> tuple[Ends, ...] | None:
+        """Starts and stops of every row along each factor's cells; None unless all rows are intervals."""
+        known = [spans(factor.matrix) for factor in self.factors]
+        return None if None in known else tuple(ends for ends in known if ends is not None)
+
+    def _apply_rowwise(self, tensor: AnyArray) -> AnyArray:
+        """Boxes use running sums; other rows are multiplied in slices of about ROWWISE_ENTRIES entries."""
+        ends = self.ends
+        if ends is not None:
+            return box_sums(ends, tensor)
+        answers = np.empty(self.rows, dtype=tensor.dtype)
+        flat = tensor.reshape(tensor.shape[0], -1)
+        for start, stop in _slices(self.rows, max(flat.shape)):
+            tables = [factor.matrix.table(start, stop).astype(tensor.dtype, copy=False) for factor in self.factors]
+            partial = _product(tables[0], flat)
+            for table in tables[1:]:
+                partial = np.einsum("rc,rck->rk", table, partial.reshape(*table.shape, -1))
+            answers[start:stop] = partial[:, 0]
+        return answers
+
+    def adjoint(self, values: AnyArray) -> AnyArray:
+        """Multiply values of shape (rows,) by the transpose; returns a tensor over `axes`, shape = their sizes."""
+        sizes = [size for factor in self.factors for size in factor.sizes]
+        if self.rowwise:
+            ends, cells = self.ends, [factor.matrix.cells for factor in self.factors]
+            summed = sum_of_products(self, values) if ends is None else box_adjoint(ends, values, cells)
+            return summed.reshape(sizes)
+        tensor = values.reshape([factor.matrix.rows for factor in self.factors] or [1])
+        for position, factor in enumerate(self.factors):
+            tensor = _along_adjoint(factor.matrix, tensor, position)
+        return tensor.reshape(sizes)
+
+    def row(self, index: int) -> QueryBlock:
+        """Return query `index` alone, as a block of one row on the same grid."""
+        picks = self._factor_rows(index)
+        factors = tuple(
+            Factor(axes=factor.axes, sizes=factor.sizes, matrix=single_row(factor.matrix, pick))
+            for factor, pick in zip(self.factors, picks, strict=True)
+        )
+        name = f"{self.name}[{index}]" if self.rows > 1 else self.name
+        return QueryBlock(name=name, factors=factors, weight=self.weight, scale=self.scale)
+
+    @property
+    def largest_row(self) -> QueryBlock:
+        """The first query with the largest absolute coefficient: no query of non-negative coefficients moves further
+        between neighbours, under either relation. (Any other moves at most twice as far, where a record is replaced.)
+        """
+        tops = [row_tops(factor.matrix) for factor in self.factors]
+        if self.rowwise:
+            return self.row(int(np.prod(tops, axis=0).argmax()))
+        picks = tuple(int(top.argmax()) for top in tops)
+        return self.row(int(np.ravel_multi_index(picks, tuple(len(top) for top in tops))) if picks else 0)
+
+    def _factor_rows(self, index: int) -> tuple[int, ...]:
+        if self.rowwise:
+            return (index,) * len(self.factors)
+        shape = tuple(factor.matrix.rows for factor in self.factors)
+        return tuple(int(pick) for pick in np.unravel_index(index, shape)) if shape else ()
+
+    def coefficients(self) -> Iterator[IntArray]:
+        """Yield each query's coefficients over the block's own cells, shape (cells,); for small universes only."""
+        for index in range(self.rows):
+            row = np.ones(1, dtype=np.int64)
+            for factor, pick in zip(self.factors, self._factor_rows(index), strict=True):
+                row = np.multiply.outer(row, factor.matrix.row(pick)).reshape(-1)
+            yield row
+
+
+def _along(matrix: IntMatrix, tensor: AnyArray, position: int) -> AnyArray:
+    """Multiply along one dimension of `tensor`."""
+    if isinstance(matrix, Identity):
+        return tensor
+    if tensor.ndim == 1:  # no axes to move: rounds ask hundreds of single queries
+        return matrix.apply(tensor[:, None])[:, 0]
+    front = np.moveaxis(tensor, position, 0)
+    product = matrix.apply(front.reshape(front.shape[0], -1))
+    return np.moveaxis(product.reshape((matrix.rows, *front.shape[1:])), 0, position)
+
+
+def _along_adjoint(matrix: IntMatrix, tensor: AnyArray, position: int) -> AnyArray:
+    if isinstance(matrix, Identity):
+        return tensor
+    if tensor.ndim == 1:
+        return matrix.adjoint(tensor[:, None])[:, 0]
+    front = np.moveaxis(tensor, position, 0)
+    product = matrix.adjoint(front.reshape(front.shape[0], -1))
+    return np.moveaxis(product.reshape((matrix.cells, *front.shape[1:])), 0, position)
+
+
+def _slices(rows: int, entries: int) -> Iterator[tuple[int, int]]:
+    """Cut `rows` rows of `entries` entries each into slices of bounded size."""
+    step = max(1, ROWWISE_ENTRIES // max(entries, 1))
+    for start in range(0, rows, step):
+        yield start, min(start + step, rows)
+
+
+def _product(rows: AnyArray, tensor: AnyArray) -> AnyArray:
+    """Matrix product; floats use BLAS, and einsum is twice as fast as `@` on integers."""
+    product: AnyArray = rows @ tensor if tensor.dtype.kind == "f" else np.einsum("rc,ck->rk", rows, tensor)
+    return product
+
+
+def sum_of_products(block: QueryBlock, values: AnyArray) -> AnyArray:
+    """Sum, over rows r, values[r] times the product of every factor's row r; shape = their cells."""
+    last = block.factors[-1].matrix
+    total = np.zeros((block.cells // last.cells, last.cells), dtype=values.dtype)
+    for start, stop in _slices(block.rows, max(total.shape)):
+        partial = values[start:stop, None]
+        for factor in block.factors[:-1]:
+            table = factor.matrix.table(start, stop).astype(values.dtype, copy=False)
+            partial = np.einsum("rk,rc->rkc", partial, table).reshape(stop - start, -1)
+        total += _product(np.ascontiguousarray(partial.T), last.table(start, stop).astype(values.dtype, copy=False))
+    return total
