@@ -135,10 +135,10 @@ def test_readme_names_every_topic_of_the_guide():
 
 
 def test_every_strategy_of_the_house_is_in_the_guide():
-    from dpqr.releases.roles import list_strategies
+    from dpqr.python.build import strategy_rows
 
     text = topic("strategies").text + topic("accountants").text
-    for one in list_strategies():
+    for one in strategy_rows():
         if one["origin"] == "dpqr":
             assert one["name"] in text
 

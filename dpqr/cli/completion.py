@@ -87,9 +87,9 @@ def topics(_: click.Context, __: click.Parameter, incomplete: str) -> list[Compl
 def strategies(_: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of the option's role, as `dpqr strategies` lists them."""
     with suppress(Exception):
-        from dpqr.releases.roles import list_strategies
+        from dpqr.python.build import strategy_rows
 
-        names = (one["name"] for one in list_strategies() if f"--{one['role']}" in parameter.opts)
+        names = (one["name"] for one in strategy_rows() if f"--{one['role']}" in parameter.opts)
         return _starting(incomplete, names)
     return []
 

@@ -108,8 +108,9 @@ def _apply(given: dict[str, Any], idle: dict[str, object], screen: Screen) -> No
 
 def _plan(request: PredictionRequest, screen: Screen, lock: str | None) -> None:
     from dpqr.cli.streams import say
+    from dpqr.prediction.planning import save_prediction_plan
     from dpqr.prediction.predict import planned_prediction
-    from dpqr.releases.locked_plan import plan_file, save_prediction_plan
+    from dpqr.releases.locked_plan import plan_file
 
     place = None if lock is None else plan_file(lock)
     plan, outlook = planned_prediction(request)

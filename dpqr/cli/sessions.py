@@ -233,7 +233,8 @@ def open_prediction_command(
 
 
 def _prediction_plan(request: OpenPredictions, screen: Screen, lock: str | None) -> None:
-    from dpqr.releases.locked_plan import plan_file, save_prediction_plan
+    from dpqr.prediction.planning import save_prediction_plan
+    from dpqr.releases.locked_plan import plan_file
     from dpqr.sessions.predictions import planned_predictions
 
     place = None if lock is None else plan_file(lock)

@@ -74,9 +74,9 @@ def command(*, explain: bool, asked: Explained, as_json: bool) -> None:
 
 def _listed(as_json: bool) -> None:
     from dpqr.kernel.wording import plain
-    from dpqr.releases.roles import list_strategies
+    from dpqr.python.build import strategy_rows
 
-    listed = list_strategies()
+    listed = strategy_rows()
     if as_json:
         product_json(listed)
         return

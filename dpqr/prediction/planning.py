@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import get_args
 
 from dpqr.domain.domain import Domain
@@ -22,10 +24,16 @@ from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import REGULARISED, Method, PredictionProblem, StableName, Target, read_target
 from dpqr.prediction.recipes import Stability, StableRecipe
+from dpqr.prediction.record import prediction_plan_document
 from dpqr.prediction.third_party import ThirdParty, read_third_party
+from dpqr.releases.files import SingleFile, read_record
+from dpqr.releases.locked_plan import READ, limits_of_plan, read_plan, save_document, source_of_plan, unusual_fields
 from dpqr.releases.planning import budget_warnings, failing_notes, require_stated_rules, unit_notes, unit_of
-from dpqr.releases.requests import PredictionPlanRequest
+from dpqr.releases.reading import stated_prediction
+from dpqr.releases.record.parts import PREDICTION_PLAN_FORMAT
+from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
 from dpqr.strategies.known import ACCOUNTANTS as OFFERED
+from dpqr.tables.source import TableSource
 from dpqr.tables.wanted import refuse_published_unit
 
 STABLE = get_args(StableName)
@@ -260,3 +268,29 @@ def _positive(text: str | None, option: str) -> Fraction | None:
     if value <= 0:
         raise UsageFault(f"{option} must be above 0")
     return value
+
+
+def save_prediction_plan(plan: PredictionPlan, target: SingleFile) -> str:
+    """The same of predictions."""
+    return save_document(prediction_plan_document(plan), plan.inputs, target)
+
+
+def plans_predictions(path: str) -> bool:
+    """Whether a file is a plan of predictions, as far as its first key tells."""
+    with suppress(OSError, ValueError, AttributeError):
+        return bool(read_record(Path(path).parent, Path(path).name).get("dpqr") == PREDICTION_PLAN_FORMAT)
+    return False
+
+
+def following_prediction(request: PredictionRequest, path: str, *, opened: bool = True) -> PredictionRequest:
+    """The same of predictions. Where points are read, their number is compared with the plan's."""
+    locked = read_plan(path, PREDICTION_PLAN_FORMAT)
+    base = stated_prediction(locked.document["request"], request.table)
+    given = unusual_fields(request.plan, PredictionPlanRequest(target="", epsilon="", domain=None))
+    table = source_of_plan(request.table, base.table, paid=request.payer is not None, opened=opened)
+    limits = limits_of_plan(request.limits, base.limits, paid=request.payer is not None)
+    plan, points = replace(base.plan, **given), request.points
+    if points is not None and points.paths:
+        written = unusual_fields(base.table, TableSource.unnamed(), READ[:2])
+        points = replace(points, **written | unusual_fields(points, TableSource.unnamed(), READ[:2]))
+    return replace(request, plan=plan, table=table, points=points, limits=limits, notes=base.notes, locked=locked)

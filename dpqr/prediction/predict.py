@@ -38,7 +38,6 @@ from dpqr.prediction.record import (
     prediction_plan_document,
     predictions_table,
     read_model,
-    record_path,
     table_form,
     write_document,
     write_predictions,
@@ -51,11 +50,12 @@ from dpqr.releases.locked_plan import require_unchanged
 from dpqr.releases.paying import Bill, PaidRun, paid_run, require_affordable
 from dpqr.releases.read_release import prediction_record
 from dpqr.releases.reading import Reading, bound, charging, count_column, prediction_inputs, reading, require_named
-from dpqr.releases.record.parts import drawn_digest
+from dpqr.releases.record.parts import drawn_digest, record_path
 from dpqr.releases.record.plan_document import SEAL, sealed
-from dpqr.releases.rehearsal import rehearsed_examples, rehearsed_rows
+from dpqr.releases.rehearsal import drawn_rows, loaded_rows, rows_to_draw
 from dpqr.releases.requests import ModelRequest, PredictionRequest
 from dpqr.releases.table_files import Tidy
+from dpqr.tables.limits import Limits
 from dpqr.tables.load import LoadedTable, load_table
 from dpqr.tables.points import documents_apart, read_points, require_public
 from dpqr.tables.policy import Policy
@@ -122,7 +122,7 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
         else:
             table = opened_table(plan, held, run, progress, source)
         finished = drawn(plan, table.counts, codes, run.guard, source, prices(plan))
-        rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
+        rehearsed = rows_to_draw(plan.problem.domain, plan.problem.records) if request.rehearse else None
         reason = run.paid.reason if run.paid else request.reason
         released = replace(finished, paid=run.paid, reason=reason, rehearsed=rehearsed)
         record = _write(released, files, domain)
@@ -443,3 +443,18 @@ def grid(plan: PredictionPlan, records: int) -> float:
 def _asked(codes: AnyArray | None) -> AnyArray:
     assert codes is not None  # a plan for points is made of points
     return codes
+
+
+def rehearsed_examples(plan: PredictionPlan, limits: Limits) -> LoadedTable:
+    """The same for a learner, whose plan may want parts or an order of the rows, as one more axis.
+
+    Privacy: public, a function of the plan.
+    """
+    problem = plan.problem
+    shape, rows = problem.domain.shape, rows_to_draw(problem.domain, problem.records)
+    if plan.ordered:
+        slots = (problem.records or 0) * problem.unit.rows
+        codes = drawn_rows(problem.domain, shape, rows, problem.seed)
+        return loaded_rows((*shape, slots), [*codes, np.arange(rows)], limits)
+    shape = shape if plan.parts is None else (*shape, plan.parts)
+    return loaded_rows(shape, drawn_rows(problem.domain, shape, rows, problem.seed), limits)

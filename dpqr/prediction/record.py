@@ -27,14 +27,21 @@ from dpqr.prediction.rates import Outlook
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.result import Model, PredictionRelease
 from dpqr.releases.files import SingleFile, document_text, write_text
-from dpqr.releases.record.parts import budget_part, domain_part, events_part, kind, price_part, rational, reason_part
+from dpqr.releases.record.parts import (
+    MODEL_FORMAT,
+    PREDICTION_FORMAT,
+    PREDICTION_PLAN_FORMAT,
+    budget_part,
+    domain_part,
+    events_part,
+    kind,
+    price_part,
+    rational,
+    reason_part,
+)
 from dpqr.releases.record.plan_document import sealed
 from dpqr.releases.sentences import budget_words, rehearsal_words
 from dpqr.releases.table_files import Column, TableFormat, Texts, Tidy, write_table
-
-PLAN_FORMAT = "prediction-plan/1"
-RELEASE_FORMAT = "prediction/1"
-MODEL_FORMAT = "model/1"
 
 
 def prediction_guarantee(plan: PredictionPlan) -> str:
@@ -52,7 +59,7 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
 def _plan_parts(plan: PredictionPlan) -> dict[str, Any]:
     problem = plan.problem
     return {
-        "dpqr": PLAN_FORMAT,
+        "dpqr": PREDICTION_PLAN_FORMAT,
         "version": __version__,
         "guarantee": prediction_guarantee(plan),
         "unit": problem.unit.words,
@@ -101,7 +108,7 @@ def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str,
     """The record of a run. receipt: in words, lines of a name and a text, as `dpqr show` prints them."""
     paid = release.paid
     return {
-        "dpqr": RELEASE_FORMAT,
+        "dpqr": PREDICTION_FORMAT,
         "version": __version__,
         "rehearsal": release.rehearsed is not None,
         "private": release.private,
@@ -203,11 +210,6 @@ def table_form(given: str) -> TableFormat:
     if found is None:
         raise UsageFault(f"--out {given}: predictions are written as .csv, .parquet or .json; end the name so")
     return found
-
-
-def record_path(given: str) -> str:
-    """Where the record of the predictions lies."""
-    return f"{given}.record.json"
 
 
 def predictions_table(predictions: AnyArray, scores: FloatArray | None, releases: int = 1) -> Tidy:

@@ -31,14 +31,7 @@ from dpqr.prediction.predict import as_read, grid, wanted_run
 from dpqr.prediction.problem import CLASSIFIERS
 from dpqr.prediction.receipt import prediction_receipt
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.record import (
-    MODEL_FORMAT,
-    PLAN_FORMAT,
-    model_document,
-    prediction_document,
-    prediction_plan_document,
-    record_path,
-)
+from dpqr.prediction.record import model_document, prediction_document, prediction_plan_document
 from dpqr.prediction.result import PredictionRelease
 from dpqr.releases.evidence import (
     NotChecked,
@@ -53,9 +46,9 @@ from dpqr.releases.evidence import (
 from dpqr.releases.locked_plan import SPOKEN, read_plan
 from dpqr.releases.read_release import prediction_record, read_table
 from dpqr.releases.reading import stated_prediction
-from dpqr.releases.record.parts import parsed_events, reason_part
+from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_PLAN_FORMAT, parsed_events, reason_part, record_path
 from dpqr.releases.record.plan_document import SEAL, sealed
-from dpqr.releases.rehearsal import rehearsed_rows
+from dpqr.releases.rehearsal import rows_to_draw
 from dpqr.releases.verify_checks import ROUNDING, names_plan, require_bound, require_one_version
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
@@ -165,7 +158,7 @@ def locked_plan(evidence: PredictionEvidence) -> str:
     given = evidence.request.plan
     if given is None:
         raise NotChecked("give the plan that was reviewed, if there is one")
-    kept = read_plan(given, PLAN_FORMAT).document
+    kept = read_plan(given, PREDICTION_PLAN_FORMAT).document
     require_written(kept, Path(given))
     if kept != evidence.document["plan"]:
         raise GoalMissed(f"{given}: is another plan than the one that the predictions followed")
@@ -292,7 +285,7 @@ def _made_again(document: dict[str, Any], planned: PredictionPlan) -> dict[str, 
         counted=counted,
         paid=_payer(document["ledger"], made),
         reason=Reason(**{name: document[name] or "" for name in reason_part(UNSTATED)}),
-        rehearsed=rehearsed_rows(made.problem) if document["rehearsal"] is True else None,
+        rehearsed=rows_to_draw(made.problem.domain, made.problem.records) if document["rehearsal"] is True else None,
         charged=parsed_events(document["events"]) if "draws" in document else None,
     )
     if made.noise in DIRECT:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.audit.run import Audit, Finding
+    from dpqr.kernel.plugins import Entry, Registry
     from dpqr.python.queries import Document
 
 
@@ -76,10 +77,9 @@ def list_strategies(
     import pandas as pd
 
     from dpqr.releases.explain import explain, explanation_rows
-    from dpqr.releases.roles import list_strategies as listed
 
     if queries is None and eps is None and domain is None and not options:
-        return pd.DataFrame(listed())
+        return pd.DataFrame(strategy_rows())
     if queries is None or eps is None:
         raise UsageFault(f"--explain needs --{'queries' if queries is None else 'eps'}; give it, or nothing")
     request = plan_request(queries, eps, domain, options)
@@ -114,3 +114,26 @@ def run_audit(
         raise UsageFault("--short and --runs exclude each other; give one of them")
     asked = whole("runs", runs) if runs is not None else SHORT_RUNS if short else RUNS
     return audit(chosen, asked, short=short, done=done)
+
+
+def strategy_rows() -> list[dict[str, str]]:
+    """One entry a strategy: role, name, what it is, what its use is, and its origin.
+
+    Foreign code is not imported for a listing: its entry says where it is instead.
+    """
+    from dpqr.prediction.problem import LEARNERS, LOSSES
+    from dpqr.strategies.known import ROLES
+
+    return [_strategy_row(registry, entry) for registry in (*ROLES, LOSSES, LEARNERS) for entry in registry.entries()]
+
+
+def _strategy_row(registry: Registry, entry: Entry) -> dict[str, str]:
+    from dpqr.kernel.plugins import HOUSE
+    from dpqr.releases.roles import SUMMARIES, USES
+
+    if entry.origin == HOUSE:
+        what, use = SUMMARIES[entry.name], USES[entry.name]
+    else:
+        what = entry.target
+        use = f"runs with --trust {entry.name} only, for its code would run where the private data is"
+    return {"role": registry.role, "name": entry.name, "what": what, "use": use, "origin": entry.origin}

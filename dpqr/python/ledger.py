@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpqr.ledger.chain import Mark
     from dpqr.ledger.chained_ledger import ChainedLedger
     from dpqr.ledger.ledger import Entry
-    from dpqr.releases.approval import Approved
+    from dpqr.python.approval import Approved
     from dpqr.releases.requests import LedgerRequest
     from dpqr.tables.policy import Source
 
@@ -158,8 +158,8 @@ class Ledger:
         Raises:
             DocumentError: the plan is not what would be planned now.
         """
+        from dpqr.python.approval import approve
         from dpqr.python.options import reason
-        from dpqr.releases.approval import approve
         from dpqr.releases.requests import LedgerRequest
 
         payer = LedgerRequest(dataset=text("dataset", dataset), ledger=self.path, anchor=self.anchor)

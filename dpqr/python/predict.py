@@ -126,7 +126,8 @@ class PredictionPlan:
         Raises:
             UsageFault: the file exists, or cannot be written.
         """
-        from dpqr.releases.locked_plan import plan_file, save_prediction_plan
+        from dpqr.prediction.planning import save_prediction_plan
+        from dpqr.releases.locked_plan import plan_file
 
         withheld(lambda: save_prediction_plan(self._planned, plan_file(os.fspath(path))))
 
@@ -321,7 +322,7 @@ def prediction_request(
     )
     if plan is None:
         return request
-    from dpqr.releases.locked_plan import following_prediction
+    from dpqr.prediction.planning import following_prediction
 
     return withheld(lambda: following_prediction(request, os.fspath(plan)))
 

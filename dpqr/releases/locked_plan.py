@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import fields, replace
 from itertools import zip_longest
 from math import isclose
@@ -21,15 +20,13 @@ from dpqr.domain.text.decoding import spoken
 from dpqr.domain.text.faults import member
 from dpqr.domain.text.sources import states_domain
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.prediction.plan import PredictionPlan
-from dpqr.prediction.record import PLAN_FORMAT as PREDICTION_PLAN
-from dpqr.prediction.record import prediction_plan_document
 from dpqr.releases.files import SingleFile, document_text, read_record, reserve_file, write_text
 from dpqr.releases.journal import TUNED_ELSEWHERE
-from dpqr.releases.reading import stated_prediction, stated_request
+from dpqr.releases.reading import stated_request
+from dpqr.releases.record.parts import PREDICTION_PLAN_FORMAT
 from dpqr.releases.record.plan_document import PLAN_FORMAT, SEAL, plan_document, sealed
 from dpqr.releases.release_files import file_hash
-from dpqr.releases.requests import PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.strategies.plan import LockedPlan, Plan, PublicInputs
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
@@ -39,9 +36,9 @@ SPOKEN = ("notes", SEAL)
 READ = ("delimiter", "encoding", "count_column")
 POLICY = ("cells", "columns")
 """Limits that a locked plan states where a ledger pays; the others are the policy's."""
-WRITTEN_BY = {PLAN_FORMAT: "`dpqr plan --out FILE`", PREDICTION_PLAN: "`dpqr predict --lock FILE`"}
+WRITTEN_BY = {PLAN_FORMAT: "`dpqr plan --out FILE`", PREDICTION_PLAN_FORMAT: "`dpqr predict --lock FILE`"}
 SESSION = "`dpqr interactive open NAME --lock FILE`"
-USE = {PLAN_FORMAT: "released", PREDICTION_PLAN: "predicted by"}
+USE = {PLAN_FORMAT: "released", PREDICTION_PLAN_FORMAT: "predicted by"}
 FORECAST = "expected"
 """What `dpqr plan` adds to a release's plan; the hash covers it, and it is simulated, not compared."""
 NOTHING = "nothing"
@@ -61,15 +58,10 @@ def save_plan(plan: Plan, target: SingleFile, parts: Mapping[str, Any] | None = 
 
     Files of coefficients that the queries name are written beside it, under the names that the document gives them.
     """
-    return _saved(sealed(plan_document(plan) | dict(parts or {})), plan.inputs, target)
+    return save_document(sealed(plan_document(plan) | dict(parts or {})), plan.inputs, target)
 
 
-def save_prediction_plan(plan: PredictionPlan, target: SingleFile) -> str:
-    """The same of predictions."""
-    return _saved(prediction_plan_document(plan), plan.inputs, target)
-
-
-def _saved(document: dict[str, Any], inputs: PublicInputs | None, target: SingleFile) -> str:
+def save_document(document: dict[str, Any], inputs: PublicInputs | None, target: SingleFile) -> str:
     for name, content in (inputs.files if inputs else {}).items():
         _write_beside(target, name, content)
     target.write(lambda place: write_text(place, document_text(document)))
@@ -109,13 +101,6 @@ def read_plan(path: str, form: str = PLAN_FORMAT) -> LockedPlan:
     return LockedPlan(name=path, document=document)
 
 
-def plans_predictions(path: str) -> bool:
-    """Whether a file is a plan of predictions, as far as its first key tells."""
-    with suppress(OSError, ValueError, AttributeError):
-        return bool(read_record(Path(path).parent, Path(path).name).get("dpqr") == PREDICTION_PLAN)
-    return False
-
-
 def following(request: ReleaseRequest, path: str, *, opened: bool = True) -> ReleaseRequest:
     """A request with all that the locked plan in `path` states; what it states itself stays, and is compared.
 
@@ -124,42 +109,28 @@ def following(request: ReleaseRequest, path: str, *, opened: bool = True) -> Rel
     """
     locked = read_plan(path)
     base = stated_request(locked.document["request"], request.source, Path(path).parent)
-    given = _stated(request.plan, PlanRequest())
+    given = unusual_fields(request.plan, PlanRequest())
     if "queries" in given and "domain" not in given and states_domain(given["queries"]):
         given["domain"] = None
-    source = _source(request.source, base.source, paid=request.payer is not None, opened=opened)
-    limits = _limits(request.limits, base.limits, paid=request.payer is not None)
+    source = source_of_plan(request.source, base.source, paid=request.payer is not None, opened=opened)
+    limits = limits_of_plan(request.limits, base.limits, paid=request.payer is not None)
     plan = replace(base.plan, **given)
     return replace(request, plan=plan, source=source, limits=limits, notes=base.notes, locked=locked)
 
 
-def following_prediction(request: PredictionRequest, path: str, *, opened: bool = True) -> PredictionRequest:
-    """The same of predictions. Where points are read, their number is compared with the plan's."""
-    locked = read_plan(path, PREDICTION_PLAN)
-    base = stated_prediction(locked.document["request"], request.table)
-    given = _stated(request.plan, PredictionPlanRequest(target="", epsilon="", domain=None))
-    table = _source(request.table, base.table, paid=request.payer is not None, opened=opened)
-    limits = _limits(request.limits, base.limits, paid=request.payer is not None)
-    plan, points = replace(base.plan, **given), request.points
-    if points is not None and points.paths:
-        written = _stated(base.table, TableSource.unnamed(), READ[:2])
-        points = replace(points, **written | _stated(points, TableSource.unnamed(), READ[:2]))
-    return replace(request, plan=plan, table=table, points=points, limits=limits, notes=base.notes, locked=locked)
-
-
-def _source(given: TableSource, base: TableSource, *, paid: bool, opened: bool) -> TableSource:
+def source_of_plan(given: TableSource, base: TableSource, *, paid: bool, opened: bool) -> TableSource:
     usual = TableSource.unnamed()
-    read = {} if paid else _stated(base, usual, READ)
+    read = {} if paid else unusual_fields(base, usual, READ)
     read |= {} if opened else {"public": base.public}
-    return replace(given, **read | _stated(given, usual, READ))
+    return replace(given, **read | unusual_fields(given, usual, READ))
 
 
-def _limits(given: Limits, base: Limits, *, paid: bool) -> Limits:
-    limits = _stated(base, Limits(), POLICY if paid else None)
-    return replace(Limits(), **limits | _stated(given, Limits()))
+def limits_of_plan(given: Limits, base: Limits, *, paid: bool) -> Limits:
+    limits = unusual_fields(base, Limits(), POLICY if paid else None)
+    return replace(Limits(), **limits | unusual_fields(given, Limits()))
 
 
-def _stated(given: Any, usual: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
+def unusual_fields(given: Any, usual: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
     """The fields of a dataclass that are not as usual."""
     known = [each.name for each in fields(usual)] if names is None else names
     return {name: getattr(given, name) for name in known if getattr(given, name) != getattr(usual, name)}

@@ -26,13 +26,12 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import DataError, DocumentError, UsageFault
-from dpqr.prediction.record import MODEL_FORMAT, RELEASE_FORMAT, record_path
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, CellColumn
 from dpqr.releases.answers.errors import BASES, MEASURED, NO_BASIS, BasisArray
 from dpqr.releases.error_bounds import NoisyError
 from dpqr.releases.files import RECORD, RECORD_KIND, read_record
 from dpqr.releases.forecast_error import Expected, reaches
-from dpqr.releases.record.parts import domain_part, workload_part
+from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_FORMAT, domain_part, record_path, workload_part
 from dpqr.releases.record.plan_document import SEAL, plan_document, sealed
 from dpqr.releases.release_files import BASIS, ERROR, FIGURES, OWN_COLUMNS, SYNTHETIC, file_hash
 from dpqr.releases.table_files import TableFormat, as_written, beside, inert
@@ -278,7 +277,7 @@ def prediction_record(place: str) -> dict[str, Any] | None:
 
 def _prediction_record(path: Path) -> dict[str, Any] | None:
     found = _record(path.parent, path.name)
-    return found if found and found.get("dpqr") in (RELEASE_FORMAT, MODEL_FORMAT) else None
+    return found if found and found.get("dpqr") in (PREDICTION_FORMAT, MODEL_FORMAT) else None
 
 
 def unverified_predictions(place: str, record: dict[str, Any]) -> str:

@@ -11,13 +11,12 @@ import os
 
 import numpy as np
 
+from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.sealed import Private
-from dpqr.prediction.plan import PredictionPlan
-from dpqr.prediction.problem import PredictionProblem
 from dpqr.releases.forecast_error import possible_rows
 from dpqr.releases.read_release import read_release
 from dpqr.releases.requests import ReleaseRequest
@@ -30,10 +29,14 @@ ROWS, MOST = 10_000, 1_000_000
 """Rows where no number of them is declared, and at most."""
 
 
-def rehearsed_rows(problem: Problem | PredictionProblem) -> int:
-    """How many rows a rehearsal draws: as many as are declared, within MOST."""
-    declared = problem.records if isinstance(problem, PredictionProblem) else problem.declared or problem.n
-    return min(declared or problem.domain.facts.records or ROWS, MOST)
+def rehearsed_rows(problem: Problem) -> int:
+    """How many rows a rehearsal draws."""
+    return rows_to_draw(problem.domain, problem.declared or problem.n)
+
+
+def rows_to_draw(domain: Domain, declared: int | None) -> int:
+    """As many rows as are declared, or as public facts say, within MOST."""
+    return min(declared or domain.facts.records or ROWS, MOST)
 
 
 def rehearsed_table(problem: Problem, limits: Limits) -> LoadedTable:
@@ -42,30 +45,16 @@ def rehearsed_table(problem: Problem, limits: Limits) -> LoadedTable:
     Privacy: public, a function of the plan. The rows repeat with the seed; the noise of the run does not.
     """
     shape = problem.domain.shape
-    return _loaded(shape, _codes(problem, shape), limits)
+    return loaded_rows(shape, drawn_rows(problem.domain, shape, rehearsed_rows(problem), problem.seed), limits)
 
 
-def rehearsed_examples(plan: PredictionPlan, limits: Limits) -> LoadedTable:
-    """The same for a learner, whose plan may want parts or an order of the rows, as one more axis.
-
-    Privacy: public, a function of the plan.
-    """
-    problem = plan.problem
-    shape = problem.domain.shape
-    if plan.ordered:
-        slots = (problem.records or 0) * problem.unit.rows
-        return _loaded((*shape, slots), [*_codes(problem, shape), np.arange(rehearsed_rows(problem))], limits)
-    shape = shape if plan.parts is None else (*shape, plan.parts)
-    return _loaded(shape, _codes(problem, shape), limits)
-
-
-def _codes(problem: Problem | PredictionProblem, shape: tuple[int, ...]) -> list[AnyArray]:
+def drawn_rows(domain: Domain, shape: tuple[int, ...], rows: int, seed: int) -> list[AnyArray]:
     """A code of each row for every column of the domain, and for what axes the shape has beyond them."""
-    rows, generator = rehearsed_rows(problem), public_generator(problem.seed)
-    return list(possible_rows(problem.domain, [generator.integers(size, size=rows) for size in shape], generator))
+    generator = public_generator(seed)
+    return list(possible_rows(domain, [generator.integers(size, size=rows) for size in shape], generator))
 
 
-def _loaded(shape: tuple[int, ...], codes: list[AnyArray], limits: Limits) -> LoadedTable:
+def loaded_rows(shape: tuple[int, ...], codes: list[AnyArray], limits: Limits) -> LoadedTable:
     cells = tally(shape, limits.cells)
     cells.add(codes, len(codes[0]), None)
     nothing_dropped = DenseHistogram(np.zeros((), dtype=np.int64))

@@ -10,11 +10,10 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.kernel.plugins import HOUSE, Entry, Registry
-from dpqr.prediction.problem import LEARNERS, LOSSES
+from dpqr.kernel.plugins import HOUSE, Registry
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.guard import Wishes
-from dpqr.strategies.known import ACCOUNTANTS, CHECKS, DISTINGUISHERS, ROLES, SCHEDULES, UPDATES
+from dpqr.strategies.known import ACCOUNTANTS, CHECKS, DISTINGUISHERS, SCHEDULES, UPDATES
 from dpqr.strategies.plan import Planner
 from dpqr.strategies.schedules.auto import Auto, Chosen
 from dpqr.workload.workload import Workload
@@ -249,20 +248,3 @@ USES = {
     "pld": "for a schedule fixed in advance, with a delta: the tightest sum of unlike draws",
 }
 """What each built-in strategy is for."""
-
-
-def list_strategies() -> list[dict[str, str]]:
-    """One entry a strategy: role, name, what it is, what its use is, and its origin.
-
-    Foreign code is not imported for a listing: its entry says where it is instead.
-    """
-    return [_listed(registry, entry) for registry in (*ROLES, LOSSES, LEARNERS) for entry in registry.entries()]
-
-
-def _listed(registry: Registry, entry: Entry) -> dict[str, str]:
-    if entry.origin == HOUSE:
-        what, use = SUMMARIES[entry.name], USES[entry.name]
-    else:
-        what = entry.target
-        use = f"runs with --trust {entry.name} only, for its code would run where the private data is"
-    return {"role": registry.role, "name": entry.name, "what": what, "use": use, "origin": entry.origin}

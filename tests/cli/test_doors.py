@@ -25,7 +25,7 @@ SAME = {
     "check": ("check", "dpqr.releases.documents:check_documents"),
     "domain": ("domain_file", "dpqr.python.documents:domain_file"),
     "schema": ("schema", "dpqr.python.documents:schema"),
-    "strategies": ("list_strategies", "dpqr.releases.roles:list_strategies"),
+    "strategies": ("list_strategies", "dpqr.python.build:strategy_rows"),
     "evaluate": ("evaluate", "dpqr.python.evaluate:evaluate"),
     "audit": ("run_audit", "dpqr.python.build:run_audit"),
     "guide": ("guide", "dpqr.report.guide:read_topic"),

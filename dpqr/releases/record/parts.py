@@ -220,3 +220,17 @@ def drawn_digest(record: Mapping[str, Any]) -> str:
     if not parts.keys() & {"transcript", "draws", "weights"}:
         parts["files"] = sorted(record.get("hashes", {}).values())
     return hashlib.sha256(canonical(parts).encode()).hexdigest()
+
+
+PREDICTION_PLAN_FORMAT = "prediction-plan/1"
+
+
+PREDICTION_FORMAT = "prediction/1"
+
+
+MODEL_FORMAT = "model/1"
+
+
+def record_path(given: str) -> str:
+    """Where the record of the predictions lies."""
+    return f"{given}.record.json"

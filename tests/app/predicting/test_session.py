@@ -21,10 +21,11 @@ from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, Infeasib
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.ledger.ledger import Reason
+from dpqr.prediction.planning import following_prediction, save_prediction_plan
 from dpqr.prediction.predict import planned_prediction, predict
-from dpqr.releases.approval import approve
+from dpqr.python.approval import approve
 from dpqr.releases.evidence import VerifyRequest
-from dpqr.releases.locked_plan import following_prediction, plan_file, save_prediction_plan
+from dpqr.releases.locked_plan import plan_file
 from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
 from dpqr.releases.verify import require_verified, verify
 from dpqr.sessions.folder import SessionFolder
