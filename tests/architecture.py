@@ -23,6 +23,7 @@ ROOMS = (
     "releases",
     "prediction",
     "sessions",
+    "published",
     "audit",
     "report",
     "python",
@@ -38,23 +39,24 @@ DOORS = {"": ROOMS.index("kernel"), "extension": ROOMS.index("releases"), "testi
 
 UPWARD = {
     "domain.domain_file": {"models.fit.maximum_entropy"},  # whether impossible combinations leave any cell
-    "releases.approval": {"prediction.plan", "prediction.predict", "prediction.record", "sessions.planning"},
-    "releases.locked_plan": {"prediction.plan", "prediction.record"},
-    "releases.evidence": {"sessions.replay"},
-    "releases.read_release": {"prediction.record"},
-    "releases.rehearsal": {"prediction.plan", "prediction.problem"},
-    "releases.roles": {"prediction.problem"},
-    "releases.verify": {"prediction.verify"},
 }
-"""Imports from a later room, still to go."""
+"""Imports from a later room."""
 
 GUARDED_IMPORTS = {
-    "pandas": ("tables", "releases", "python"),
+    "pandas": ("tables", "releases", "published", "python"),
     "pyarrow": (
-        *("tables", "domain.hierarchies", "workload.coefficients", "releases", "report.series", "report.page.reported"),
+        *(
+            "tables",
+            "domain.hierarchies",
+            "workload.coefficients",
+            "releases",
+            "published",
+            "report.series",
+            "report.page.reported",
+        ),
         "audit.conformance.engines",
     ),
-    "duckdb": ("tables.engines", "releases.export"),
+    "duckdb": ("tables.engines", "published.export"),
     "psycopg": ("tables.engines", "ledger.postgres"),
     "pyspark": ("tables.engines",),
     "click": ("cli",),

@@ -47,7 +47,7 @@ PLANTED = [
     ("domain/domain.py", "from dpqr import mechanisms", "imports mechanisms of a later room"),
     ("__init__.py", "from dpqr.releases.release import release", "imports releases.release of a later room"),
     ("releases/release.py", "from dpqr.report import table", "imports report.table of a later room"),
-    ("releases/verify.py", "from dpqr.prediction import plan", "imports prediction of a later room"),
+    ("published/verify.py", "from dpqr.prediction import plan", "imports prediction of a later room"),
     ("releases/release.py", "from dpqr.cli import main", "imports cli.main"),
     ("helpers/tools.py", "from dpqr.kernel.errors import DpqrError", "helpers.tools lies in no room"),
     ("kernel/budget.py", "from . import sealed", "relative import"),

@@ -119,7 +119,7 @@ _say_release = options.under("Screen")
 def query_names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
     """The queries of the release that is named before, for a shell that completes."""
     from dpqr.kernel.errors import DpqrError
-    from dpqr.releases.show import show
+    from dpqr.published.show import show
 
     try:
         kept = show(context.params["release"])
@@ -185,7 +185,7 @@ def _say_unverified(release: str) -> None:
     """On stderr, where the receipt, which says it too, is not shown."""
     from dpqr.cli.streams import say
     from dpqr.kernel.wording import plain
-    from dpqr.releases.show import unverified
+    from dpqr.published.show import unverified
 
     if doubt := unverified(release):
         say(f"not verified: {plain(doubt)}")
@@ -193,7 +193,7 @@ def _say_unverified(release: str) -> None:
 
 def _receipt(release: str, *, as_json: bool, color: bool) -> None:
     from dpqr.cli.streams import paged, product_json, rendered
-    from dpqr.releases.show import show
+    from dpqr.published.show import show
     from dpqr.report.release import kept_view
 
     kept = show(release)
@@ -207,7 +207,7 @@ def _receipt(release: str, *, as_json: bool, color: bool) -> None:
 def _figure(release: str, name: str, *, as_json: bool, color: bool) -> bool:
     """Whether there is a figure of this name, which is shown then."""
     from dpqr.cli.streams import paged, product_json, rendered
-    from dpqr.releases.show import show_figure
+    from dpqr.published.show import show_figure
     from dpqr.report.answers import figures_view
 
     found = show_figure(release, name)
@@ -220,7 +220,7 @@ def _figure(release: str, name: str, *, as_json: bool, color: bool) -> bool:
 
 def _views(release: str, base: int, *, as_json: bool, color: bool) -> None:
     from dpqr.cli.streams import paged, product_json, rendered
-    from dpqr.releases.show import show_views
+    from dpqr.published.show import show_views
     from dpqr.releases.views import view_records
     from dpqr.report.answers import views_view
 
@@ -233,8 +233,8 @@ def _views(release: str, base: int, *, as_json: bool, color: bool) -> None:
 
 def _answers(release: str, query: str, form: Form, rows: int | None, *, as_json: bool, color: bool) -> None:
     from dpqr.cli.streams import paged, product_json, rendered
+    from dpqr.published.show import show_answers, show_bound
     from dpqr.releases.read_release import block_records
-    from dpqr.releases.show import show_answers, show_bound
     from dpqr.report.release import shown_view
 
     block = show_answers(release, query)
@@ -329,8 +329,8 @@ def report_command(release: str, **options: Any) -> None:
     """
     from dpqr.cli.streams import say
     from dpqr.kernel.wording import plain
+    from dpqr.published.show import unverified
     from dpqr.python.reports import write_report
-    from dpqr.releases.show import unverified
 
     if doubt := unverified(release):
         say(f"not verified: {plain(doubt)}")

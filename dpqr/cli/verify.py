@@ -45,8 +45,8 @@ def verify_command(
     dpqr verify release/ --ledger survey.sqlite --plan plan.json
     """
     from dpqr.kernel.wording import plain
+    from dpqr.published.verify import LIMITS
     from dpqr.python.verify import verify
-    from dpqr.releases.verify import LIMITS
 
     say_settings()
     usual = not is_typed("ledger")
@@ -73,7 +73,7 @@ def reprice_command(release: str, *, delta: str | None, as_json: bool) -> None:
     dpqr reprice release/
     dpqr reprice release/ --delta 1e-9
     """
-    from dpqr.releases.verify_checks import reprice
+    from dpqr.published.checks import reprice
     from dpqr.report.budget import repriced_view
 
     found = reprice(release, delta)

@@ -16,10 +16,10 @@ from dpqr.releases.requests import ExistingForm
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpqr.published.export import Exported
+    from dpqr.published.later import Later as Answered
     from dpqr.python.queries import Document
     from dpqr.releases.answers.answered import AnsweredBlock
-    from dpqr.releases.export import Exported
-    from dpqr.releases.later import Later as Answered
 
 
 class Later:
@@ -103,9 +103,9 @@ def answer(
     Privacy:
         Post-processing of the release.
     """
+    from dpqr.published.later import AnswerRequest
+    from dpqr.published.later import answer as answered
     from dpqr.releases.answer_tables import answers_file, figures_of
-    from dpqr.releases.later import AnswerRequest
-    from dpqr.releases.later import answer as answered
 
     request = AnswerRequest(release=_made(release), queries=_asked(queries, where, by))
     place = None if out is None else answers_file(os.fspath(out))
@@ -150,8 +150,8 @@ def export(release: Path, *, duckdb: Path, if_exists: ExistingForm = "fail") -> 
         AlreadyThere: something lies there that is not to be replaced.
         GoalMissed: the release's files were changed.
     """
-    from dpqr.releases.export import ExportRequest
-    from dpqr.releases.export import export as exported
+    from dpqr.published.export import ExportRequest
+    from dpqr.published.export import export as exported
 
     text("if_exists", if_exists, among=get_args(ExistingForm))
     request = ExportRequest(release=os.fspath(release), duckdb=os.fspath(duckdb), if_exists=if_exists)

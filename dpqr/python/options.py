@@ -255,8 +255,8 @@ def plan_request(queries: object, epsilon: Figure | None, domain: object, given:
 
 def _start(place: str) -> bytes:
     """What an earlier release hands on, once it was verified. Raises: DpqrError."""
+    from dpqr.published.export import start_of
     from dpqr.python.results import withheld
-    from dpqr.releases.export import start_of
 
     return withheld(lambda: start_of(place))
 

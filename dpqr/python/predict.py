@@ -179,7 +179,7 @@ def predict(
 
 def _applied(request: ModelRequest) -> Predictions:
     from dpqr.prediction.predict import apply_model
-    from dpqr.releases.show import kept_receipt
+    from dpqr.published.show import kept_receipt
 
     applied = withheld(lambda: apply_model(request))
     return Predictions(applied.record, kept_receipt(applied.record), applied.table)

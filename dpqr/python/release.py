@@ -329,8 +329,8 @@ def _sound(after: Path | None) -> str | None:
     """The release before of a counter, once it was verified. Raises: UsageFault, GoalMissed, LedgerError."""
     if after is None:
         return None
-    from dpqr.releases.evidence import VerifyRequest
-    from dpqr.releases.verify import require_verified, verify
+    from dpqr.published.evidence import VerifyRequest
+    from dpqr.published.verify import require_verified, verify
 
     place = os.fspath(after)
     withheld(lambda: require_verified(verify(VerifyRequest(release=place))))

@@ -120,8 +120,8 @@ class Kept:
         return read_cumulative_frame(self.files)
 
     def views(self, base: int) -> pd.DataFrame:
+        from dpqr.published.show import kept_views
         from dpqr.releases.answer_tables import plain_frame
-        from dpqr.releases.show import kept_views
         from dpqr.releases.views import views_table
 
         return plain_frame(views_table(kept_views(self.files, base)))
@@ -131,7 +131,7 @@ class Kept:
 
     def receipt(self) -> Receipt:
         from dpqr.kernel.wording import facts
-        from dpqr.releases.show import kept_receipt
+        from dpqr.published.show import kept_receipt
 
         return Receipt.of(lambda: facts(kept_receipt(self.files.record, self.files.unverified)))
 

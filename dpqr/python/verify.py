@@ -11,7 +11,7 @@ from dpqr.python.results import Receipt, withheld
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.releases.verify import Check, Verified
+    from dpqr.published.verify import Check, Verified
     from dpqr.report.comparison import Comparison as Compared
 
 
@@ -54,7 +54,7 @@ class Verification:
 
     def require(self) -> None:
         """Raise GoalMissed unless it has passed, and LedgerError where the ledger is damaged."""
-        from dpqr.releases.verify import require_verified
+        from dpqr.published.verify import require_verified
 
         require_verified(self._found)
 
@@ -143,8 +143,8 @@ def verify(
     Raises:
         UsageFault: one of them is not there. A mismatch is no error, but a check that failed.
     """
-    from dpqr.releases.evidence import VerifyRequest
-    from dpqr.releases.verify import verify as verified
+    from dpqr.published.evidence import VerifyRequest
+    from dpqr.published.verify import verify as verified
 
     ledger, anchor, plan = (None if place is None else os.fspath(place) for place in (ledger, anchor, plan))
     given = {"usual": usual, "tolerance": tolerance}
@@ -168,7 +168,7 @@ def reprice(release: Path, *, delta: str | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from dpqr.releases.verify_checks import reprice as repriced
+    from dpqr.published.checks import reprice as repriced
 
     found = withheld(lambda: repriced(os.fspath(release), delta))
     document = found.document()

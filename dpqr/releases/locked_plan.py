@@ -62,6 +62,7 @@ def save_plan(plan: Plan, target: SingleFile, parts: Mapping[str, Any] | None = 
 
 
 def save_document(document: dict[str, Any], inputs: PublicInputs | None, target: SingleFile) -> str:
+    """Write a plan's document, and the files of coefficients that its queries name beside it. Its SHA-256."""
     for name, content in (inputs.files if inputs else {}).items():
         _write_beside(target, name, content)
     target.write(lambda place: write_text(place, document_text(document)))
@@ -119,6 +120,7 @@ def following(request: ReleaseRequest, path: str, *, opened: bool = True) -> Rel
 
 
 def source_of_plan(given: TableSource, base: TableSource, *, paid: bool, opened: bool) -> TableSource:
+    """How the table is read: as the request states it, else as the plan does, where no ledger's policy says it."""
     usual = TableSource.unnamed()
     read = {} if paid else unusual_fields(base, usual, READ)
     read |= {} if opened else {"public": base.public}
@@ -126,6 +128,7 @@ def source_of_plan(given: TableSource, base: TableSource, *, paid: bool, opened:
 
 
 def limits_of_plan(given: Limits, base: Limits, *, paid: bool) -> Limits:
+    """The limits that the request states, else those of the plan, where no ledger's policy says them."""
     limits = unusual_fields(base, Limits(), POLICY if paid else None)
     return replace(Limits(), **limits | unusual_fields(given, Limits()))
 

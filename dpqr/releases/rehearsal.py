@@ -55,6 +55,7 @@ def drawn_rows(domain: Domain, shape: tuple[int, ...], rows: int, seed: int) -> 
 
 
 def loaded_rows(shape: tuple[int, ...], codes: list[AnyArray], limits: Limits) -> LoadedTable:
+    """Rows of codes, counted and sealed as a table's are."""
     cells = tally(shape, limits.cells)
     cells.add(codes, len(codes[0]), None)
     nothing_dropped = DenseHistogram(np.zeros((), dtype=np.int64))

@@ -10,7 +10,7 @@ import pytest
 from support.verified_release import ASKED, changed, make
 
 from dpqr.kernel.errors import DocumentError, GoalMissed, UsageFault
-from dpqr.releases.later import AnswerRequest, answer
+from dpqr.published.later import AnswerRequest, answer
 from dpqr.releases.read_release import block_records, read_answers, read_figures, read_release
 
 OLD = Path(__file__).parents[1] / "old_releases"

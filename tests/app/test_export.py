@@ -11,8 +11,8 @@ import pytest
 from support.verified_release import changed
 
 from dpqr.kernel.errors import AlreadyThere, GoalMissed, UsageFault
+from dpqr.published.export import ExportRequest, export
 from dpqr.releases.answer_tables import read_answers_frame
-from dpqr.releases.export import ExportRequest, export
 from dpqr.releases.read_release import read_release
 
 OLD = Path(__file__).parents[1] / "old_releases"

@@ -8,10 +8,10 @@ import pytest
 from support.handmade_release import make_release
 
 from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.published.show import show, show_answers
 from dpqr.releases.files import reserve
 from dpqr.releases.receipt import receipt
 from dpqr.releases.release_files import write_release
-from dpqr.releases.show import show, show_answers
 
 RELEASE = make_release()
 

@@ -24,7 +24,7 @@ from error_bars import made, released
 from task import Task
 
 from dpqr.domain.histogram import SparseHistogram
-from dpqr.releases import later
+from dpqr.published import later
 from dpqr.releases.loop import Outcome
 from dpqr.releases.result import Release
 from dpqr.workload.block import Factor, QueryBlock

@@ -33,8 +33,8 @@ from dpqr.kernel.noise.public import PublicNoise
 from dpqr.kernel.sealed import Private
 from dpqr.models.fit.evidence import EarlierTables
 from dpqr.models.hypothesis import prepare
+from dpqr.published.export import handed_on
 from dpqr.releases.draws import Draws
-from dpqr.releases.export import handed_on
 from dpqr.releases.forecast_error import PublicTable
 from dpqr.releases.loop import iterative_construction, released
 from dpqr.releases.planning import plan_release

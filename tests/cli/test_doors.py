@@ -30,7 +30,7 @@ SAME = {
     "audit": ("run_audit", "dpqr.python.build:run_audit"),
     "guide": ("guide", "dpqr.report.guide:read_topic"),
     "verify": ("verify", "dpqr.python.verify:verify"),
-    "reprice": ("reprice", "dpqr.releases.verify_checks:reprice"),
+    "reprice": ("reprice", "dpqr.published.checks:reprice"),
     "series": ("series", "dpqr.python.series:series"),
     "compare": ("compare", "dpqr.python.verify:compare"),
     "answer": ("answer", "dpqr.python.answer:answer"),
@@ -57,7 +57,7 @@ LEDGER = {
     "reject": "reject",
 }
 """Methods of the ledger, by the command that calls them."""
-THROUGH = {"show": "dpqr.releases.show", "budget": "dpqr.cli.budget"}
+THROUGH = {"show": "dpqr.published.show", "budget": "dpqr.cli.budget"}
 """A command that reaches the shared function through another file."""
 
 

@@ -9,8 +9,8 @@ from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
+from dpqr.published.later import later_answers
 from dpqr.releases.draws import Draws
-from dpqr.releases.later import later_answers
 from dpqr.releases.loop import iterative_construction
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dpqr.ledger.budgets import export
-from dpqr.releases.evidence import VerifyRequest
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.verify import verify
 from dpqr.releases.files import document_text
 from dpqr.releases.release import release
 from dpqr.releases.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.releases.verify import verify
 from dpqr.tables.source import TableSource
 from support.command_desk import DOMAIN, TABLE
 from support.ledger_jobs import ledger_in, terms

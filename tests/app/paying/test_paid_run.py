@@ -42,15 +42,15 @@ from dpqr.kernel.sealed import SealKey
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.ledger import DataKind
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.verify import verify
 from dpqr.releases import fingerprints
 from dpqr.releases import paying as module
 from dpqr.releases import release as release_module
-from dpqr.releases.evidence import VerifyRequest
 from dpqr.releases.journal import TranscriptFile
 from dpqr.releases.paying import ledger_request
 from dpqr.releases.receipt import receipt
 from dpqr.releases.requests import OutputRequest, ReleaseRequest
-from dpqr.releases.verify import verify
 from dpqr.tables.engines.known import source_at
 from dpqr.tables.limits import Limits
 from dpqr.tables.policy import Policy, PolicyChange

@@ -23,11 +23,11 @@ from dpqr.kernel.noise.source import SeededNoise
 from dpqr.ledger.ledger import Reason
 from dpqr.prediction.planning import following_prediction, save_prediction_plan
 from dpqr.prediction.predict import planned_prediction, predict
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.verify import require_verified, verify
 from dpqr.python.approval import approve
-from dpqr.releases.evidence import VerifyRequest
 from dpqr.releases.locked_plan import plan_file
 from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
-from dpqr.releases.verify import require_verified, verify
 from dpqr.sessions.folder import SessionFolder
 from dpqr.sessions.predictions import (
     AskPredictions,

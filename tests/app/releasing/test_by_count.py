@@ -10,8 +10,8 @@ from support.paid_releases import killed_at, lay, run, transcript, unsound
 from dpqr.kernel.budget import Cost
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.ledger.chained_ledger import ChainedLedger
-from dpqr.releases.evidence import VerifyRequest
-from dpqr.releases.verify import require_verified, verify
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.verify import require_verified, verify
 
 SIZES = {f"c{number}": size for number, size in enumerate((2, 2, 3, 3, 4, 4, 5, 6))}
 ASKED = {"schedule": "auto", "rounds": None, "epsilon": "0.1", "delta": "1e-9"}

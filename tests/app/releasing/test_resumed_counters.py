@@ -14,8 +14,8 @@ from dpqr.domain.periods import Period
 from dpqr.kernel.budget import Cost
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.periods import PeriodBudgets
+from dpqr.published.export import start_of
 from dpqr.releases import release as release_module
-from dpqr.releases.export import start_of
 from dpqr.releases.journal import TranscriptFile
 from dpqr.releases.read_release import read_release
 

@@ -27,13 +27,13 @@ from dpqr.kernel.errors import (
 )
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.verify import verify
 from dpqr.releases.answers.errors import BASES
-from dpqr.releases.evidence import VerifyRequest
 from dpqr.releases.files import document_text
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.plan_document import sealed
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.releases.verify import verify
 from dpqr.sessions.folder import SessionFolder
 from dpqr.sessions.interactive import AskRequest, ask, close, open_session, status
 from dpqr.sessions.planning import OpenRequest, planned_session
@@ -586,6 +586,6 @@ def test_a_record_of_0_10_0_is_not_repeated_by_another_rule(tmp_path, rule, chec
     record = json.loads((OLD_SESSION / "release.json").read_text())
     record["questions"]["rule"] = rule
     (tmp_path / "release.json").write_text(document_text(sealed(record)))
-    with patch("dpqr.releases.verify_checks.__version__", record["version"]):  # a later one says less
+    with patch("dpqr.published.checks.__version__", record["version"]):  # a later one says less
         checks = verify(VerifyRequest(release=str(tmp_path))).checks
     assert [each.name for each in checks if each.state == "FAILED"] == [check]

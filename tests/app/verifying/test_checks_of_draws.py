@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dpqr.kernel.errors import GoalMissed
-from dpqr.releases import verify_checks as checks_of_draws
-from dpqr.releases.evidence import Evidence, NotChecked, NotRepeated, Sameness
-from dpqr.releases.verify_checks import answers, draws, plan, statements, synthetic
+from dpqr.published import checks as checks_of_draws
+from dpqr.published.checks import answers, draws, plan, statements, synthetic
+from dpqr.published.evidence import Evidence, NotChecked, NotRepeated, Sameness
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from dpqr.kernel.errors import DocumentError, GoalMissed
-from dpqr.releases.evidence import Evidence, NotChecked
+from dpqr.published.checks import _end, ledger, locked_plan
+from dpqr.published.evidence import Evidence, NotChecked
 from dpqr.releases.files import document_text
 from dpqr.releases.record.plan_document import sealed
-from dpqr.releases.verify_checks import _end, ledger, locked_plan
 
 
 @pytest.fixture

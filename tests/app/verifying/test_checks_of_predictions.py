@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import dpqr
+from dpqr.published.verify import PREDICTIONS
 from dpqr.releases.files import document_text
 from dpqr.releases.record.plan_document import sealed
-from dpqr.releases.verify import PREDICTIONS
 
 ROWS = pd.DataFrame({"day": ["Mon", "Sun"] * 200, "open": ["yes", "no"] * 200, "price": [3.0, 9.0] * 200})
 POINTS = pd.DataFrame({"day": ["Sun", "Mon"], "price": [1.0, 9.0]})

@@ -11,11 +11,11 @@ import pytest
 
 from dpqr.kernel.budget import upward
 from dpqr.kernel.errors import GoalMissed
-from dpqr.releases import verify_checks as checks_of_record
-from dpqr.releases.evidence import Evidence
+from dpqr.published import checks as checks_of_record
+from dpqr.published.checks import events, files, prices, record
+from dpqr.published.evidence import Evidence
 from dpqr.releases.record.parts import rational
 from dpqr.releases.record.release_document import parsed_record
-from dpqr.releases.verify_checks import events, files, prices, record
 
 
 @pytest.fixture

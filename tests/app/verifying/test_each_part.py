@@ -15,14 +15,14 @@ from dpqr.kernel.accountants.known import PREDICTING, available
 from dpqr.kernel.budget import upward
 from dpqr.kernel.errors import GoalMissed
 from dpqr.kernel.events import AboveThresholdEvent, ExponentialEvent
-from dpqr.prediction import verify as checks_of_predictions
-from dpqr.releases import verify_checks as checks_of_draws
-from dpqr.releases import verify_checks as checks_of_ledger
-from dpqr.releases.evidence import Evidence, NotRepeated, Sameness
+from dpqr.published import checks as checks_of_draws
+from dpqr.published import checks as checks_of_ledger
+from dpqr.published import prediction_checks as checks_of_predictions
+from dpqr.published.evidence import Evidence, NotRepeated, Sameness
+from dpqr.published.repeat import _require_order
 from dpqr.releases.record.parts import versions_part
 from dpqr.releases.record.plan_document import SEAL, sealed
 from dpqr.releases.release_files import CUMULATIVE, FIGURES_FILE, VIEWS_FILE
-from dpqr.sessions.replay import _require_order
 
 ANSWERS = "answers.csv"
 FILES = [f"{FIGURES_FILE}csv", f"{VIEWS_FILE}csv", f"{CUMULATIVE}.csv"]

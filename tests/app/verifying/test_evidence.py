@@ -9,7 +9,7 @@ import pytest
 from support.verified_release import changed
 
 from dpqr.kernel.errors import GoalMissed, UsageFault
-from dpqr.releases.evidence import Evidence, NotChecked, VerifyRequest, require_written
+from dpqr.published.evidence import Evidence, NotChecked, VerifyRequest, require_written
 from dpqr.releases.files import document_text
 from dpqr.releases.record.plan_document import sealed
 

@@ -25,11 +25,11 @@ from support.verified_release import ASKED, changed, make
 
 import dpqr
 from dpqr.kernel.noise.source import SeededNoise
-from dpqr.releases.evidence import VerifyRequest
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.verify import verify
 from dpqr.releases.files import document_text
 from dpqr.releases.record.plan_document import sealed
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.releases.verify import verify
 from dpqr.sessions.interactive import AskRequest, ask, close, open_session
 from dpqr.sessions.planning import OpenRequest
 from dpqr.tables.source import TableSource

@@ -13,11 +13,11 @@ from app.verifying.test_mutated_records import predictions
 from support.removed_checks import outcome, removals
 
 from dpqr.kernel.errors import GoalMissed
-from dpqr.prediction import verify as checks_of_predictions
-from dpqr.prediction.verify import PredictionEvidence
-from dpqr.releases import verify_checks as checks_of_ledger
-from dpqr.releases import verify_checks as checks_of_record
-from dpqr.releases.evidence import Evidence, VerifyRequest
+from dpqr.published import checks as checks_of_ledger
+from dpqr.published import checks as checks_of_record
+from dpqr.published import prediction_checks as checks_of_predictions
+from dpqr.published.evidence import Evidence, VerifyRequest
+from dpqr.published.prediction_checks import PredictionEvidence
 from dpqr.releases.record.parts import rational
 from dpqr.releases.record.plan_document import sealed
 from dpqr.releases.record.release_document import parsed_record

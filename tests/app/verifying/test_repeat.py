@@ -8,9 +8,9 @@ import pytest
 from support.slow_cases import slowly
 from support.verified_release import ASKED, make
 
-from dpqr.releases.evidence import Evidence, VerifyRequest
-from dpqr.releases.repeat import NoNoise, stated_reason
-from dpqr.releases.verify import CHECKS, verify
+from dpqr.published.evidence import Evidence, VerifyRequest
+from dpqr.published.repeat import NoNoise, stated_reason
+from dpqr.published.verify import CHECKS, verify
 
 OLD = Path(__file__).parents[2] / "old_releases"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.releases.verify_checks import reprice
+from dpqr.published.checks import reprice
 
 OLD = Path(__file__).parents[2] / "old_releases"
 

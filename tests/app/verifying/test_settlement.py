@@ -17,12 +17,12 @@ from support.paid_releases import payer
 import dpqr
 from dpqr.kernel.errors import GoalMissed
 from dpqr.ledger.record import read_export
-from dpqr.releases.evidence import NotChecked
+from dpqr.published.checks import require_bound
+from dpqr.published.evidence import NotChecked
 from dpqr.releases.files import document_text
 from dpqr.releases.record.parts import drawn_digest
 from dpqr.releases.record.plan_document import sealed
 from dpqr.releases.requests import OutputRequest
-from dpqr.releases.verify_checks import require_bound
 from dpqr.sessions.interactive import close
 
 FAINT = "0.00001"

@@ -12,10 +12,10 @@ import pytest
 from support.verified_release import changed, code_of, flips, make, same_but_blanks
 
 from dpqr.kernel.errors import GoalMissed, LedgerError, UsageFault
-from dpqr.releases.evidence import Evidence, VerifyRequest
+from dpqr.published.evidence import Evidence, VerifyRequest
+from dpqr.published.verify import CHECKS, require_verified, verify
 from dpqr.releases.files import document_text
 from dpqr.releases.record.plan_document import sealed
-from dpqr.releases.verify import CHECKS, require_verified, verify
 
 
 @pytest.fixture(scope="module")

@@ -98,7 +98,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "releases/show.py",
+        "published/show.py",
         ("{column.name for column in block.columns} == set(entry.columns)", "True", "whatever is in the answers"),
     ),
     *planted_in(

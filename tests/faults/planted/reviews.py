@@ -37,13 +37,13 @@ FAULTS = (
         ('sorted(record.get("hashes", {}).values())', "[]", "a digest without the file of predictions"),
     ),
     *planted_in(
-        "releases/verify_checks.py",
+        "published/checks.py",
         ("if settled.drawn != drawn_digest(record):", "if False:", "two runs of one plan swap their entries"),
         ('if not settled.drawn and is_since(record["version"], BINDING):', "if False:", "an entry that names no draws"),
         ("return paid.plan == followed or (", "return True or (", "the entry paid for another plan"),
     ),
     *planted_in(
-        "releases/verify.py",
+        "published/verify.py",
         ("        if not tolerance:\n", "        if False:\n", "what is not repeated here passes"),
         ("        require_regular(Path(request.release))\n", "        pass\n", "a pipe is waited for"),
     ),
@@ -75,7 +75,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "prediction/verify.py",
+        "published/prediction_checks.py",
         (
             'if not names_plan(paid, str(evidence.document["plan"].get(SEAL)), evidence.document["version"]):',
             "if False:",
@@ -83,7 +83,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "sessions/replay.py",
+        "published/repeat.py",
         ("start.measured != before or ", "", "a process that did not see every surprise"),
         ("start.surprises < before or ", "", "intervals where nothing was compared"),
     ),
@@ -93,7 +93,7 @@ FAULTS = (
         ("sides if surprises < self.terms.surprises else ()", "(1, -1)", "intervals where nothing was compared"),
     ),
     *planted_in(
-        "releases/verify_checks.py",
+        "published/checks.py",
         ("paid.hash != stated.seal or ", "", "any entry of that number has paid"),
         ("if paid.events != planned or ", "if ", "the entry paid for other draws"),
         (
@@ -114,7 +114,7 @@ FAULTS = (
         ("kept[SEAL] == _followed(evidence) and ", "", "any plan of the same price is the one of a session"),
     ),
     *planted_in(
-        "releases/verify_checks.py",
+        "published/checks.py",
         ("        if file_hash(evidence.path / name) != digest:\n", "        if False:\n", "a changed file passes"),
         ("    if odd:\n", "    if False:\n", "a file more or less passes"),
         ("if len(set(numbers)) < len(numbers) or ", "if ", "one event pays for two draws"),
@@ -122,7 +122,7 @@ FAULTS = (
         ("    if upward(value) != figure.rounded:\n", "    if False:\n", "any float stands beside an exact figure"),
     ),
     *planted_in(
-        "releases/verify_checks.py",
+        "published/checks.py",
         (
             '    if found.near and evidence.document["versions"] == versions_part():\n',
             "    if False:\n",
@@ -131,7 +131,7 @@ FAULTS = (
         ("    if sealed(kept) != kept and (", "    if False and (", "a plan under another seal passes"),
     ),
     *planted_in(
-        "releases/evidence.py",
+        "published/evidence.py",
         (" and sealed(found) != found:\n", " and False:\n", "a record under another seal passes"),
     ),
 )

@@ -23,7 +23,7 @@ from dpqr.kernel.events import (
     RoundedGaussianEvent,
     SphericalLaplaceEvent,
 )
-from dpqr.releases.verify_checks import prices_today
+from dpqr.published.checks import prices_today
 
 BUDGET = PrivacyBudget(Fraction(1), Fraction(1, 10**6))
 ACCOUNTANT = ByCount()

@@ -12,7 +12,7 @@ import dpqr
 from dpqr.domain.histogram import DenseHistogram
 from dpqr.kernel.errors import DocumentError
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.releases.verify import VerifyRequest, verify
+from dpqr.published.verify import VerifyRequest, verify
 from dpqr.workload.queries_file import QueriesDocument, read_queries
 from dpqr.workload.sensitivity import Norm, sensitivity
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.releases.export import FACTS, SEAL, exported_seal, write_duckdb
+from dpqr.published.export import FACTS, SEAL, exported_seal, write_duckdb
 from dpqr.releases.files import reserve_file
 
 SEALED = pa.table({"fact": [SEAL], "value": ["abc"]})

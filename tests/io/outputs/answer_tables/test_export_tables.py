@@ -2,7 +2,7 @@
 
 from dpqr.domain.attribute import Attribute, Labels, Rule
 from dpqr.domain.domain import Domain
-from dpqr.releases.export import cells_of, columns_of, facts_table
+from dpqr.published.export import cells_of, columns_of, facts_table
 
 RECORD = {
     "version": "0.6.0",

@@ -10,11 +10,11 @@ import pytest
 
 import dpqr
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.published.verify import VerifyRequest, verify
 from dpqr.releases.answers.answered import AnsweredBlock, CellColumn
 from dpqr.releases.answers.errors import NO_BASIS
 from dpqr.releases.files import document_text
 from dpqr.releases.record.plan_document import sealed
-from dpqr.releases.verify import VerifyRequest, verify
 from dpqr.releases.views import Nodes, view_records, views_of
 
 TABLE = pd.DataFrame(

@@ -10,13 +10,13 @@ import pytest
 from support.verified_release import make
 
 import dpqr
+from dpqr.published.checks import reprice
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.show import show, show_answers
+from dpqr.published.verify import verify
 from dpqr.releases.answers.errors import ESTIMATE, MEASURED, NO_BASIS
-from dpqr.releases.evidence import VerifyRequest
 from dpqr.releases.read_release import read_answers, read_release
 from dpqr.releases.record.release_document import parsed_record, release_schema
-from dpqr.releases.show import show, show_answers
-from dpqr.releases.verify import verify
-from dpqr.releases.verify_checks import reprice
 
 OLD = sorted((Path(__file__).parents[3] / "old_releases").iterdir())
 SCHEMA = jsonschema.Draft202012Validator(release_schema())

@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from dpqr.kernel.errors import GoalMissed
-from dpqr.releases.evidence import Sameness, same_answers, same_documents, same_rows
+from dpqr.published.evidence import Sameness, same_answers, same_documents, same_rows
 
 ANSWERS = {
     "query": ["a", "a"],

@@ -16,18 +16,18 @@ from dpqr import __version__
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.models.hypothesis import Hypothesis, LinearEstimate, prepare
+from dpqr.published.checks import files as require_same_files
+from dpqr.published.evidence import Evidence, NotChecked, VerifyRequest, release_files
 from dpqr.releases.answers.answered import AnsweredBlock, BlockAnswers, answered, known_errors
 from dpqr.releases.answers.errors import NO_BASIS
 from dpqr.releases.answers.figures import FigureAnswers
 from dpqr.releases.answers.noisy import assembled_answers, summed_answers
 from dpqr.releases.answers.refits import can_refit, refit_errors
-from dpqr.releases.evidence import Evidence, NotChecked, VerifyRequest, release_files
 from dpqr.releases.loop import Outcome, released
 from dpqr.releases.planning import read_documents
 from dpqr.releases.read_release import ReleaseFiles, all_answers, block_records, read_figures
 from dpqr.releases.result import Release, figures_of, sound_answers, tested_errors, tests_of
 from dpqr.releases.table_files import table_of_figures
-from dpqr.releases.verify_checks import files as require_same_files
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.interface import DENSE_LIMIT
 from dpqr.workload.block import QueryBlock

@@ -20,6 +20,7 @@ from dpqr.kernel.events import Composition
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.location import NO_ANCHOR
 from dpqr.ledger.record import Record, is_export, read_export
+from dpqr.published.repeat import planned_again, repeated, repeated_session, replayed, write_again
 from dpqr.releases.answer_tables import handed_over
 from dpqr.releases.answers.answered import Earlier
 from dpqr.releases.answers.errors import FACTOR
@@ -31,10 +32,8 @@ from dpqr.releases.record.parts import parsed_events
 from dpqr.releases.record.plan_document import sealed
 from dpqr.releases.record.release_document import ReleaseRecord, parsed_record
 from dpqr.releases.release_files import ERROR
-from dpqr.releases.repeat import planned_again, repeated, replayed, write_again
 from dpqr.releases.result import Release
 from dpqr.releases.sentences import SESSION
-from dpqr.sessions.replay import repeated_session
 from dpqr.strategies.plan import Plan
 from dpqr.tables.engines.address import is_address
 

@@ -14,12 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeVar
 
 from dpqr.kernel.errors import DpqrError, GoalMissed, LedgerError, UsageFault
-from dpqr.prediction import verify as checks_of_predictions
-from dpqr.prediction.verify import PredictionEvidence
-from dpqr.releases.evidence import Evidence, NotChecked, NotRepeated, VerifyRequest
-from dpqr.releases.files import RECORD
-from dpqr.releases.read_release import NO_TABLE, require_regular
-from dpqr.releases.verify_checks import (
+from dpqr.published import prediction_checks as checks_of_predictions
+from dpqr.published.checks import (
     answers,
     draws,
     events,
@@ -34,6 +30,10 @@ from dpqr.releases.verify_checks import (
     statements,
     synthetic,
 )
+from dpqr.published.evidence import Evidence, NotChecked, NotRepeated, VerifyRequest
+from dpqr.published.prediction_checks import PredictionEvidence
+from dpqr.releases.files import RECORD
+from dpqr.releases.read_release import NO_TABLE, require_regular
 from dpqr.tables.engines.address import is_address
 
 Held = TypeVar("Held")

@@ -20,7 +20,7 @@ from dpqr.kernel.unit import Neighbours
 from dpqr.ledger.budgets import shown_delta
 from dpqr.ledger.ledger import Entry
 from dpqr.ledger.record import Record
-from dpqr.releases.evidence import (
+from dpqr.published.evidence import (
     PROOFS,
     PROVED,
     Evidence,
@@ -32,6 +32,7 @@ from dpqr.releases.evidence import (
     same_documents,
     same_rows,
 )
+from dpqr.published.repeat import stated_reason
 from dpqr.releases.files import RECORD
 from dpqr.releases.locked_plan import SPOKEN, read_plan
 from dpqr.releases.read_release import read_release, read_table
@@ -39,7 +40,6 @@ from dpqr.releases.record.parts import drawn_digest, parsed_events, rational, ve
 from dpqr.releases.record.plan_document import SEAL, Figure, plan_document, sealed
 from dpqr.releases.record.release_document import Paid, ReleaseRecord, parsed_record
 from dpqr.releases.release_files import CUMULATIVE, FIGURES_FILE, SYNTHETIC, VIEWS_FILE, file_hash
-from dpqr.releases.repeat import stated_reason
 from dpqr.releases.sentences import budget_words
 
 DIGITS = 6

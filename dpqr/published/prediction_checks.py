@@ -33,7 +33,8 @@ from dpqr.prediction.receipt import prediction_receipt
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.record import model_document, prediction_document, prediction_plan_document
 from dpqr.prediction.result import PredictionRelease
-from dpqr.releases.evidence import (
+from dpqr.published.checks import ROUNDING, names_plan, require_bound, require_one_version
+from dpqr.published.evidence import (
     NotChecked,
     NotRepeated,
     Sameness,
@@ -49,7 +50,6 @@ from dpqr.releases.reading import stated_prediction
 from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_PLAN_FORMAT, parsed_events, reason_part, record_path
 from dpqr.releases.record.plan_document import SEAL, sealed
 from dpqr.releases.rehearsal import rows_to_draw
-from dpqr.releases.verify_checks import ROUNDING, names_plan, require_bound, require_one_version
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
 

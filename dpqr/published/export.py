@@ -16,16 +16,16 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import AlreadyThere, DocumentError, GoalMissed, UsageFault
 from dpqr.models.fit.evidence import EarlierTables, gather, merged
 from dpqr.models.fit.local_fits import put_together
+from dpqr.published.checks import files as require_same_files
+from dpqr.published.evidence import Evidence, NotChecked, VerifyRequest, release_files
+from dpqr.published.verify import require_verified, verify
 from dpqr.releases.answer_tables import figures_of, read_answers_frame, read_synthetic_frame
-from dpqr.releases.evidence import Evidence, NotChecked, VerifyRequest, release_files
 from dpqr.releases.files import SingleFile, reserve_file
 from dpqr.releases.loop import Outcome
 from dpqr.releases.read_release import ReleaseFiles, read_figures
 from dpqr.releases.requests import ExistingForm
 from dpqr.releases.start import start_bytes
 from dpqr.releases.table_files import arrow_table
-from dpqr.releases.verify import require_verified, verify
-from dpqr.releases.verify_checks import files as require_same_files
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.record_count import measured_total
 
