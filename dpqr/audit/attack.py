@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from dpqr.audit.case import Claim, Outcomes, epsilon_bounds, exact_share, own_share, rho_bounds
+from dpqr.audit.case import Claim, Outcomes, claimed_share, epsilon_bounds, exact_share, rho_bounds
 from dpqr.audit.law import Laws, narrower
 from dpqr.kernel.arrays import FloatArray, IntArray, WordArray
 
@@ -57,7 +57,7 @@ LEVELS = np.concatenate([np.linspace(0, 1, 97), 1 - np.geomspace(1e-4, 0.2, 24)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class ScoreEvent:
     """The runs whose score reaches a threshold."""
 
     view: View
@@ -68,7 +68,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class LossLowerBound:
     """What the tested events prove, each figure too large with at most the probability that was asked for.
 
     epsilon: lower bound at the claim's delta. rho: likewise, for a claim in rho. share: the larger of the two as a
@@ -89,7 +89,9 @@ class Loss:
         return self.share > 1.0 or self.stated > 1.0 or (self.narrow or 0.0) >= 1.0
 
 
-def attack(one: Outcomes, two: Outcomes, claim: Claim, alarm: float, laws: tuple[Laws, Laws] | None = None) -> Loss:
+def attack(
+    one: Outcomes, two: Outcomes, claim: Claim, alarm: float, laws: tuple[Laws, Laws] | None = None
+) -> LossLowerBound:
     """The largest loss that can be proved in either direction; with the laws of the numbers also what these prove.
 
     alarm: at most this is the probability of a breach if the claim holds; half of it is for events, half for the law.
@@ -104,18 +106,18 @@ def attack(one: Outcomes, two: Outcomes, claim: Claim, alarm: float, laws: tuple
         event = strongest(here[0], there[0], claim, alpha)
         found.append(proved_by(event, here[1], there[1], claim, alpha))
     proved = max(found, key=lambda loss: loss.share)
-    priced = replace(proved, stated=own_share(claim))
+    priced = replace(proved, stated=claimed_share(claim))
     if laws is None:
         return priced
     narrow = max(narrower(seen.measured, law, alarm / 4) for seen, law in zip((one, two), laws, strict=True))
     return replace(priced, stated=max(priced.stated, exact_share(*laws, claim)), narrow=narrow)
 
 
-def strongest(one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> Event:
+def strongest(one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> ScoreEvent:
     """The event that promises the largest share; views are learned on one half of these runs, compared on the other."""
     (learn, here), (against, there) = one.halves(), two.halves()
     runs = 2 * len(here)  # as many as will test the event: it is their limits that shall be far apart
-    best = Event(view=lambda seen: np.zeros(len(seen)), threshold=0.0), -1.0
+    best = ScoreEvent(view=lambda seen: np.zeros(len(seen)), threshold=0.0), -1.0
     for view in views(learn, against):
         scores = view(here), view(there)
         thresholds = np.unique(np.quantile(np.concatenate(scores), LEVELS, method="higher"))
@@ -123,11 +125,11 @@ def strongest(one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> Event
         shares = claim.shares(lower_limits(2 * hits, runs, alpha), upper_limits(2 * misses, runs, alpha))
         place = int(shares.argmax())
         if shares[place] > best[1]:
-            best = Event(view=view, threshold=float(thresholds[place])), float(shares[place])
+            best = ScoreEvent(view=view, threshold=float(thresholds[place])), float(shares[place])
     return best[0]
 
 
-def proved_by(event: Event, one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> Loss:
+def proved_by(event: ScoreEvent, one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> LossLowerBound:
     """What one event, fixed before, proves on fresh runs.
 
     Args:
@@ -136,7 +138,7 @@ def proved_by(event: Event, one: Outcomes, two: Outcomes, claim: Claim, alpha: f
     """
     low = lower_limits(np.array([event.hits(one)]), len(one), alpha)
     high = upper_limits(np.array([event.hits(two)]), len(two), alpha)
-    return Loss(
+    return LossLowerBound(
         epsilon=float(epsilon_bounds(low, high, float(claim.delta))[0]),
         rho=None if claim.rho is None else float(rho_bounds(low, high)[0]),
         share=float(claim.shares(low, high)[0]),
@@ -166,7 +168,7 @@ _SHIFT = np.uint64(29)
 def views(one: Outcomes, two: Outcomes) -> Iterator[View]:
     """Every way of telling `one` from `two`: whole outcomes, a sum of evidence, single numbers, differences."""
     yield Joint.learned(one, two)
-    yield Evidence.learned(one, two)
+    yield NaiveBayesView.learned(one, two)
     for column in _varying(_numbers(one), _numbers(two)):
         yield _oriented(Number(column=column), one, two)
     for left, right in combinations(range(min(one.measured.shape[1], WIDEST)), 2):
@@ -200,14 +202,14 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Table:
+class LogRatioTable:
     """Log-ratios of how often each key was seen; 0 for one that was not. Counts are smoothed by one."""
 
     keys: WordArray
     ratios: FloatArray
 
     @classmethod
-    def learned(cls, one: WordArray, two: WordArray) -> Table:
+    def learned(cls, one: WordArray, two: WordArray) -> LogRatioTable:
         keys, places = np.unique(np.concatenate([one, two]), return_inverse=True)
         here = np.bincount(places[: len(one)], minlength=len(keys))
         there = np.bincount(places[len(one) :], minlength=len(keys))
@@ -222,34 +224,34 @@ class Table:
 class Joint:
     """The log-ratio of the whole outcome: exact where outcomes are few."""
 
-    table: Table
+    table: LogRatioTable
 
     @classmethod
     def learned(cls, one: Outcomes, two: Outcomes) -> Joint:
-        return cls(table=Table.learned(_whole(one), _whole(two)))
+        return cls(table=LogRatioTable.learned(_whole(one), _whole(two)))
 
     def __call__(self, seen: Outcomes) -> FloatArray:
         return self.table.look(_whole(seen))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Evidence:
+class NaiveBayesView:
     """The log-ratio of the context plus, for every measured number, that of the number given the context.
 
     The exact log-ratio where the numbers are independent given the context; many numbers do not thin it out.
     """
 
-    context: Table
-    numbers: tuple[tuple[IntArray, Table], ...]
+    context: LogRatioTable
+    numbers: tuple[tuple[IntArray, LogRatioTable], ...]
 
     @classmethod
-    def learned(cls, one: Outcomes, two: Outcomes) -> Evidence:
+    def learned(cls, one: Outcomes, two: Outcomes) -> NaiveBayesView:
         here, there = _keys(one.context), _keys(two.context)
         found = []
         for left, right in zip(one.measured.T, two.measured.T, strict=True):
             edges = _edges(np.concatenate([left, right]))
-            found.append((edges, Table.learned(_within(here, left, edges), _within(there, right, edges))))
-        return cls(context=Table.learned(here, there), numbers=tuple(found))
+            found.append((edges, LogRatioTable.learned(_within(here, left, edges), _within(there, right, edges))))
+        return cls(context=LogRatioTable.learned(here, there), numbers=tuple(found))
 
     def __call__(self, seen: Outcomes) -> FloatArray:
         keys = _keys(seen.context)

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpqr.audit.law import Law, Laws
+from dpqr.audit.law import Laws, NumberLaw
 from dpqr.domain.histogram import Counts, DenseHistogram
 from dpqr.kernel.accountants.accountant import Accountant, SumFilter, in_parallel, require_pure
 from dpqr.kernel.accountants.losses import concentrated_rho
-from dpqr.kernel.accountants.sums import Basic, converted, total_rho
+from dpqr.kernel.accountants.sums import Basic, total_rho, zcdp_to_epsilon
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused
@@ -47,7 +47,7 @@ from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
 Numbers = tuple[int, ...]
-Shown = tuple[Numbers, Numbers, Numbers]
+PublicOutcome = tuple[Numbers, Numbers, Numbers]
 """One run's outcome: context, measured, derived; see `Outcomes`."""
 
 
@@ -65,7 +65,7 @@ class Outcomes:
     derived: IntArray
 
     @classmethod
-    def of(cls, shown: Sequence[Shown]) -> Outcomes:
+    def of(cls, shown: Sequence[PublicOutcome]) -> Outcomes:
         context, measured, derived = ([one[part] for one in shown] for part in range(3))
         return cls(context=_rows(context), measured=_rows(measured), derived=_rows(derived))
 
@@ -107,12 +107,12 @@ class Trial(Protocol):
         """What one run claims to cost, from the events that it is charged for."""
         ...
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         """One run; all that it gives away."""
         ...
 
 
-class Attacked(Protocol):
+class AuditedCase(Protocol):
     """What an audit needs of a case; the fields are those of `Case`."""
 
     @property
@@ -147,7 +147,7 @@ class Case:
 
     >>> from dpqr.mechanisms.noisy_answers import LaplaceAnswers
     >>> blocks = (QueryBlock(name="records"),)
-    >>> trial = Draws(mechanisms=(LaplaceAnswers(blocks=blocks, unit=PrivacyUnit(), scale=Fraction(2)),))
+    >>> trial = MechanismTrial(mechanisms=(LaplaceAnswers(blocks=blocks, unit=PrivacyUnit(), scale=Fraction(2)),))
     >>> pair = worst_pair(blocks, (2,), PrivacyUnit(), 1)
     >>> Case(name="records", what="a noisy count", pair=pair, trial=trial).claim.epsilon
     Fraction(1, 2)
@@ -211,7 +211,7 @@ def records(shape: tuple[int, ...], counts: dict[tuple[int, ...], int]) -> Dense
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Draws:
+class MechanismTrial:
     """The mechanisms are drawn from one after the other; all that they release is the outcome.
 
     delta: 0 claims the sum of their pure epsilons; above 0 the sum of their rhos and its conversion at delta, or where
@@ -237,7 +237,7 @@ class Draws:
             return Claim.proved(self.accountant, self.events, self.delta)
         return Claim.concentrated(self.events, self.delta) if self.delta else Claim.pure(self.events)
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         guard = self.guard()
         released: list[int] = []
         for mechanism in self.mechanisms:
@@ -300,7 +300,7 @@ class Claim:
     def concentrated(cls, events: Composition, delta: Fraction) -> Claim:
         """What the events' rhos add up to, and its conversion at `delta`."""
         rho = total_rho(events)
-        return cls(epsilon=converted(rho, delta), delta=delta, rho=rho, events=events)
+        return cls(epsilon=zcdp_to_epsilon(rho, delta), delta=delta, rho=rho, events=events)
 
     @classmethod
     def planned(cls, budget: PrivacyBudget, events: Composition) -> Claim:
@@ -374,14 +374,14 @@ MOST_VALUES = 2**13
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LossLaw:
+class LossDistribution:
     """The privacy loss log(P(o) / Q(o)) where o is drawn from P; losses and their probabilities, shape (losses,)."""
 
     losses: FloatArray
     chances: FloatArray
 
     @classmethod
-    def of(cls, one: Law, two: Law) -> LossLaw:
+    def of(cls, one: NumberLaw, two: NumberLaw) -> LossDistribution:
         """Of one number."""
         ends = (one.support, two.support)
         low, high = min(low for low, _ in ends), max(high for _, high in ends)
@@ -390,23 +390,23 @@ class LossLaw:
         here, there = one.log_probabilities(values), two.log_probabilities(values)
         return cls(here - there, stride * np.exp(here)).merged()
 
-    def plus(self, other: LossLaw) -> LossLaw:
+    def plus(self, other: LossDistribution) -> LossDistribution:
         """Of two independent numbers."""
         losses = np.add.outer(self.losses, other.losses).reshape(-1)
-        return LossLaw(losses, np.multiply.outer(self.chances, other.chances).reshape(-1)).merged()
+        return LossDistribution(losses, np.multiply.outer(self.chances, other.chances).reshape(-1)).merged()
 
-    def merged(self) -> LossLaw:
+    def merged(self) -> LossDistribution:
         """The same with equal losses taken together; where they are very many also those within a fine grid."""
         distinct = np.unique(np.floor(self.losses[:: 1 + len(self.losses) // SAMPLED] / ALIKE))
         if len(distinct) > MOST_LOSSES:
             return self._gridded(float(np.ptp(self.losses)) / MOST_LOSSES)
         losses, places = np.unique(np.floor(self.losses / ALIKE), return_inverse=True)
-        return LossLaw(losses * ALIKE, np.bincount(places, weights=self.chances).astype(np.float64))
+        return LossDistribution(losses * ALIKE, np.bincount(places, weights=self.chances).astype(np.float64))
 
-    def _gridded(self, step: float) -> LossLaw:
+    def _gridded(self, step: float) -> LossDistribution:
         places = np.floor((self.losses - self.losses.min()) / step).astype(np.int64)
         chances = np.bincount(places, weights=self.chances).astype(np.float64)
-        return LossLaw(self.losses.min() + step * np.arange(len(chances)), chances)
+        return LossDistribution(self.losses.min() + step * np.arange(len(chances)), chances)
 
     @property
     def epsilon(self) -> float:
@@ -425,11 +425,11 @@ class LossLaw:
         return float((self.chances * np.maximum(0.0, -np.expm1(epsilon - self.losses))).sum())
 
 
-def loss_law(one: Laws, two: Laws) -> LossLaw:
+def loss_law(one: Laws, two: Laws) -> LossDistribution:
     """Of all numbers of a run together."""
-    total = LossLaw(np.zeros(1), np.ones(1))
+    total = LossDistribution(np.zeros(1), np.ones(1))
     for here, there in zip(one, two, strict=True):
-        total = total.plus(LossLaw.of(here, there))
+        total = total.plus(LossDistribution.of(here, there))
     return total
 
 
@@ -442,7 +442,7 @@ def exact_share(one: Laws, two: Laws, claim: Claim) -> float:
     return max(_share(loss_law(one, two), claim), _share(loss_law(two, one), claim))
 
 
-def _share(law: LossLaw, claim: Claim) -> float:
+def _share(law: LossDistribution, claim: Claim) -> float:
     shares = [law.rho / float(claim.rho)] if claim.rho is not None else []
     if claim.delta:
         shares.append(law.delta(float(claim.epsilon)) / float(claim.delta))
@@ -500,7 +500,7 @@ def epsilon_at(rho: float, delta: float) -> float:
     return float(max(0.0, found.min()))
 
 
-def own_share(claim: Claim) -> float:
+def claimed_share(claim: Claim) -> float:
     """The price of the claim's events as a share of the claim; above 1 it is less than any theorem here proves.
 
     Draws from kept and from left-out records look at disjoint parts of a table: the larger share of the two groups.

@@ -12,9 +12,9 @@ import click
 
 from dpqr.cli import options as groups
 from dpqr.cli.completion import DOCUMENTS, SQL, datasets
-from dpqr.cli.options import Whole, added, delimiter, encoding, gathered
+from dpqr.cli.options import Integer, delimiter, encoding, gather_options, list_options
 from dpqr.cli.settings import say_settings
-from dpqr.cli.streams import product, product_json, rendered, require_output, say
+from dpqr.cli.streams import product, product_json, render, require_output, say
 from dpqr.domain.periods import EVERY, Every
 from dpqr.python.options import MOST_RECORDS
 
@@ -46,8 +46,8 @@ class Files:
 def files(command: Decorated) -> Decorated:
     """--ledger and --anchor, as `files`."""
     words = "File outside the ledger that finds rollbacks; none: without. [DPQR_ANCHOR]"
-    return added(
-        gathered(Files, "files")(command),
+    return list_options(
+        gather_options(Files, "files")(command),
         click.option(
             "--ledger",
             metavar="FILE|URL",
@@ -58,7 +58,7 @@ def files(command: Decorated) -> Decorated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadingOptions:
     """How every run reads the table: the options of the budget's policy that may be changed later."""
 
     max_records: int | None
@@ -74,11 +74,11 @@ class Reading:
 def reading(command: Decorated) -> Decorated:
     """The limits of every run, delimiter, encoding, whether plans need approval, and the source, as `reading`."""
     limit = partial(click.option, metavar="N")
-    return added(
-        gathered(Reading, "reading")(command),
-        limit("--max-records", type=Whole(1, MOST_RECORDS), help="Most rows."),
-        limit("--max-bytes", type=Whole(1), help="Most bytes to read, and to unpack to."),
-        limit("--max-memory", type=Whole(MEMORY), help="Most bytes of memory to draw persons' rows in."),
+    return list_options(
+        gather_options(ReadingOptions, "reading")(command),
+        limit("--max-records", type=Integer(1, MOST_RECORDS), help="Most rows."),
+        limit("--max-bytes", type=Integer(1), help="Most bytes to read, and to unpack to."),
+        limit("--max-memory", type=Integer(MEMORY), help="Most bytes of memory to draw persons' rows in."),
         delimiter(),
         encoding(),
         click.option("--require-approval", is_flag=True, help="Pay only for plans that somebody else approved."),
@@ -103,8 +103,8 @@ def amount(command: Decorated) -> Decorated:
     adds = (
         "What adds up: basic (epsilon, or epsilon and delta) zcdp (rho) or gdp (mu^2). [zcdp with a delta, else basic]"
     )
-    return added(
-        gathered(Amount, "amount")(command),
+    return list_options(
+        gather_options(Amount, "amount")(command),
         click.option("--eps", metavar="E", required=True, help="Epsilon of all releases together."),
         click.option("--delta", metavar="D", help="Delta of all releases together; 0 or none: pure privacy."),
         click.option("--accounting", "--accountant", "accounting", metavar="NAME", help=adds),
@@ -125,8 +125,8 @@ class Periods:
 
 def periods(command: Decorated) -> Decorated:
     """--period, --period-column, --per-period and --first, as `periods`."""
-    return added(
-        gathered(Periods, "periods")(command),
+    return list_options(
+        gather_options(Periods, "periods")(command),
         click.option("--period", type=click.Choice(EVERY), help="Divide the budget: each period has its own. [none]"),
         click.option("--period-column", metavar="COLUMN", help="Column of dates that says which period a row is in."),
         click.option("--per-period", metavar="E", help="Epsilon of all releases of one period."),
@@ -176,7 +176,7 @@ def init(
     unit: str | None,
     counts: str | None,
     periods: Periods,
-    reading: Reading,
+    reading: ReadingOptions,
     fail: bool,
     asker: groups.Asker,
     kind: Literal["private", "public", "synthetic"],
@@ -207,7 +207,7 @@ def init(
 @click.option("--allow-fail/--forbid-fail", "fail", default=None, help="Whether a column's rule may be `fail`.")
 @files
 @as_json
-def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, as_json: bool) -> None:
+def policy(dataset: str, *, reading: ReadingOptions, fail: bool | None, files: Files, as_json: bool) -> None:
     """Change which table every run on DATASET reads, and how: the latter towards stricter only, with no way back.
 
     Stricter: smaller limits, a delimiter or an encoding where none was stated, no rule `fail`, and approvals: every
@@ -375,7 +375,7 @@ def _show(shown: tuple[Budget, ...], document: Any) -> None:
 
 
 def _print(view: Any) -> None:
-    product(rendered(view, sys.stdout))
+    product(render(view, sys.stdout))
 
 
 def _unproved_words(numbers: list[int]) -> str:

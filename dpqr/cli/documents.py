@@ -24,23 +24,25 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@groups.asked
+@groups.strict_documents_options
 @click.option("--fix", is_flag=True, help="Write obvious fixes, such as of a misspelt key, into the files; show each.")
-@click.option("--out", metavar="FILE", callback=options.named, help="Write the queries as a JSON document; see --sql.")
+@click.option(
+    "--out", metavar="FILE", callback=options.require_file_name, help="Write the queries as a JSON document; see --sql."
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-def check_command(documents: groups.Asked, fix: bool, out: str | None, as_json: bool) -> None:
+def check_command(documents: groups.StrictDocuments, fix: bool, out: str | None, as_json: bool) -> None:
     """Check the queries file and its domain together; no data is opened.
 
     Exit code 0: they are sound; what they ask for is shown. 3: up to 20 faults, each with its place and what is
     allowed there.
     """
     from dpqr.releases.documents import check_documents, fix_documents, write_queries
-    from dpqr.report.html import fixed_line
+    from dpqr.report.html import fix_line
 
     say_settings()
     asked = groups.keywords(documents)
     for fixed in fix_documents(asked["queries"], asked["domain"]) if fix else ():
-        say(fixed_line(fixed.file, fixed.line, fixed.path, fixed.before, fixed.after))
+        say(fix_line(fixed.file, fixed.line, fixed.path, fixed.before, fixed.after))
     found = check_documents(**asked)
     if out is not None:
         write_queries(out, asked["queries"], asked["domain"])
@@ -51,16 +53,20 @@ def check_command(documents: groups.Asked, fix: bool, out: str | None, as_json: 
 
 
 def _say_sound(queries: str, found: dict[str, Any]) -> None:
-    from dpqr.kernel.wording import counted, figures_words, plain
+    from dpqr.kernel.wording import count_words, figures_words, plain
 
-    sizes = counted(found["queries"], "query"), counted(found["blocks"], "block"), counted(found["cells"], "cell")
+    sizes = (
+        count_words(found["queries"], "query"),
+        count_words(found["blocks"], "block"),
+        count_words(found["cells"], "cell"),
+    )
     product(f"{plain(queries)}: {sizes[0]} in {sizes[1]} over {sizes[2]}")
     if named := figures_words(found["figures"]):
         product(f"  figures: {named}")
     for column in found["columns"]:
         rules = ", ".join(f"{fault}: {rule}" for fault, rule in column["rules"].items())
         levels = ", ".join(f"{plain(level)} {nodes:,}" for level, nodes in column.get("levels", {}).items())
-        cells = f"{counted(column['cells'], 'cell')}{f' ({levels})' if levels else ''}"
+        cells = f"{count_words(column['cells'], 'cell')}{f' ({levels})' if levels else ''}"
         product(f"  {plain(column['name'])}: {cells}; {rules}")
     for note in found["notes"]:
         product(f"note: {plain(note)}")
@@ -73,14 +79,14 @@ _SOURCES, _RESULT = options.under("Sources"), options.under("Result")
 
 def sources(command: Callable[..., Any]) -> Callable[..., Any]:
     """What says which columns a table has, beside the table itself."""
-    return options.added(
+    return options.list_options(
         command,
         _SOURCES(
             "--from",
             "codebooks",
             metavar="FILE",
             multiple=True,
-            callback=options.named,
+            callback=options.require_file_name,
             help="A codebook of the table's columns; may be repeated, later ones win.",
         ),
         _SOURCES("--form", type=click.Choice(FORMS), help="The codebooks' form. [default: by their content]"),
@@ -96,7 +102,7 @@ def sources(command: Callable[..., Any]) -> Callable[..., Any]:
         _SOURCES(
             "--max-rows",
             metavar="K",
-            type=options.Whole(1, MOST_RECORDS),
+            type=options.Integer(1, MOST_RECORDS),
             help="Rows of each person that a run may use.",
         ),
         options.delimiter(_SOURCES),
@@ -104,13 +110,13 @@ def sources(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-@click.command("domain", cls=options.Sectioned)
-@click.argument("data", metavar="[DATA]", required=False, callback=options.named)
+@click.command("domain", cls=options.SectionedCommand)
+@click.argument("data", metavar="[DATA]", required=False, callback=options.require_file_name)
 @sources
 @_SOURCES(
     "--queries",
     metavar="FILE",
-    callback=options.named,
+    callback=options.require_file_name,
     help="Queries, whose thresholds and labels fill in what no codebook states.",
 )
 @partial(groups.payer, dataset="Read the columns of the source that this dataset's owner has registered.")
@@ -119,7 +125,7 @@ def sources(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Choice(WRITTEN),
     help="Write a codebook of this form instead of a domain file.",
 )
-@_RESULT("--out", metavar="FILE", callback=options.named, help="Write to this new file instead of stdout.")
+@_RESULT("--out", metavar="FILE", callback=options.require_file_name, help="Write to this new file instead of stdout.")
 def domain_command(
     data: str | None, table: str | None, out: str | None, to: WrittenForm | None, payer: groups.Payer, **sources: Any
 ) -> None:
@@ -156,9 +162,9 @@ def schema_command(document: Literal["domain", "queries", "release"]) -> None:
 # `dpqr init`: the files that a new project begins with.
 
 
-@click.command("init", cls=options.Sectioned)
-@click.argument("data", metavar="[DATA]", required=False, callback=options.named)
-@click.option("--out", metavar="DIR", default=".", callback=options.named, help="Where. [default: here]")
+@click.command("init", cls=options.SectionedCommand)
+@click.argument("data", metavar="[DATA]", required=False, callback=options.require_file_name)
+@click.option("--out", metavar="DIR", default=".", callback=options.require_file_name, help="Where. [default: here]")
 @click.option("--dataset", metavar="NAME", help="What the ledger calls the table; releases are paid from its budget.")
 @sources
 def init_command(data: str | None, table: str | None, out: str, dataset: str | None, **sources: Any) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from dpqr.cli.streams import fitted, product_json, require_output, say
+from dpqr.cli.streams import product_json, require_output, say, wrap_line
 from dpqr.kernel.errors import (
     NO_MEMORY,
     RESUMABLE,
@@ -122,7 +122,7 @@ def say_ending(ending: Ending, error: BaseException) -> None:
     else:
         _say(ending.text)
     for note in ending.notes:
-        say(fitted(note, sys.stderr))
+        say(wrap_line(note, sys.stderr))
 
 
 def _notes(error: BaseException) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def _say_lines(lines: Sequence[str]) -> None:
     for line in filter(None, (f"dpqr: {lines[0]}", *lines[1:])):
         shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
         cut = shown if len(shown) <= LINE else f"{shown[: LINE // 2]} ... {shown[5 - LINE // 2 :]}"
-        say(fitted(cut, sys.stderr))
+        say(wrap_line(cut, sys.stderr))
 
 
 def _output_fault() -> str | None:

@@ -17,7 +17,7 @@ from dpqr import __version__
 from dpqr.cli.completion import VARIABLE
 from dpqr.cli.endings import REFUSED, USAGE, Signals, ending_of, say_ending
 from dpqr.cli.settings import give_defaults, settings_hint
-from dpqr.cli.streams import begun, escape_unencodable, fill_closed_streams, silence_others
+from dpqr.cli.streams import escape_unencodable, fill_closed_streams, has_output, silence_others
 from dpqr.kernel.errors import DpqrError
 
 COMMANDS = {
@@ -125,7 +125,7 @@ def _failed(error: BaseException, context: click.Context | None, arguments: list
         ending = replace(ending, notes=(*ending.notes, *settings_hint(context)))
     code = signals.code(ending.code)
     say_ending(ending, error)
-    if JSON in options_of(arguments) and (context is None or not begun(context)):
+    if JSON in options_of(arguments) and (context is None or not has_output(context)):
         from dpqr.cli.endings import print_failure
 
         print_failure(ending, code)

@@ -17,7 +17,7 @@ EXAMPLES = "\b"
 
 
 @click.command("man")
-@click.argument("directory", metavar="DIR", callback=options.named)
+@click.argument("directory", metavar="DIR", callback=options.require_file_name)
 @click.pass_context
 def command(context: click.Context, directory: str) -> None:
     """Write the manual pages dpqr.1, dpqr-release.1, ... into the directory DIR.
@@ -102,7 +102,7 @@ def _description(command: click.Command) -> Iterator[str]:
 
 def _options(page: click.Context) -> Iterator[str]:
     """Under the headings that --help has, if it has any."""
-    heading, headed = None, isinstance(page.command, options.Sectioned)
+    heading, headed = None, isinstance(page.command, options.SectionedCommand)
     yield ".SH OPTIONS"
     for option in page.command.get_params(page):
         record = option.get_help_record(page) if isinstance(option, click.Option) else None

@@ -25,7 +25,7 @@ LONGEST = 40
 _DIGITS = re.compile(rf"[ \t]*[-+]?[0-9]{{1,{LONGEST}}}[ \t]*")
 
 
-class Whole(click.IntRange):
+class Integer(click.IntRange):
     """A whole number between `min` and `max`."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -51,7 +51,7 @@ class Positive(click.types.FloatParamType):
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-class Headed(click.Option):
+class HeadedOption(click.Option):
     """An option that knows its heading in the help text."""
 
     def __init__(self, *given: Any, heading: str, **more: Any) -> None:
@@ -65,7 +65,7 @@ class Headed(click.Option):
         return extra
 
 
-class Sectioned(click.Command):
+class SectionedCommand(click.Command):
     """A command whose help shows its options under their headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -80,17 +80,17 @@ class Sectioned(click.Command):
 
 def under(heading: str) -> Callable[..., Callable[[Any], Any]]:
     """click.option for options under `heading`."""
-    return partial(click.option, cls=Headed, heading=heading)
+    return partial(click.option, cls=HeadedOption, heading=heading)
 
 
-def added(command: Decorated, *options: Callable[[Any], Any]) -> Decorated:
+def list_options(command: Decorated, *options: Callable[[Any], Any]) -> Decorated:
     """`command` with options in the order in which help shall list them."""
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def gathered(kind: type[Any], name: str) -> Callable[[Decorated], Decorated]:
+def gather_options(kind: type[Any], name: str) -> Callable[[Decorated], Decorated]:
     """Hand the values of a group's options to the command as one argument `name`: a frozen dataclass `kind`.
 
     Its fields are the options' names, and say their types. This is the only place where values are handed on by name.
@@ -107,7 +107,7 @@ def gathered(kind: type[Any], name: str) -> Callable[[Decorated], Decorated]:
     return decorated
 
 
-def named(_: click.Context, __: click.Parameter, given: Any) -> Any:
+def require_file_name(_: click.Context, __: click.Parameter, given: Any) -> Any:
     """Callback of file names: an empty one is a shell variable that was not set."""
     if given == "" or (isinstance(given, tuple) and "" in given):
         raise click.BadParameter("a file name is empty; give the name of a file")
@@ -180,7 +180,7 @@ class Documents:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked(Documents):
+class StrictDocuments(Documents):
     """The public documents of a run. strict: whether the domain is used exactly as written."""
 
     strict: bool
@@ -190,21 +190,21 @@ def documents(
     command: DecoratedCommand, *, kind: type[Documents] = Documents, required: bool = True
 ) -> DecoratedCommand:
     """--queries, --sql and --domain, as `documents` of this kind."""
-    option = partial(under("Documents"), metavar="FILE", callback=named, shell_complete=DOCUMENTS)
+    option = partial(under("Documents"), metavar="FILE", callback=require_file_name, shell_complete=DOCUMENTS)
 
     @wraps(command)
     def asked_once(*, documents: Documents, **given: Any) -> Any:
-        return command(documents=_asked_once(documents, required=required), **given)
+        return command(documents=_drop_default_queries(documents, required=required), **given)
 
-    return added(
-        gathered(kind, "documents")(cast(DecoratedCommand, asked_once)),
+    return list_options(
+        gather_options(kind, "documents")(cast(DecoratedCommand, asked_once)),
         option("--queries", help="Queries file (JSON), or .sql file of SELECT statements."),
         under("Documents")("--sql", metavar="TEXT", help="SELECT statements, in place of --queries."),
         option("--domain", help="Domain file; needed unless the queries file holds or names it."),
     )
 
 
-def _asked_once(given: Documents, *, required: bool) -> Documents:
+def _drop_default_queries(given: Documents, *, required: bool) -> Documents:
     """Drop the queries file of dpqr.toml where --sql is typed. Raises: click.UsageError if neither is stated."""
     context = click.get_current_context()
     if given.sql is None and given.queries is None and required:
@@ -213,11 +213,11 @@ def _asked_once(given: Documents, *, required: bool) -> Documents:
     return given if given.sql is None or is_typed("queries") else replace(given, queries=None)
 
 
-def asked(command: DecoratedCommand, *, required: bool = True) -> DecoratedCommand:
+def strict_documents_options(command: DecoratedCommand, *, required: bool = True) -> DecoratedCommand:
     """--queries, --domain and --strict, as `documents`."""
     option = under("Documents")
     strict = option("--strict", is_flag=True, help="Cut no bins and take no labels from the queries.")
-    return documents(added(command, strict), kind=Asked, required=required)
+    return documents(list_options(command, strict), kind=StrictDocuments, required=required)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,8 +234,8 @@ class Guarantee:
 def guarantee(command: DecoratedCommand, *, required: bool = False) -> DecoratedCommand:
     """--eps, and --delta, --neighbours, --unit, --max-rows, --n as `guarantee`."""
     option, related = under("Guarantee"), click.Choice(["add-remove", "replace"])
-    return added(
-        gathered(Guarantee, "guarantee")(command),
+    return list_options(
+        gather_options(Guarantee, "guarantee")(command),
         option("--eps", metavar="E", required=required, help="Epsilon, for example 1."),
         option("--delta", metavar="D", help="Delta, for example 1e-9. [default: 0, pure privacy]"),
         option(
@@ -249,20 +249,20 @@ def guarantee(command: DecoratedCommand, *, required: bool = False) -> Decorated
         option(
             "--max-rows",
             metavar="K",
-            type=Whole(1, MOST_RECORDS),
+            type=Integer(1, MOST_RECORDS),
             help="Rows of each person that are used, drawn at random where there are more.",
         ),
         option(
             "--n",
             metavar="N",
-            type=Whole(1, MOST_RECORDS),
+            type=Integer(1, MOST_RECORDS),
             help="The public number of rows, or persons (replace); a declared one (theory, predict under add-remove).",
         ),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bought:
+class ErrorEstimateOptions:
     """What a share of the budget buys beside the answers: a count of rows left out, and the answers' errors."""
 
     count_dropped: str | None
@@ -271,12 +271,12 @@ class Bought:
     certify: str | None
 
 
-def bought(command: DecoratedCommand) -> DecoratedCommand:
-    """--count-dropped, --no-count-dropped, --error-bars and --certify, as `bought`."""
+def error_estimate_options(command: DecoratedCommand) -> DecoratedCommand:
+    """--count-dropped, --no-count-dropped, --error-bars and --certify, as `error_estimate_options`."""
     option, share = under("Guarantee"), "Share of the budget for a noisy count of rows left out; for rows, add-remove"
     errors = "Share of the budget for the errors of unmeasured blocks. [default: 0.01 of rho, 0.005 of epsilon]"
-    return added(
-        gathered(Bought, "bought")(command),
+    return list_options(
+        gather_options(ErrorEstimateOptions, "bought")(command),
         option("--count-dropped", metavar="SHARE", help=f"{share}: free. [default there: 0.1]"),
         option("--no-count-dropped", is_flag=True, help="Do not count the rows that are left out."),
         option("--error-bars", metavar="SHARE|free|none", help=errors),
@@ -311,9 +311,9 @@ def strategies(command: DecoratedCommand) -> DecoratedCommand:
         partial(option, metavar="NAME", shell_complete=completion.strategies),
         click.Choice(["anytime", "printed", "sharp"]),
     )
-    count, seed = Whole(min=1), Whole(min=0)
-    return added(
-        gathered(Strategies, "strategies")(command),
+    count, seed = Integer(min=1), Integer(min=0)
+    return list_options(
+        gather_options(Strategies, "strategies")(command),
         role("--schedule", default="auto", show_default=True, help="How the budget is cut."),
         role("--distinguisher", help="How to choose what to measure. [default: least error]"),
         role("--check", help="The noise of measurements. [default: least error]"),
@@ -336,7 +336,7 @@ def strategies(command: DecoratedCommand) -> DecoratedCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class TableOptions:
     """How the private table is read, and the declared limits; None: not stated."""
 
     delimiter: str | None
@@ -353,10 +353,10 @@ class Table:
 def table(command: DecoratedCommand) -> DecoratedCommand:
     """How the private table is read, and the declared limits, as `table`."""
     option = under("Table")
-    limit, count = partial(option, metavar="N"), Whole(min=1)
-    records = Whole(1, MOST_RECORDS)
-    return added(
-        gathered(Table, "table")(command),
+    limit, count = partial(option, metavar="N"), Integer(min=1)
+    records = Integer(1, MOST_RECORDS)
+    return list_options(
+        gather_options(TableOptions, "table")(command),
         delimiter(option),
         encoding(option),
         option("--counts", metavar="COLUMN", help="The table is a histogram: COLUMN holds the count of each row."),
@@ -365,7 +365,7 @@ def table(command: DecoratedCommand) -> DecoratedCommand:
         limit("--max-columns", type=count, help="Most columns, with those that are not read. [default: 2^14]"),
         limit("--max-bytes", type=count, help="Most bytes to read, and to unpack to. [default: 2^40]"),
         limit("--max-memory", type=count, help="Most bytes of memory to draw persons' rows in. [default: 2^32]"),
-        limit("--workers", type=Whole(1, MOST_WORKERS), help="Threads that count; same result. [default: 1]"),
+        limit("--workers", type=Integer(1, MOST_WORKERS), help="Threads that count; same result. [default: 1]"),
     )
 
 
@@ -389,9 +389,9 @@ def payer(
 ) -> DecoratedCommand:
     """--dataset, --ledger and --anchor, as `payer`. dataset: the first one's help."""
     option = under("Budget for life")
-    file = partial(option, metavar="FILE", callback=named, shell_complete=LEDGERS)
-    return added(
-        gathered(Payer, "payer")(command),
+    file = partial(option, metavar="FILE", callback=require_file_name, shell_complete=LEDGERS)
+    return list_options(
+        gather_options(Payer, "payer")(command),
         option("--dataset", metavar="NAME", shell_complete=completion.datasets, help=dataset),
         file("--ledger", help="The ledger. [DPQR_LEDGER, else this user's own]"),
         file("--anchor", help="What finds rollbacks of the ledger. [DPQR_ANCHOR]"),
@@ -409,8 +409,8 @@ class Asker:
 def asker(command: DecoratedCommand) -> DecoratedCommand:
     """--purpose and --by, as `asker`."""
     option = under("Budget for life")
-    return added(
-        gathered(Asker, "asker")(command),
+    return list_options(
+        gather_options(Asker, "asker")(command),
         option("--purpose", metavar="TEXT", help="Why: one line, kept in the ledger and the record."),
         option("--by", metavar="NAME", help="Who asks: one line, kept there too."),
     )
@@ -428,8 +428,8 @@ class Display:
 def display(command: DecoratedCommand) -> DecoratedCommand:
     """--json, --progress and --no-color, as `display`."""
     option = under("Screen")
-    return added(
-        gathered(Display, "display")(command),
+    return list_options(
+        gather_options(Display, "display")(command),
         option("--json", "as_json", is_flag=True, help="JSON on stdout."),
         option(
             "--progress", type=_modes, default="auto", show_default=True, help="On stderr; auto: if it is a terminal."
@@ -442,7 +442,7 @@ def display(command: DecoratedCommand) -> DecoratedCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class CounterOptions:
     """How many periods the counter runs over, and the release before; the release whose tables a model starts from."""
 
     cumulative: int | None
@@ -450,17 +450,19 @@ class Counted:
     start: str | None
 
 
-def counted(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--cumulative, --after and --start, as `counted`."""
+def counter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--cumulative, --after and --start, as `counter_options`."""
     option = under("Table")
-    return added(
-        gathered(Counted, "counted")(command),
+    return list_options(
+        gather_options(CounterOptions, "counted")(command),
         option(
             "--cumulative",
             metavar="PERIODS",
-            type=Whole(1, MOST_PERIODS),
+            type=Integer(1, MOST_PERIODS),
             help="Count all rows up to and including the period, over so many periods; --eps is for all of them.",
         ),
-        option("--after", metavar="DIR", callback=named, help="The release of the period before."),
-        option("--start", metavar="DIR", callback=named, help="Start the fit from this earlier release, free."),
+        option("--after", metavar="DIR", callback=require_file_name, help="The release of the period before."),
+        option(
+            "--start", metavar="DIR", callback=require_file_name, help="Start the fit from this earlier release, free."
+        ),
     )

@@ -13,12 +13,12 @@ from dpqr.cli import options
 from dpqr.cli import options as counter_options
 from dpqr.cli import options as groups
 from dpqr.cli.completion import TABLES
-from dpqr.cli.options import Whole
+from dpqr.cli.options import Integer
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
     from dpqr.releases.files import SingleFile
-    from dpqr.releases.forecast import ForecastRequest, Outlook
+    from dpqr.releases.forecast import EpsilonForecasts, ForecastRequest
 
 TOP = 20
 
@@ -42,54 +42,59 @@ class Forecasting:
 def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
     """The goal, the public tables and the plot, as `wanted`."""
     option = options.under("Forecast")
-    public = {"metavar": "FILE", "callback": options.named, "shell_complete": TABLES}
-    return options.added(
-        options.gathered(Forecasting, "wanted")(command),
+    public = {"metavar": "FILE", "callback": options.require_file_name, "shell_complete": TABLES}
+    return options.list_options(
+        options.gather_options(Forecasting, "wanted")(command),
         option("--error", metavar="X", help="Find the smallest epsilon: an answer's mean error is at most X records."),
         option("--relative", metavar="X", help="The same for the L1 error over n, 0.02 or 2%."),
         option("--confidence", metavar="P", help="The part of the releases that keep the goal. [default: 0.95]"),
         option("--for", "names", metavar="QUERY", multiple=True, help="Queries that each keep the goal. [their mean]"),
         option("--proxy", multiple=True, help="Simulate on this table. You declare it public.", **public),
         option(
-            "--like", metavar="DIR", callback=options.named, help="Simulate on an earlier release's synthetic rows."
+            "--like",
+            metavar="DIR",
+            callback=options.require_file_name,
+            help="Simulate on an earlier release's synthetic rows.",
         ),
         option(
-            "--runs", metavar="N", type=Whole(1, 10_000), help="Simulated releases on each table. [default: 8 on one]"
+            "--runs", metavar="N", type=Integer(1, 10_000), help="Simulated releases on each table. [default: 8 on one]"
         ),
-        option("--top", metavar="N", type=Whole(min=1), default=TOP, help=f"Queries to show, worst first. [{TOP}]"),
-        option("--svg", metavar="FILE", callback=options.named, help="Write the plot into this new file."),
+        option("--top", metavar="N", type=Integer(min=1), default=TOP, help=f"Queries to show, worst first. [{TOP}]"),
+        option("--svg", metavar="FILE", callback=options.require_file_name, help="Write the plot into this new file."),
         option(
             "--html",
             metavar="FILE",
-            callback=options.named,
+            callback=options.require_file_name,
             help="Write a page: the plan, or error by epsilon (dpqr[report]).",
         ),
     )
 
 
-@click.command("plan", cls=options.Sectioned)
-@groups.asked
+@click.command("plan", cls=options.SectionedCommand)
+@groups.strict_documents_options
 @groups.guarantee
 @forecasting
-@groups.bought
+@groups.error_estimate_options
 @groups.strategies
 @groups.table
 @options.period(options.under("Table"))
-@counter_options.counted
+@counter_options.counter_options
 @groups.payer
 @groups.display
-@options.under("Review")("--out", metavar="FILE", callback=options.named, help="Write the plan, to be reviewed.")
+@options.under("Review")(
+    "--out", metavar="FILE", callback=options.require_file_name, help="Write the plan, to be reviewed."
+)
 @options.under("Review")("--source", metavar="ADDRESS", help="The engine's table that the plan is for; not opened.")
 def command(
     *,
-    documents: groups.Asked,
+    documents: groups.StrictDocuments,
     eps: str | None,
     guarantee: groups.Guarantee,
-    counted: counter_options.Counted,
+    counted: counter_options.CounterOptions,
     wanted: Forecasting,
-    bought: groups.Bought,
+    bought: groups.ErrorEstimateOptions,
     strategies: groups.Strategies,
-    table: groups.Table,
+    table: groups.TableOptions,
     period: str | None,
     payer: groups.Payer,
     display: groups.Display,
@@ -143,7 +148,7 @@ def _place(out: str | None, request: ForecastRequest, wanted: Forecasting) -> Si
     return None if out is None else plan_file(out)
 
 
-def _save(outlook: Outlook, place: SingleFile) -> None:
+def _save(outlook: EpsilonForecasts, place: SingleFile) -> None:
     """The plan with its forecast, to be reviewed."""
     from dpqr.cli.streams import say
     from dpqr.releases.locked_plan import save_plan
@@ -153,19 +158,19 @@ def _save(outlook: Outlook, place: SingleFile) -> None:
     say(f"planned into {place.given}, sha256 {digest}")
 
 
-def _parts(outlook: Outlook) -> dict[str, Any]:
+def _parts(outlook: EpsilonForecasts) -> dict[str, Any]:
     """What stands in the document beside the plan of the only point."""
     from dpqr.releases.forecast import forecast_document
 
     return {"expected": forecast_document(outlook.points[0].forecast) | {"notes": list(outlook.notes)}}
 
 
-def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> None:
+def _show(outlook: EpsilonForecasts, wanted: Forecasting, display: groups.Display) -> None:
     """The plan, where there is one epsilon, and the forecast: stdout."""
     from dpqr.cli.screen import Screen
-    from dpqr.cli.streams import product, product_json, rendered
+    from dpqr.cli.streams import product, product_json, render
     from dpqr.releases.documents import write_new
-    from dpqr.releases.forecast import outlook_document
+    from dpqr.releases.forecast import forecasts_document
     from dpqr.report.charts import forecast_svg
     from dpqr.report.forecast import forecast_view
 
@@ -175,16 +180,16 @@ def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> Non
     if wanted.html:
         write_new(wanted.html, _page(outlook), "--html")
     if display.as_json:
-        product_json(outlook_document(outlook))
+        product_json(forecasts_document(outlook))
         return
     if len(outlook.points) == 1:
         screen.plan(outlook.points[0].plan, outlook.points[0].resources)
         product("")
     view = forecast_view(found, outlook.notes, outlook.goal, top=wanted.top, seconds=outlook.seconds)
-    product(rendered(view, sys.stdout, screen.color))
+    product(render(view, sys.stdout, screen.color))
 
 
-def _page(outlook: Outlook) -> str:
+def _page(outlook: EpsilonForecasts) -> str:
     """Of the plan; of the errors by epsilon, where there are several."""
     from dpqr.report.reports import curve_html, plan_html
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpqr.releases.requests import PredictionRequest
 
 
-class WithSessions(options.Sectioned):
+class WithSessions(options.SectionedCommand):
     """`dpqr predict DATA ...`, and the commands of sessions where one of them is named in the place of DATA."""
 
     below = sessions
@@ -35,7 +35,7 @@ class WithSessions(options.Sectioned):
 
 
 @click.command("predict", cls=WithSessions)
-@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.named, shell_complete=TABLES)
+@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.require_file_name, shell_complete=TABLES)
 @predict_options.prediction
 @groups.guarantee
 @predict_options.learner
@@ -58,7 +58,7 @@ def command(
     eps: str | None,
     guarantee: groups.Guarantee,
     learner: predict_options.Learner,
-    table: groups.Table,
+    table: groups.TableOptions,
     payer: groups.Payer,
     asker: groups.Asker,
     out: str | None,
@@ -88,7 +88,7 @@ def command(
     if asked.model:
         _apply(given, {"DATA": data, "--dry-run": dry_run, "--rehearse": rehearse, "--lock": lock}, screen)
         return
-    paper = session_options.on_paper(dry_run, lock, asked.plan)
+    paper = session_options.is_dry_run(dry_run, lock, asked.plan)
     request = prediction_request(data, given, dry_run=paper, rehearse=rehearse, notes=settings_notes())
     if paper:
         _plan(request, screen, lock)

@@ -11,11 +11,11 @@ import click
 import dpqr
 from dpqr.cli import options
 from dpqr.cli.completion import DOCUMENTS
-from dpqr.cli.options import Whole
+from dpqr.cli.options import Integer
 from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, require_output, say
 
-_count = Whole(min=1)
+_count = Integer(min=1)
 _option = options.under("Learner")
 _LEARNER = (
     _option(
@@ -69,7 +69,7 @@ _KERNEL = (
         type=_count,
         help="Random features of a kernel. [default: exact if few, else 256]",
     ),
-    _option("--seed", metavar="N", type=Whole(min=0), default=0, help="Public seed of random features."),
+    _option("--seed", metavar="N", type=Integer(min=0), default=0, help="Public seed of random features."),
 )
 _AGGREGATE = (
     _option(
@@ -111,10 +111,10 @@ class Prediction:
 def prediction(command: Callable[..., Any]) -> Callable[..., Any]:
     """Target, points and form, as `asked`."""
     option = options.under("Prediction")
-    return options.added(
-        options.gathered(Prediction, "asked")(command),
+    return options.list_options(
+        options.gather_options(Prediction, "asked")(command),
         option("--target", metavar="COLUMN", help="The column to predict."),
-        option("--points", metavar="FILE", callback=options.named, help="Public rows to predict for."),
+        option("--points", metavar="FILE", callback=options.require_file_name, help="Public rows to predict for."),
         option(
             "--release",
             "form",
@@ -123,8 +123,18 @@ def prediction(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="Noise on every prediction, or once on the whole function, saved as a model.",
         ),
-        option("--model", metavar="FILE", callback=options.named, help="Apply a released function, free of charge."),
-        option("--domain", metavar="FILE", callback=options.named, help="Domain file, with the target's column."),
+        option(
+            "--model",
+            metavar="FILE",
+            callback=options.require_file_name,
+            help="Apply a released function, free of charge.",
+        ),
+        option(
+            "--domain",
+            metavar="FILE",
+            callback=options.require_file_name,
+            help="Domain file, with the target's column.",
+        ),
         option(
             "--predictions",
             metavar="COUNT",
@@ -149,10 +159,15 @@ class SessionOptions:
 def session(command: Callable[..., Any]) -> Callable[..., Any]:
     """Target, domain and number of points of a session, as `asked`."""
     option = options.under("Prediction")
-    return options.added(
-        options.gathered(SessionOptions, "asked")(command),
+    return options.list_options(
+        options.gather_options(SessionOptions, "asked")(command),
         option("--target", metavar="COLUMN", help="The column to predict."),
-        option("--domain", metavar="FILE", callback=options.named, help="Domain file, with the target's column."),
+        option(
+            "--domain",
+            metavar="FILE",
+            callback=options.require_file_name,
+            help="Domain file, with the target's column.",
+        ),
         option(
             "--predictions",
             metavar="COUNT",
@@ -195,7 +210,7 @@ class Learner:
 
 def learner(command: Callable[..., Any]) -> Callable[..., Any]:
     """The learner by name and its parameters, as `learner`."""
-    return options.added(options.gathered(Learner, "learner")(command), *_LEARNER, *_KERNEL, *_AGGREGATE)
+    return options.list_options(options.gather_options(Learner, "learner")(command), *_LEARNER, *_KERNEL, *_AGGREGATE)
 
 
 # What commands of a session share: its plan, its name, its ledger, and how it is shown.
@@ -204,7 +219,7 @@ REVIEW = (
     options.under("Review")(
         "--plan",
         metavar="FILE",
-        callback=options.named,
+        callback=options.require_file_name,
         shell_complete=DOCUMENTS,
         help="Follow this plan (--lock); refused where anything differs.",
     ),
@@ -215,11 +230,11 @@ REVIEW = (
 """Of a run or session that follows a plan of its own command."""
 
 lock = options.under("Review")(
-    "--lock", metavar="FILE", callback=options.named, help="As --dry-run; write the plan, to be reviewed."
+    "--lock", metavar="FILE", callback=options.require_file_name, help="As --dry-run; write the plan, to be reviewed."
 )
 
 
-def on_paper(dry_run: bool, lock: str | None, plan: str | None) -> bool:
+def is_dry_run(dry_run: bool, lock: str | None, plan: str | None) -> bool:
     """Whether only a plan is wanted. UsageError for one that is followed and written."""
     if lock and plan:
         raise click.UsageError("--lock writes a plan and --plan follows one; give one of them")
@@ -228,7 +243,7 @@ def on_paper(dry_run: bool, lock: str | None, plan: str | None) -> bool:
 
 def of_session(command: Callable[..., Any]) -> Callable[..., Any]:
     """NAME, --ledger, --anchor and --json."""
-    return options.added(
+    return options.list_options(
         command,
         click.argument("name"),
         click.option("--ledger", metavar="FILE", help="The ledger. [DPQR_LEDGER, else this user's own]"),

@@ -14,7 +14,7 @@ from dpqr.cli import options
 from dpqr.cli import options as counter_options
 from dpqr.cli import options as groups
 from dpqr.cli.completion import DOCUMENTS, TABLES
-from dpqr.cli.options import Whole
+from dpqr.cli.options import Integer
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class Output:
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--out, --format, --synthetic, --bins, --views and --if-exists, as `output`."""
     option = options.under("Output")
-    return options.added(
-        options.gathered(Output, "output")(command),
+    return options.list_options(
+        options.gather_options(Output, "output")(command),
         option("--out", metavar="DIR", help="Write the release into this new directory."),
         option("--format", type=_forms, help="Form of the answers in DIR. [default: csv]"),
         option("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet."),
@@ -50,7 +50,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         option(
             "--views",
             metavar="BASE",
-            type=Whole(min=1, max=10**6),
+            type=Integer(min=1, max=10**6),
             help="Also write whole numbers, and multiples of BASE, that add up.",
         ),
         option("--if-exists", type=_existing, help="Where DIR is there: skip a finished release. [default: fail]"),
@@ -69,9 +69,9 @@ class Review:
 def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--plan, --approved-by and --publisher, as `review`."""
     option = options.under("Review")
-    file = {"metavar": "FILE", "callback": options.named, "shell_complete": DOCUMENTS}
-    return options.added(
-        options.gathered(Review, "review")(command),
+    file = {"metavar": "FILE", "callback": options.require_file_name, "shell_complete": DOCUMENTS}
+    return options.list_options(
+        options.gather_options(Review, "review")(command),
         option("--plan", **file, help="Follow this plan (dpqr plan --out); refused where anything differs."),
         option("--approved-by", metavar="NAME", help="Who approved: one line, kept in the ledger and the record."),
         option("--publisher", metavar="NAME", help="Whose release it is: one line, kept in the record."),
@@ -79,7 +79,7 @@ def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class RunFlags:
     """The period whose rows are read, and whether a killed run is continued or a run is rehearsed."""
 
     period: str | None
@@ -87,16 +87,16 @@ class Course:
     rehearse: bool
 
 
-@click.command("release", cls=options.Sectioned)
-@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.named, shell_complete=TABLES)
-@partial(groups.asked, required=False)
+@click.command("release", cls=options.SectionedCommand)
+@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.require_file_name, shell_complete=TABLES)
+@partial(groups.strict_documents_options, required=False)
 @groups.guarantee
 @review_options
-@groups.bought
+@groups.error_estimate_options
 @groups.strategies
 @groups.table
 @options.period(options.under("Table"))
-@counter_options.counted
+@counter_options.counter_options
 @groups.payer
 @groups.asker
 @options.under("Budget for life")(
@@ -108,22 +108,22 @@ class Course:
 )
 @options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the data is not opened.")
 @groups.display
-@options.gathered(Course, "course")
+@options.gather_options(RunFlags, "course")
 def command(
     data: tuple[str, ...],
     *,
-    documents: groups.Asked,
+    documents: groups.StrictDocuments,
     eps: str | None,
     guarantee: groups.Guarantee,
-    counted: counter_options.Counted,
+    counted: counter_options.CounterOptions,
     review: Review,
-    bought: groups.Bought,
+    bought: groups.ErrorEstimateOptions,
     strategies: groups.Strategies,
-    table: groups.Table,
+    table: groups.TableOptions,
     payer: groups.Payer,
     asker: groups.Asker,
     output: Output,
-    course: Course,
+    course: RunFlags,
     dry_run: bool,
     display: groups.Display,
 ) -> None:

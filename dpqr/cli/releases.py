@@ -11,7 +11,7 @@ import click
 from dpqr.cli import options
 from dpqr.cli import options as groups
 from dpqr.cli.completion import DOCUMENTS, LEDGERS
-from dpqr.cli.options import Whole
+from dpqr.cli.options import Integer
 from dpqr.kernel.errors import UsageFault
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 _ask, _say = options.under("Questions"), options.under("Screen")
-_files = partial(_ask, metavar="FILE", callback=options.named, shell_complete=DOCUMENTS)
+_files = partial(_ask, metavar="FILE", callback=options.require_file_name, shell_complete=DOCUMENTS)
 
 
-@click.command("answer", cls=options.Sectioned)
-@click.argument("release", metavar="RELEASE", callback=options.named)
+@click.command("answer", cls=options.SectionedCommand)
+@click.argument("release", metavar="RELEASE", callback=options.require_file_name)
 @_files("--queries", help="Queries file (JSON), or .sql file of SELECT statements.")
 @_ask("--sql", metavar="TEXT", help="SELECT statements, in place of --queries.")
 @_ask("--where", metavar="PREDICATE", help="Count the records that fulfil it.")
 @_ask("--by", metavar="COLUMN", multiple=True, help="For each cell of this column; may be repeated.")
 @options.under("Output")(
-    "--out", metavar="FILE", callback=options.named, help="Also write a new .csv, .parquet, .json."
+    "--out", metavar="FILE", callback=options.require_file_name, help="Also write a new .csv, .parquet, .json."
 )
 @_say("--json", "as_json", is_flag=True, help="JSON on stdout, all digits.")
 @_say("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
@@ -62,7 +62,7 @@ def answer_command(
 
 
 def _show(found: Later, *, as_json: bool, color: bool) -> None:
-    from dpqr.cli.streams import paged, product_json, rendered, say
+    from dpqr.cli.streams import print_paged, product_json, render, say
     from dpqr.kernel.wording import plain
     from dpqr.report.answers import blocks_view, figures_view
 
@@ -72,7 +72,7 @@ def _show(found: Later, *, as_json: bool, color: bool) -> None:
     if as_json:
         product_json(document)
     else:
-        paged("\n\n".join(rendered(view, sys.stdout, color) for view in views))
+        print_paged("\n\n".join(render(view, sys.stdout, color) for view in views))
     for note in found.notes:
         say(f"note: {plain(note)}")
 
@@ -81,8 +81,10 @@ def _show(found: Later, *, as_json: bool, color: bool) -> None:
 
 
 @click.command("export")
-@click.argument("release", metavar="RELEASE", callback=options.named)
-@click.option("--duckdb", metavar="FILE", required=True, callback=options.named, help="Write this new DuckDB file.")
+@click.argument("release", metavar="RELEASE", callback=options.require_file_name)
+@click.option(
+    "--duckdb", metavar="FILE", required=True, callback=options.require_file_name, help="Write this new DuckDB file."
+)
 @click.option(
     "--if-exists",
     type=click.Choice(["skip", "fail", "replace"]),
@@ -99,14 +101,14 @@ def export_command(release: str, *, duckdb: str, if_exists: Literal["skip", "fai
     duckdb release.db "SELECT * FROM answers WHERE query = 'n'"
     """
     from dpqr.cli.streams import say
-    from dpqr.kernel.wording import counted, plain
+    from dpqr.kernel.wording import count_words, plain
     from dpqr.python.answer import export
 
     found = export(release, duckdb=duckdb, if_exists=if_exists)
     for note in found.notes:
         say(f"note: {plain(note)}")
     if found.tables:
-        tables = ", ".join(f"{name} ({counted(rows, 'row')})" for name, rows in found.tables.items())
+        tables = ", ".join(f"{name} ({count_words(rows, 'row')})" for name, rows in found.tables.items())
         say(f"exported to {plain(found.path)}: {tables}")
 
 
@@ -128,8 +130,8 @@ def query_names(context: click.Context, _: click.Parameter, begun: str) -> list[
     return [entry.name for entry in kept.entries if entry.name.startswith(begun)]
 
 
-@click.command("show", cls=options.Sectioned)
-@click.argument("release", metavar="RELEASE", callback=options.named)
+@click.command("show", cls=options.SectionedCommand)
+@click.argument("release", metavar="RELEASE", callback=options.require_file_name)
 @_say_release(
     "--query", metavar="NAME", shell_complete=query_names, help="Its answers. [default: the receipt, and all names]"
 )
@@ -137,10 +139,10 @@ def query_names(context: click.Context, _: click.Parameter, begun: str) -> list[
 @_say_release(
     "--views",
     metavar="BASE",
-    type=Whole(min=1, max=10**6),
+    type=Integer(min=1, max=10**6),
     help="Marginals in whole numbers and by BASE, adding up.",
 )
-@_say_release("--rows", metavar="N", type=Whole(min=1), help="How many answers to show. [default: all]")
+@_say_release("--rows", metavar="N", type=Integer(min=1), help="How many answers to show. [default: all]")
 @_say_release("--json", "as_json", is_flag=True, help="JSON on stdout, all digits.")
 @_say_release("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
 def show_command(
@@ -185,28 +187,28 @@ def _say_unverified(release: str) -> None:
     """On stderr, where the receipt, which says it too, is not shown."""
     from dpqr.cli.streams import say
     from dpqr.kernel.wording import plain
-    from dpqr.published.show import unverified
+    from dpqr.published.show import why_unverified
 
-    if doubt := unverified(release):
+    if doubt := why_unverified(release):
         say(f"not verified: {plain(doubt)}")
 
 
 def _receipt(release: str, *, as_json: bool, color: bool) -> None:
-    from dpqr.cli.streams import paged, product_json, rendered
+    from dpqr.cli.streams import print_paged, product_json, render
     from dpqr.published.show import show
-    from dpqr.report.release import kept_view
+    from dpqr.report.release import stored_run_view
 
     kept = show(release)
     if as_json:
         product_json(kept.record)
         return
     asked = [(entry.name, entry.rows, entry.columns) for entry in kept.entries]
-    paged(rendered(kept_view(kept.receipt, asked, kept.figures), sys.stdout, color))
+    print_paged(render(stored_run_view(kept.receipt, asked, kept.figures), sys.stdout, color))
 
 
 def _figure(release: str, name: str, *, as_json: bool, color: bool) -> bool:
     """Whether there is a figure of this name, which is shown then."""
-    from dpqr.cli.streams import paged, product_json, rendered
+    from dpqr.cli.streams import print_paged, product_json, render
     from dpqr.published.show import show_figure
     from dpqr.report.answers import figures_view
 
@@ -214,12 +216,12 @@ def _figure(release: str, name: str, *, as_json: bool, color: bool) -> bool:
     if found and as_json:
         product_json(list(found))
     elif found:
-        paged(rendered(figures_view(found), sys.stdout, color))
+        print_paged(render(figures_view(found), sys.stdout, color))
     return bool(found)
 
 
 def _views(release: str, base: int, *, as_json: bool, color: bool) -> None:
-    from dpqr.cli.streams import paged, product_json, rendered
+    from dpqr.cli.streams import print_paged, product_json, render
     from dpqr.published.show import show_views
     from dpqr.releases.views import view_records
     from dpqr.report.answers import views_view
@@ -228,20 +230,22 @@ def _views(release: str, base: int, *, as_json: bool, color: bool) -> None:
     if as_json:
         product_json({"base": base, "bias": list(views.bias), "answers": view_records(views)})
         return
-    paged(rendered(views_view(view_records(views), views.bias, base), sys.stdout, color))
+    print_paged(render(views_view(view_records(views), views.bias, base), sys.stdout, color))
 
 
 def _answers(release: str, query: str, form: Form, rows: int | None, *, as_json: bool, color: bool) -> None:
-    from dpqr.cli.streams import paged, product_json, rendered
+    from dpqr.cli.streams import print_paged, product_json, render
     from dpqr.published.show import show_answers, show_bound
     from dpqr.releases.read_release import block_records
-    from dpqr.report.release import shown_view
+    from dpqr.report.release import stored_block_view
 
     block = show_answers(release, query)
     if as_json:
         product_json(block_records(block.first(rows or block.rows)))
         return
-    paged(rendered(shown_view(block, form, rows or block.rows, show_bound(release, block.name)), sys.stdout, color))
+    print_paged(
+        render(stored_block_view(block, form, rows or block.rows, show_bound(release, block.name)), sys.stdout, color)
+    )
 
 
 # `dpqr series`: releases of the same queries at several points in time.
@@ -249,14 +253,14 @@ def _answers(release: str, query: str, form: Form, rows: int | None, *, as_json:
 _say_series, _put = options.under("Screen"), options.under("Output")
 
 
-@click.command("series", cls=options.Sectioned)
-@click.argument("releases", nargs=-1, required=True, metavar="RELEASE...", callback=options.named)
+@click.command("series", cls=options.SectionedCommand)
+@click.argument("releases", nargs=-1, required=True, metavar="RELEASE...", callback=options.require_file_name)
 @_say_series("--query", metavar="NAME", help="This query alone. [default: all]")
 @_say_series(
     "--as", "form", type=click.Choice(["table", "curve"]), default="table", help="Form of the answers. [table]"
 )
-@_put("--out", metavar="FILE", callback=options.named, help="Also write a new .csv, .parquet, .json.")
-@_put("--html", metavar="FILE", callback=options.named, help="Also write a page with plots (dpqr[report]).")
+@_put("--out", metavar="FILE", callback=options.require_file_name, help="Also write a new .csv, .parquet, .json.")
+@_put("--html", metavar="FILE", callback=options.require_file_name, help="Also write a page with plots (dpqr[report]).")
 @_say_series("--json", "as_json", is_flag=True, help="JSON on stdout, all digits.")
 @_say_series("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
 def series_command(
@@ -278,7 +282,7 @@ def series_command(
     dpqr series release-*/ --query n --as curve
     dpqr series release-*/ --out series.csv --html series.html
     """
-    from dpqr.cli.streams import paged, product_json, rendered, say
+    from dpqr.cli.streams import print_paged, product_json, render, say
     from dpqr.kernel.wording import plain
     from dpqr.python.series import series
 
@@ -290,7 +294,7 @@ def series_command(
     if as_json:
         product_json(found.document())
     else:
-        paged(rendered(found.view(form), sys.stdout, not no_color))
+        print_paged(render(found.view(form), sys.stdout, not no_color))
     for note in found.notes:
         say(f"note: {plain(note)}")
 
@@ -300,15 +304,21 @@ def series_command(
 _write, _budget, _say_report = (options.under(heading) for heading in ("Files", "Budget for life", "Registry and card"))
 
 
-@click.command("report", cls=options.Sectioned)
-@click.argument("release", metavar="RELEASE", callback=options.named)
-@partial(_write, metavar="FILE", callback=options.named)("--html", help="A page that stands by itself.")
-@partial(_write, metavar="FILE", callback=options.named)("--registry", help="A record for the deployments registry.")
-@partial(_write, metavar="FILE", callback=options.named)("--croissant", help="A dataset card (Croissant 1.0, JSON-LD).")
-@partial(_budget, metavar="FILE", callback=options.named, shell_complete=LEDGERS)(
+@click.command("report", cls=options.SectionedCommand)
+@click.argument("release", metavar="RELEASE", callback=options.require_file_name)
+@partial(_write, metavar="FILE", callback=options.require_file_name)("--html", help="A page that stands by itself.")
+@partial(_write, metavar="FILE", callback=options.require_file_name)(
+    "--registry", help="A record for the deployments registry."
+)
+@partial(_write, metavar="FILE", callback=options.require_file_name)(
+    "--croissant", help="A dataset card (Croissant 1.0, JSON-LD)."
+)
+@partial(_budget, metavar="FILE", callback=options.require_file_name, shell_complete=LEDGERS)(
     "--ledger", help="Show what the budget has paid for, and what is left."
 )
-@partial(_budget, metavar="FILE", callback=options.named)("--anchor", help="What finds rollbacks of the ledger.")
+@partial(_budget, metavar="FILE", callback=options.require_file_name)(
+    "--anchor", help="What finds rollbacks of the ledger."
+)
 @_say_report("--title", metavar="TEXT", help="Name of the data product.")
 @_say_report("--curator", metavar="NAME", help="Who publishes it. [default: the record's publisher]")
 @_say_report("--use", metavar="TEXT", help="What it is meant for. [default: the record's purpose]")
@@ -329,10 +339,10 @@ def report_command(release: str, **options: Any) -> None:
     """
     from dpqr.cli.streams import say
     from dpqr.kernel.wording import plain
-    from dpqr.published.show import unverified
+    from dpqr.published.show import why_unverified
     from dpqr.python.reports import write_report
 
-    if doubt := unverified(release):
+    if doubt := why_unverified(release):
         say(f"not verified: {plain(doubt)}")
     for path in write_report(release, **options):
         say(f"wrote {plain(path)}")

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, TextIO, cast
 
-from dpqr.cli.streams import coloured, product, product_json, rendered, require_output, say, watched
+from dpqr.cli.streams import is_terminal, product, product_json, render, require_output, say, uses_color
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import facts, plain
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from dpqr.cli.options import Display
     from dpqr.kernel.arrays import AnyArray
     from dpqr.prediction.plan import PredictionPlan
-    from dpqr.prediction.rates import Outlook
+    from dpqr.prediction.rates import PlanAlternatives
     from dpqr.prediction.result import PredictionRelease
-    from dpqr.releases.release import Progress as Observer
+    from dpqr.releases.release import ReleaseObserver as Observer
     from dpqr.releases.resources import Resources
-    from dpqr.releases.result import Release
+    from dpqr.releases.result import FinishedRun
     from dpqr.strategies.explanation import Explanation
     from dpqr.strategies.plan import Plan
 
@@ -58,37 +58,37 @@ class Screen:
         if self.as_json:
             product_json(plan_document(plan) | {"resources": asdict(taken)})
         else:
-            product(rendered(plan_view(plan, taken), sys.stdout, self.color))
+            product(render(plan_view(plan, taken), sys.stdout, self.color))
 
     def explanation(self, found: Explanation) -> None:
         from dpqr.report.forecast import explanation_view
 
-        product(rendered(explanation_view(found), sys.stdout, self.color))
+        product(render(explanation_view(found), sys.stdout, self.color))
 
-    def release(self, release: Release, directory: str | None, ledger: Sequence[str] = ()) -> None:
+    def release(self, release: FinishedRun, directory: str | None, ledger: Sequence[str] = ()) -> None:
         """Answers on stdout unless they went to a directory; then, on stderr, what they are worth, and where they are.
 
         ledger: the options that named it on the command line.
         A terminal is shown the digest last, so that no answer scrolls it away; a log is given the whole receipt.
         """
         try:
-            with _paid(directory):
+            with _report_lost_output(directory):
                 if self.as_json:
                     self._document(release)
                 elif not directory:
-                    product(rendered(self._answers(release), sys.stdout, self.color))
+                    product(render(self._answers(release), sys.stdout, self.color))
         finally:
             self._receipt(release, directory, ledger)
 
-    def prediction_plan(self, plan: PredictionPlan, outlook: Outlook) -> None:
+    def prediction_plan(self, plan: PredictionPlan, outlook: PlanAlternatives) -> None:
         """The plan of a prediction run, and what else its budget would buy: stdout."""
         from dpqr.prediction.receipt import prediction_plan_view
-        from dpqr.prediction.record import outlook_part, prediction_plan_document
+        from dpqr.prediction.record import alternatives_part, prediction_plan_document
 
         if self.as_json:
-            product_json(prediction_plan_document(plan) | {"outlook": outlook_part(outlook)})
+            product_json(prediction_plan_document(plan) | {"outlook": alternatives_part(outlook)})
         else:
-            product(rendered(prediction_plan_view(plan, outlook), sys.stdout, self.color))
+            product(render(prediction_plan_view(plan, outlook), sys.stdout, self.color))
 
     def prediction_release(self, release: PredictionRelease, out: str | None) -> None:
         """Predictions on stdout unless they went to a file; the receipt on stderr."""
@@ -99,8 +99,8 @@ class Screen:
             event = {"event": "released", "guarantee": release_words(release), "out": out}
             say(json.dumps(event))
         else:
-            say(rendered(facts(prediction_receipt(release)), sys.stderr, self.color))
-        with _paid(out):
+            say(render(facts(prediction_receipt(release)), sys.stderr, self.color))
+        with _report_lost_output(out):
             if self.as_json:
                 predicted = {"predictions": release.predictions.tolist()} if release.pointwise else {}
                 product_json(prediction_document(release, prediction_receipt(release)) | predicted)
@@ -139,36 +139,36 @@ class Screen:
         if self.as_json or not out:
             require_output()
 
-    def _receipt(self, release: Release, directory: str | None, ledger: Sequence[str]) -> None:
+    def _receipt(self, release: FinishedRun, directory: str | None, ledger: Sequence[str]) -> None:
         from dpqr.releases.receipt import receipt
         from dpqr.releases.sentences import release_guarantee
 
         if self.lines:
             guarantee, trust = release_guarantee(release), list(release.trust)
             say(json.dumps({"event": "released", "guarantee": guarantee, "trust": trust, "out": directory}))
-        elif watched(sys.stderr):
+        elif is_terminal(sys.stderr):
             from dpqr.report.release import release_view
 
             files = sorted(os.listdir(directory)) if directory else ()
-            say(rendered(release_view(release, directory, files, ledger), sys.stderr, self.color))
+            say(render(release_view(release, directory, files, ledger), sys.stderr, self.color))
         else:
-            say(rendered(facts(receipt(release)), sys.stderr, self.color))
+            say(render(facts(receipt(release)), sys.stderr, self.color))
             if directory:
                 say(f"released to {plain(directory)}")
 
-    def _answers(self, release: Release) -> RenderableType:
+    def _answers(self, release: FinishedRun) -> RenderableType:
         from rich.console import Group
         from rich.text import Text
 
-        from dpqr.releases.answers.answered import answered
+        from dpqr.releases.answers.answered import answered_block
         from dpqr.releases.table_files import figures_table
         from dpqr.report.answers import answers_view, blocks_view, figures_view
 
-        blocks = (answered(each, release.plan.problem.domain) for each in release.answers)
-        shown = (blocks_view if watched(sys.stdout) else answers_view)(list(blocks))
+        blocks = (answered_block(each, release.plan.problem.domain) for each in release.answers)
+        shown = (blocks_view if is_terminal(sys.stdout) else answers_view)(list(blocks))
         return Group(shown, Text(""), figures_view(figures_table(release).records())) if release.figures else shown
 
-    def _document(self, release: Release) -> None:
+    def _document(self, release: FinishedRun) -> None:
         from dpqr.releases.receipt import receipt
         from dpqr.releases.record.release_document import release_document
         from dpqr.releases.release_files import answer_records
@@ -180,7 +180,7 @@ class Screen:
 
 
 @contextmanager
-def _paid(out: str | None) -> Iterator[None]:
+def _report_lost_output(out: str | None) -> Iterator[None]:
     """A product that cannot be shown was paid for all the same: the error says where it is, or that it is lost."""
     try:
         yield
@@ -194,7 +194,7 @@ def _paid(out: str | None) -> Iterator[None]:
 # **Privacy** Sizes of a table's files are private. What is printed of its reading is the same for all (`Percent`).
 
 
-class Silent:
+class SilentObserver:
     """No display."""
 
     def read(self, percent: int) -> None: ...
@@ -278,14 +278,14 @@ def progress(mode: str, *, color: bool = True) -> Iterator[Observer]:
     """The display for `mode`: auto (bars on a terminal that can redraw a line, else nothing), json or none."""
     if mode == "json":
         yield Lines()
-    elif mode == "none" or not watched(sys.stderr) or os.environ.get("TERM") == "dumb":
-        yield Silent()
+    elif mode == "none" or not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
+        yield SilentObserver()
     else:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
         console = Console(
-            file=cast(TextIO, Forgiving(sys.stderr)), color_system="auto" if coloured(sys.stderr, color) else None
+            file=cast(TextIO, Forgiving(sys.stderr)), color_system="auto" if uses_color(sys.stderr, color) else None
         )
         columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
         bars = Bars(Progress(*columns, console=console, transient=True))
@@ -297,4 +297,4 @@ def remarks(mode: str) -> Callable[[str], None]:
     """What says a sentence on stderr for `mode`: to whoever looks on, as a JSON line, or not at all."""
     if mode == "json":
         return lambda text: say(json.dumps({"event": "forecast", "text": text}))
-    return say if mode == "auto" and watched(sys.stderr) else lambda _: None
+    return say if mode == "auto" and is_terminal(sys.stderr) else lambda _: None

@@ -11,7 +11,7 @@ from dpqr.cli import options, predict_options
 from dpqr.cli import options as groups
 from dpqr.cli import predict_options as session_options
 from dpqr.cli.completion import DOCUMENTS, TABLES
-from dpqr.cli.predict_options import REVIEW, last_commands, lock, of_session, on_paper, show
+from dpqr.cli.predict_options import REVIEW, is_dry_run, last_commands, lock, of_session, show
 from dpqr.cli.settings import settings_notes
 from dpqr.cli.streams import product_json, require_output, say
 from dpqr.report.sessions import answer_lines, prediction_status_lines, status_lines
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from dpqr.sessions.predictions import OpenPredictions
 
 
-STATED = ("domain", "expect", "surprises", "questions", "plan", "dataset", "ledger", "anchor")
+SESSION_ONLY_OPTIONS = ("domain", "expect", "surprises", "questions", "plan", "dataset", "ledger", "anchor")
 """Options of `open` that are no options of a plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class SessionOpening:
     """What the session is opened for."""
 
     domain: str | None
@@ -40,18 +40,18 @@ class Expected:
     approved_by: str | None
 
 
-def expected(command: Any) -> Any:
+def session_opening(command: Any) -> Any:
     """--domain, --expect, --surprises, --questions, --accountant, --seed, --plan and --approved-by, as `asked`."""
-    option, count = options.under("Questions"), options.Whole(min=1)
-    file = {"metavar": "FILE", "callback": options.named, "shell_complete": DOCUMENTS}
-    return options.added(
-        options.gathered(Expected, "asked")(command),
+    option, count = options.under("Questions"), options.Integer(min=1)
+    file = {"metavar": "FILE", "callback": options.require_file_name, "shell_complete": DOCUMENTS}
+    return options.list_options(
+        options.gather_options(SessionOpening, "asked")(command),
         option("--domain", help="Domain file; its columns are those that may be asked about.", **file),
         option("--expect", help="Queries that are expected: measured first, with half of the budget.", **file),
         option("--surprises", metavar="N", type=count, help="Paid for. [default: a twentieth of --questions]"),
         option("--questions", metavar="N", type=count, help="How many are expected. [default: 1000]"),
         option("--accountant", metavar="NAME", help="basic, zcdp or gdp. [default: gdp with a delta, else basic]"),
-        option("--seed", metavar="N", type=options.Whole(min=0), default=0, help="Public seed of the listed rows."),
+        option("--seed", metavar="N", type=options.Integer(min=0), default=0, help="Public seed of the listed rows."),
         *REVIEW,
     )
 
@@ -69,10 +69,10 @@ def interactive_command() -> None:
     """
 
 
-@interactive_command.command("open", cls=options.Sectioned)
+@interactive_command.command("open", cls=options.SectionedCommand)
 @click.argument("name")
-@click.argument("data", nargs=-1, callback=options.named, shell_complete=TABLES)
-@expected
+@click.argument("data", nargs=-1, callback=options.require_file_name, shell_complete=TABLES)
+@session_opening
 @groups.guarantee
 @groups.table
 @groups.payer
@@ -84,10 +84,10 @@ def open_command(
     name: str,
     data: tuple[str, ...],
     *,
-    asked: Expected,
+    asked: SessionOpening,
     eps: str | None,
     guarantee: groups.Guarantee,
-    table: groups.Table,
+    table: groups.TableOptions,
     payer: groups.Payer,
     asker: groups.Asker,
     dry_run: bool,
@@ -102,11 +102,11 @@ def open_command(
     from dpqr.python.sessions import open_request
     from dpqr.sessions.interactive import open_session
 
-    paper = on_paper(dry_run, lock, asked.plan)
+    paper = is_dry_run(dry_run, lock, asked.plan)
     if not (data or paper or payer.dataset):
         raise click.UsageError("open: DATA names the private table; only --dry-run and --lock go without it")
     given = groups.keywords(asked, guarantee, table, payer, asker)
-    stated = {key: given.pop(key) for key in STATED}
+    stated = {key: given.pop(key) for key in SESSION_ONLY_OPTIONS}
     request = open_request(data or None, name=name, eps=eps, **stated, options=given, notes=settings_notes())
     if paper:
         _plan(request, Screen.of(display), lock)
@@ -130,7 +130,9 @@ def _plan(request: OpenRequest, screen: Screen, lock: str | None) -> None:
 
 @interactive_command.command("ask")
 @click.option("--where", metavar="PREDICATE", help="Count the records that fulfil it.")
-@click.option("--queries", metavar="FILE", callback=options.named, shell_complete=DOCUMENTS, help="Queries file.")
+@click.option(
+    "--queries", metavar="FILE", callback=options.require_file_name, shell_complete=DOCUMENTS, help="Queries file."
+)
 @click.option("--sql", metavar="TEXT", help="SELECT statements.")
 @of_session
 def ask_command(
@@ -144,13 +146,13 @@ def ask_command(
     as_json: bool,
 ) -> None:
     """Ask the session NAME. Each answer is an estimate with an interval, and says whether it was free."""
-    from dpqr.python.release import Unwatched
+    from dpqr.python.release import SilentObserver
     from dpqr.python.sessions import ask_request, session_payer
     from dpqr.sessions.interactive import ask
 
     require_output()
     payer = session_payer(ledger, anchor)
-    found = ask(ask_request(name, payer, where=where, queries=groups.file_or_sql(queries, sql)), Unwatched())
+    found = ask(ask_request(name, payer, where=where, queries=groups.file_or_sql(queries, sql)), SilentObserver())
     show([each.document() for each in found], answer_lines(found), as_json=as_json)
     if any(each.answer.low is None or each.answer.high is None for each in found):
         say("note: no threshold is left for a side marked ?: there the answers were not compared with the table")
@@ -182,9 +184,9 @@ def sessions() -> None:
     """
 
 
-@sessions.command("open", cls=options.Sectioned)
+@sessions.command("open", cls=options.SectionedCommand)
 @click.argument("name")
-@click.argument("data", nargs=-1, callback=options.named, shell_complete=TABLES)
+@click.argument("data", nargs=-1, callback=options.require_file_name, shell_complete=TABLES)
 @predict_options.session
 @groups.guarantee
 @predict_options.learner
@@ -202,7 +204,7 @@ def open_prediction_command(
     eps: str | None,
     guarantee: groups.Guarantee,
     learner: predict_options.Learner,
-    table: groups.Table,
+    table: groups.TableOptions,
     payer: groups.Payer,
     asker: groups.Asker,
     dry_run: bool,
@@ -218,7 +220,7 @@ def open_prediction_command(
     from dpqr.sessions.predictions import open_predictions
 
     screen = Screen.of(display)
-    paper = session_options.on_paper(dry_run, lock, asked.plan)
+    paper = session_options.is_dry_run(dry_run, lock, asked.plan)
     if not (data or paper or payer.dataset):
         raise click.UsageError("open: DATA names the private table; only --dry-run and --lock go without it")
     given = groups.keywords(asked, guarantee, learner, table, payer, asker) | {"eps": eps}
@@ -235,29 +237,31 @@ def open_prediction_command(
 def _prediction_plan(request: OpenPredictions, screen: Screen, lock: str | None) -> None:
     from dpqr.prediction.planning import save_prediction_plan
     from dpqr.releases.locked_plan import plan_file
-    from dpqr.sessions.predictions import planned_predictions
+    from dpqr.sessions.predictions import plan_predictions
 
     place = None if lock is None else plan_file(lock)
-    made = planned_predictions(request)
+    made = plan_predictions(request)
     screen.prediction_plan(made.plan, made.outlook)
     if place:
         say(f"planned into {place.given}, sha256 {save_prediction_plan(made.plan, place)}")
 
 
 @sessions.command("ask")
-@click.option("--points", metavar="FILE", callback=options.named, help="Public rows to predict for; - is stdin.")
+@click.option(
+    "--points", metavar="FILE", callback=options.require_file_name, help="Public rows to predict for; - is stdin."
+)
 @of_session
 def ask_point_command(name: str, *, points: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
     """Predict for every row of --points, one a line. A point that was asked about before is free."""
     from dpqr.cli.screen import Screen
     from dpqr.prediction.predict import released_table
-    from dpqr.python.release import Unwatched
+    from dpqr.python.release import SilentObserver
     from dpqr.python.sessions import ask_predictions_request, session_payer
     from dpqr.sessions.predictions import ask_predictions
 
     require_output()
     request = ask_predictions_request(name, session_payer(ledger, anchor), points)
-    found = ask_predictions(request, Unwatched())
+    found = ask_predictions(request, SilentObserver())
     if as_json:
         product_json(released_table(found).records())
     else:
@@ -270,7 +274,10 @@ last_commands(
     prediction_status_lines,
     empty="predicted",
     out=click.option(
-        "--out", metavar="FILE", callback=options.named, help="Write the points with their predictions there."
+        "--out",
+        metavar="FILE",
+        callback=options.require_file_name,
+        help="Write the points with their predictions there.",
     ),
     written="predictions written to {}, and their record beside them",
 )

@@ -14,7 +14,7 @@ from dpqr.cli.streams import say
 _RUN = ("domain", "ledger", "dataset", "delta", "neighbours", "n", "unit", "max-rows", "purpose", "by")
 _ERRORS = ("error-bars", "certify")
 _LEDGER = ("ledger",)
-TAKEN: dict[str, Any] = {
+SETTINGS_BY_COMMAND: dict[str, Any] = {
     "release": ("queries", "publisher", *_RUN, *_ERRORS),
     "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by")), *_ERRORS),
     "predict": _RUN,
@@ -38,7 +38,7 @@ def give_defaults(context: click.Context, command: str) -> None:
 
     What the environment names comes before dpqr.toml: DPQR_LEDGER.
     """
-    if command not in TAKEN:
+    if command not in SETTINGS_BY_COMMAND:
         return
     from dpqr.ledger.location import LEDGER
     from dpqr.python.project import find_settings, read_settings
@@ -48,7 +48,7 @@ def give_defaults(context: click.Context, command: str) -> None:
         return
     settings = read_settings(path)
     values = {key: value for key, value in settings.values.items() if key != "ledger" or not os.environ.get(LEDGER)}
-    context.default_map = {command: _defaults(TAKEN[command], values)}
+    context.default_map = {command: _defaults(SETTINGS_BY_COMMAND[command], values)}
     context.meta[_FILE] = settings.file
 
 

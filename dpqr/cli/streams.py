@@ -42,9 +42,9 @@ def say(text: str) -> None:
         click.echo(text, err=True)
 
 
-def fitted(line: str, stream: TextIO | None) -> str:
+def wrap_line(line: str, stream: TextIO | None) -> str:
     """A line, wrapped between words for a terminal; unchanged for a pipe or a file."""
-    if not watched(stream):
+    if not is_terminal(stream):
         return line
     width = shutil.get_terminal_size().columns
     return textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
@@ -64,7 +64,7 @@ def product(text: str) -> None:
         raise _unwritable(error) from None
 
 
-def begun(context: click.Context) -> bool:
+def has_output(context: click.Context) -> bool:
     """Whether a command has written to stdout, or tried to. A second JSON document there could not be parsed."""
     return _BEGUN in context.meta
 
@@ -96,26 +96,26 @@ def require_output() -> None:
         raise _unwritable(error) from None
 
 
-def watched(stream: TextIO | None) -> bool:
+def is_terminal(stream: TextIO | None) -> bool:
     """Whether a person looks on. A stream that the caller closed is None."""
     return stream is not None and stream.isatty()
 
 
-def coloured(stream: TextIO | None, wanted: bool) -> bool:
+def uses_color(stream: TextIO | None, wanted: bool) -> bool:
     """Only a terminal gets colours; NO_COLOR, --no-color and a dumb terminal switch them off."""
-    return wanted and watched(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return wanted and is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def rendered(view: RenderableType, stream: TextIO | None, color: bool = True) -> str:
+def render(view: RenderableType, stream: TextIO | None, color: bool = True) -> str:
     """`view` as text for `stream`, lines without the blanks that pad a table."""
     from rich.console import Console
 
     text = _Page(getattr(stream, "encoding", None))
     console = Console(
         file=text,
-        force_terminal=watched(stream),
-        color_system="auto" if coloured(stream, color) else None,
-        width=None if watched(stream) else WIDE,
+        force_terminal=is_terminal(stream),
+        color_system="auto" if uses_color(stream, color) else None,
+        width=None if is_terminal(stream) else WIDE,
         highlight=False,
         markup=False,
         emoji=False,
@@ -136,13 +136,13 @@ class _Page(io.StringIO):
         return self._encoding
 
 
-def paged(text: str) -> None:
+def print_paged(text: str) -> None:
     """The product, a screen at a time where it is longer than one and a person looks on who has a pager.
 
     Neither a pipe nor a job (CI) has somebody to turn pages.
     """
     height = shutil.get_terminal_size().lines
-    if not watched(sys.stdout) or os.environ.get("CI") or text.count("\n") + 2 < height:
+    if not is_terminal(sys.stdout) or os.environ.get("CI") or text.count("\n") + 2 < height:
         product(text)
         return
     click.echo_via_pager(text + "\n")

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from dpqr.cli import options
-from dpqr.cli.options import Whole
+from dpqr.cli.options import Integer
 from dpqr.cli.settings import is_typed, say_settings
-from dpqr.cli.streams import product, product_json, rendered
+from dpqr.cli.streams import product, product_json, render
 
 if TYPE_CHECKING:
     from dpqr.audit.run import Audit, Finding
@@ -25,10 +25,14 @@ as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout."
 
 
 @click.command("verify")
-@click.argument("release", metavar="RELEASE", callback=options.named)
-@click.option("--ledger", metavar="FILE", callback=options.named, help="The ledger that paid, or its export.")
-@click.option("--anchor", metavar="FILE", callback=options.named, help="The ledger's anchor, outside of it.")
-@click.option("--plan", metavar="FILE", callback=options.named, help="The locked plan that was reviewed.")
+@click.argument("release", metavar="RELEASE", callback=options.require_file_name)
+@click.option(
+    "--ledger", metavar="FILE", callback=options.require_file_name, help="The ledger that paid, or its export."
+)
+@click.option(
+    "--anchor", metavar="FILE", callback=options.require_file_name, help="The ledger's anchor, outside of it."
+)
+@click.option("--plan", metavar="FILE", callback=options.require_file_name, help="The locked plan that was reviewed.")
 @click.option("--tolerance", is_flag=True, help="Accept what this machine cannot repeat bit for bit.")
 @as_json
 def verify_command(
@@ -63,7 +67,7 @@ def verify_command(
 
 
 @click.command("reprice")
-@click.argument("release", metavar="RELEASE", callback=options.named)
+@click.argument("release", metavar="RELEASE", callback=options.require_file_name)
 @click.option("--delta", metavar="D", help="Price at this delta. [default: the release's]")
 @as_json
 def reprice_command(release: str, *, delta: str | None, as_json: bool) -> None:
@@ -83,13 +87,15 @@ def reprice_command(release: str, *, delta: str | None, as_json: bool) -> None:
         deltas = found.delta_before, found.delta
         prices = found.before, found.now
         view = repriced_view(found.version, found.charged, *prices, deltas, found.unverified)
-        product(rendered(view, sys.stdout))
+        product(render(view, sys.stdout))
 
 
 @click.command("compare")
-@click.argument("first", metavar="A", callback=options.named)
-@click.argument("second", metavar="B", callback=options.named)
-@click.option("--proxy", metavar="FILE", callback=options.named, help="A public table: the errors of both against it.")
+@click.argument("first", metavar="A", callback=options.require_file_name)
+@click.argument("second", metavar="B", callback=options.require_file_name)
+@click.option(
+    "--proxy", metavar="FILE", callback=options.require_file_name, help="A public table: the errors of both against it."
+)
 @as_json
 def compare_command(first: str, second: str, *, proxy: str | None, as_json: bool) -> None:
     """Show two releases or plans side by side: what was asked, what it cost, how far their answers lie apart.
@@ -106,14 +112,14 @@ def compare_command(first: str, second: str, *, proxy: str | None, as_json: bool
     if as_json:
         product_json(found.document())
     else:
-        product(rendered(found.view(), sys.stdout))
+        product(render(found.view(), sys.stdout))
 
 
 # `dpqr audit`: the installed build under attack.
 
 
 @click.command("audit")
-@click.option("--runs", type=Whole(min=1), metavar="N", help="Runs on each database of a case. [100000]")
+@click.option("--runs", type=Integer(min=1), metavar="N", help="Runs on each database of a case. [100000]")
 @click.option("--short", is_flag=True, help="1800 runs a case, or what a case states: a minute or so, for CI.")
 @click.option("--case", "cases", metavar="NAME", multiple=True, help="Only this case; * stands for anything.")
 @click.option("--list", "listed", is_flag=True, help="Name the cases; run nothing.")
@@ -130,11 +136,11 @@ def audit_command(
     dpqr audit --short
     dpqr audit --case 'laplace-*' --runs 20000
     """
-    from dpqr.audit.run import chosen_cases
+    from dpqr.audit.run import select_cases
     from dpqr.python.build import run_audit
 
     if listed:
-        _list([(case.name, case.what) for case in chosen_cases(cases)], as_json=as_json)
+        _list([(case.name, case.what) for case in select_cases(cases)], as_json=as_json)
         return
     found = run_audit(cases, runs=runs, short=short, done=_say_finding)
     _show(found, as_json=as_json, color=not no_color)
@@ -143,14 +149,14 @@ def audit_command(
 
 def _show(found: Audit, *, as_json: bool, color: bool) -> None:
     from dpqr.audit.run import ALARM
-    from dpqr.cli.streams import product, product_json, rendered
+    from dpqr.cli.streams import product, product_json, render
     from dpqr.report.evaluation import audit_view
 
     if as_json:
         product_json(found.document())
         return
     lines = [(finding.name, finding.claim, finding.loss) for finding in found.findings]
-    product(rendered(audit_view(lines, found.runs, ALARM), sys.stdout, color))
+    product(render(audit_view(lines, found.runs, ALARM), sys.stdout, color))
 
 
 def _list(named: list[tuple[str, str]], *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Literal
 
-from dpqr.kernel.arrays import IntArray, frozen
+from dpqr.kernel.arrays import IntArray, freeze
 from dpqr.kernel.errors import DocumentError
 
 Fault = Literal["null", "unparsable", "nan", "infinite", "outside"]
@@ -235,14 +235,14 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Level:
+class HierarchyLevel:
     """One level: its nodes, in the order of their first cells, and the node of every cell.
 
     name: of the level. nodes: distinct titles. places: index of each cell's node, shape (cells,), int64. A fault cell
     is a node of its own.
 
     >>> import numpy as np
-    >>> Level(name="region", nodes=("north", "south"), places=np.array([0, 0, 1])).places
+    >>> HierarchyLevel(name="region", nodes=("north", "south"), places=np.array([0, 0, 1])).places
     array([0, 0, 1])
     """
 
@@ -251,7 +251,7 @@ class Level:
     places: IntArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "places", frozen(self.places))
+        object.__setattr__(self, "places", freeze(self.places))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -264,4 +264,4 @@ class Hierarchy:
     ()
     """
 
-    levels: tuple[Level, ...]
+    levels: tuple[HierarchyLevel, ...]

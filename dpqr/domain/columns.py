@@ -18,7 +18,7 @@ from msgspec import UNSET
 
 from dpqr.domain.attribute import Axis, Bins, Labels, Spelling
 from dpqr.domain.form import Category, Field, MissingValue, MissingValues
-from dpqr.domain.text.decoding import Location, nearest, number, requoted, spoken
+from dpqr.domain.text.decoding import Location, describe_value, nearest, number, quote_fix
 from dpqr.domain.text.faults import Faults, all_of
 
 MAX_CELLS = 2**20
@@ -179,7 +179,7 @@ def moment(value: Any, kind: Temporal, location: Location) -> Fraction:
     """An ISO date in days, or an ISO time in microseconds; a time without an offset is UTC."""
     example = "'2024-01-31'" if kind == "date" else "'2024-01-31T12:00:00'"
     if not isinstance(value, str) or not (_DATE if kind == "date" else _TIME).fullmatch(value):
-        raise location.fault(f"expected a {kind} like {example}, got {spoken(value)}")
+        raise location.fault(f"expected a {kind} like {example}, got {describe_value(value)}")
     try:
         if kind == "date":
             return Fraction((date.fromisoformat(value) - EPOCH).days)
@@ -187,7 +187,7 @@ def moment(value: Any, kind: Temporal, location: Location) -> Fraction:
         stamp = stamp.astimezone(UTC) if stamp.tzinfo else stamp.replace(tzinfo=UTC)
         return Fraction((stamp - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1))
     except (ValueError, OverflowError):
-        raise location.fault(f"{spoken(value)} is on no calendar; expected a {kind} like {example}") from None
+        raise location.fault(f"{describe_value(value)} is on no calendar; expected a {kind} like {example}") from None
 
 
 def calendar_bins(field: Field, kind: Temporal, location: Location) -> Bins:
@@ -250,7 +250,7 @@ def _next_start(day: int, every: str) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stated:
+class _LabelTexts:
     """One label, and the texts that stand for it, each with the place that states it."""
 
     label: str
@@ -306,7 +306,7 @@ def _trimmed(text: str, field: Field) -> str:
     return text.strip() if field.dpqr.trim else text
 
 
-def _stated(field: Field, location: Location) -> Iterator[_Stated]:
+def _stated(field: Field, location: Location) -> Iterator[_LabelTexts]:
     """The labels in order; of categories those that an enum beside them lists."""
     where = location.key("constraints").key("enum")
     enum = field.constraints.enum
@@ -319,7 +319,7 @@ def _stated(field: Field, location: Location) -> Iterator[_Stated]:
         raise where.fault("lists no label; list every label that is publicly known, each once")
     labels = all_of(partial(_label, value, field.type, where.item(index)) for index, value in enumerate(enum))
     for index, label in enumerate(labels):
-        yield _Stated(label, _truths(label, field, location) or ((label, where.item(index)),))
+        yield _LabelTexts(label, _truths(label, field, location) or ((label, where.item(index)),))
 
 
 def _truths(label: str, field: Field, location: Location) -> tuple[tuple[str, Location], ...]:
@@ -330,7 +330,7 @@ def _truths(label: str, field: Field, location: Location) -> tuple[tuple[str, Lo
     return () if listed is UNSET else tuple((text, location.key(key).item(at)) for at, text in enumerate(listed))
 
 
-def _categories(field: Field, location: Location) -> Iterator[_Stated]:
+def _categories(field: Field, location: Location) -> Iterator[_LabelTexts]:
     assert field.categories is not UNSET
     where, kept = location.key("categories"), None
     if field.type == "boolean":
@@ -340,20 +340,22 @@ def _categories(field: Field, location: Location) -> Iterator[_Stated]:
         value, label = (each.value, each.label) if isinstance(each, Category) else (each, UNSET)
         at = where.item(index) if not isinstance(each, Category) else where.item(index).key("value")
         text = _label(value, field.type, at)
-        found[text] = _Stated(text if label is UNSET else label, ((text, where.item(index)),))
+        found[text] = _LabelTexts(text if label is UNSET else label, ((text, where.item(index)),))
         if len(found) <= index:
-            raise at.fault(f"the value {spoken(text)} stands twice; keep one of them")
+            raise at.fault(f"the value {describe_value(text)} stands twice; keep one of them")
     if field.constraints.enum is not UNSET:
         kept = _kept(field.constraints.enum, found, field, location.key("constraints").key("enum"))
     yield from (each for text, each in found.items() if kept is None or text in kept)
 
 
-def _kept(enum: Sequence[Any], found: dict[str, _Stated], field: Field, location: Location) -> set[str]:
+def _kept(enum: Sequence[Any], found: dict[str, _LabelTexts], field: Field, location: Location) -> set[str]:
     kept = set()
     for index, value in enumerate(enum):
         text = _label(value, field.type, location.item(index))
         if text not in found:
-            raise location.item(index).fault(f"{spoken(text)} is no value of the categories; {nearest(text, found)}")
+            raise location.item(index).fault(
+                f"{describe_value(text)} is no value of the categories; {nearest(text, found)}"
+            )
         kept.add(text)
     if not kept:
         raise location.fault("lists no label; leave it out, for the categories are the labels")
@@ -368,24 +370,24 @@ def _label(value: Any, kind: str, location: Location) -> str:
         return str(value)
     if kind == "string" and isinstance(value, str):
         return value
-    fix = requoted(value, kind, location)
+    fix = quote_fix(value, kind, location)
     hint = f"; write {fix.text}" if fix else ""
-    raise location.fault(f"{spoken(value)} is no label of a column of type {kind!r}{hint}", fix=fix)
+    raise location.fault(f"{describe_value(value)} is no label of a column of type {kind!r}{hint}", fix=fix)
 
 
-def _with_aliases(stated: list[_Stated], field: Field, location: Location) -> Iterator[_Stated]:
+def _with_aliases(stated: list[_LabelTexts], field: Field, location: Location) -> Iterator[_LabelTexts]:
     aliases = {} if field.dpqr.aliases is UNSET else field.dpqr.aliases
     where, known = location.key("dpqr").key("aliases"), [each.label for each in stated]
     for label in aliases:
         if label not in known:
-            raise where.key(label).fault(f"{spoken(label)} is no label of the column; {nearest(label, known)}")
+            raise where.key(label).fault(f"{describe_value(label)} is no label of the column; {nearest(label, known)}")
     for each in stated:
         at = where.key(each.label)
         more = tuple((text, at.item(index)) for index, text in enumerate(aliases.get(each.label, ())))
-        yield _Stated(each.label, each.texts + more)
+        yield _LabelTexts(each.label, each.texts + more)
 
 
-def _require_distinct(stated: Sequence[_Stated], labels: Labels, missing: Sequence[str], field: Field) -> None:
+def _require_distinct(stated: Sequence[_LabelTexts], labels: Labels, missing: Sequence[str], field: Field) -> None:
     """Refuse a text that could stand for two labels, or for a label and for null."""
     taken: dict[str, int] = {}
     nulls = {labels.form(text) for text in missing}
@@ -394,7 +396,9 @@ def _require_distinct(stated: Sequence[_Stated], labels: Labels, missing: Sequen
         for text, where in each.texts:
             form = labels.form(_trimmed(text, field))
             if form in nulls:
-                faults.keep(where.fault(f"{spoken(text)} also stands in missingValues, where it means null; keep one"))
+                faults.keep(
+                    where.fault(f"{describe_value(text)} also stands in missingValues, where it means null; keep one")
+                )
             other = labels.values[taken.setdefault(form, place)]
             if taken[form] != place:
                 again = text == each.label == other
@@ -403,13 +407,13 @@ def _require_distinct(stated: Sequence[_Stated], labels: Labels, missing: Sequen
     first: dict[str, int] = {}
     for place, label in enumerate(labels.values):
         if first.setdefault(label, place) != place:
-            raise stated[place].texts[0][1].fault(f"the label {spoken(label)} stands twice; keep one of them")
+            raise stated[place].texts[0][1].fault(f"the label {describe_value(label)} stands twice; keep one of them")
 
 
 def _twice(text: str, label: str, other: str) -> str:
     if text == label == other:
-        return f"the label {spoken(text)} stands twice; keep one of them"
-    return f"{spoken(text)} also stands for the label {spoken(other)}; keep one of them"
+        return f"the label {describe_value(text)} stands twice; keep one of them"
+    return f"{describe_value(text)} also stands for the label {describe_value(other)}; keep one of them"
 
 
 # How a field says that its values are written: patterns of dates and times, marks of numbers, blanks.
@@ -476,10 +480,12 @@ def _require_marks(field: Field, location: Location) -> None:
     decimal, group = _marks(field)
     for key, mark in (("decimalChar", decimal), ("groupChar", group or "")):
         if mark.isalnum() or (mark and mark in "+-()") or (key == "decimalChar" and mark.isspace()):
-            raise location.key(key).fault(f"{spoken(mark)} cannot stand in a number; give a mark, such as ',' or '.'")
+            raise location.key(key).fault(
+                f"{describe_value(mark)} cannot stand in a number; give a mark, such as ',' or '.'"
+            )
     if decimal == group:
         raise location.key("groupChar").fault(
-            f"{spoken(group)} is the decimal mark too; state another decimalChar, such as ','"
+            f"{describe_value(group)} is the decimal mark too; state another decimalChar, such as ','"
         )
 
 
@@ -491,7 +497,7 @@ def _pattern(field: Field, kind: str, location: Location) -> str | None:
     if pattern == "any":
         raise location.fault("'any' would guess which number is the month; write the pattern, such as '%d/%m/%Y'")
     if "%" not in pattern:
-        raise location.fault(f"{spoken(field.format)} is no pattern; write 'default' or one such as '%d/%m/%Y'")
+        raise location.fault(f"{describe_value(field.format)} is no pattern; write 'default' or one such as '%d/%m/%Y'")
     _require_day(_DIRECTIVE.findall(pattern), kind, location)
     return pattern
 
@@ -502,7 +508,7 @@ def _require_day(directives: list[str], kind: str, location: Location) -> None:
     for each in found:
         if each not in _KNOWN:
             known = " ".join(f"%{one}" for one in sorted(_KNOWN))
-            raise location.fault(f"{spoken('%' + each)} is not read; known: {known}")
+            raise location.fault(f"{describe_value('%' + each)} is not read; known: {known}")
     for same in (*_ONE_KIND, *((each,) for each in set(found))):
         if sum(found.count(each) for each in same) > 1:
             raise location.fault(f"{' and '.join(f'%{each}' for each in same)}: the pattern says this twice; keep one")

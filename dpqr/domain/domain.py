@@ -11,9 +11,9 @@ import numpy as np
 
 from dpqr.domain.attribute import FAULTS, Attribute, Axis, Fault, Labels, Rule
 from dpqr.domain.periods import PeriodColumn
-from dpqr.kernel.arrays import AnyArray, Axes, IntArray, frozen
+from dpqr.kernel.arrays import AnyArray, Axes, IntArray, freeze
 from dpqr.kernel.errors import DocumentError
-from dpqr.kernel.unit import StatedPersons
+from dpqr.kernel.unit import DeclaredPersons
 
 # Public facts about every table over a domain, and the bounds that they imply for the number of records.
 
@@ -35,7 +35,7 @@ class Region:
     cells: AnyArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cells", frozen(self.cells.view()))
+        object.__setattr__(self, "cells", freeze(self.cells.view()))
 
     def within(self, axes: Axes) -> Region | None:
         """Project to `axes`, which become positions 0, 1, ...: the cells that lie in the region for all values of the
@@ -131,7 +131,7 @@ def record_bounds(impossible: Sequence[Region], totals: Sequence[KnownTotal], sh
         None if the totals contradict each other or the impossible regions.
     """
     least, most = 0.0, math.inf
-    for axes, members in tied(totals).items():
+    for axes, members in connected_totals(totals).items():
         found = _part(axes, members, impossible, shape)
         if found is None:
             return None
@@ -142,7 +142,7 @@ def record_bounds(impossible: Sequence[Region], totals: Sequence[KnownTotal], sh
     return round(least), None if most == math.inf else round(max(most, least))
 
 
-def tied(totals: Sequence[KnownTotal]) -> dict[Axes, list[KnownTotal]]:
+def connected_totals(totals: Sequence[KnownTotal]) -> dict[Axes, list[KnownTotal]]:
     """Group totals that are connected through shared attributes, by all attributes of a group, ascending."""
     parts: list[tuple[set[int], list[KnownTotal]]] = []
     for total in totals:
@@ -212,7 +212,7 @@ class Domain:
     attributes: tuple[Attribute, ...]
     facts: PublicFacts = field(default_factory=PublicFacts)
     malformed: Rule | None = None
-    unit: StatedPersons | None = None
+    unit: DeclaredPersons | None = None
     period: PeriodColumn | None = None
     _shape: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
@@ -272,13 +272,13 @@ def unstated_faults(domain: Domain) -> dict[str, tuple[Fault, ...]]:
     """Return, per column, the possible faults without a stated rule; columns that state them all are omitted.
 
     Under `add-remove` such rows are dropped. Under `replace` the run is refused until every rule is stated: if rows may
-    be left out, the number of the others is private and must be measured (`may_leave_out`).
+    be left out, the number of the others is private and must be measured (`may_drop_rows`).
     """
     gaps = {a.name: tuple(f for f in possible_faults(a.axis) if f not in a.rules) for a in domain.attributes}
     return {name: faults for name, faults in gaps.items() if faults}
 
 
-def may_leave_out(domain: Domain) -> bool:
+def may_drop_rows(domain: Domain) -> bool:
     """Whether a rule may leave a row out: malformed rows are dropped, or some column drops a possible fault."""
     return domain.malformed is not Rule.FAIL or any(
         attribute.rule(fault) is Rule.DROP
@@ -297,7 +297,7 @@ def _failing(attribute: Attribute) -> tuple[Fault, ...]:
     return tuple(fault for fault in FAULTS if attribute.rule(fault) is Rule.FAIL)
 
 
-def as_written(domain: Domain, *, titled: bool) -> Domain:
+def with_titles(domain: Domain, *, titled: bool) -> Domain:
     """The same cells, where a table holds their titles; or where it holds those of labels, and values in bins."""
     if titled:
         return Domain(tuple(Attribute(name=each.name, axis=Labels(each.titles())) for each in domain.attributes))

@@ -16,19 +16,28 @@ from msgspec.json import Encoder
 
 from dpqr.domain.attribute import FAULTS, Attribute, Axis, Bins, Codes, Fault, Labels, Rule
 from dpqr.domain.columns import MAX_CELLS, calendar_bins, label_axis, missing_texts, number_bins, spelling
-from dpqr.domain.domain import Bounds, Domain, KnownTotal, PublicFacts, Region, possible_faults, record_bounds, tied
+from dpqr.domain.domain import (
+    Bounds,
+    Domain,
+    KnownTotal,
+    PublicFacts,
+    Region,
+    connected_totals,
+    possible_faults,
+    record_bounds,
+)
 from dpqr.domain.form import Field, ImpossibleForm, MissingValues, Sizes, TableSchema, TotalForm
 from dpqr.domain.hierarchies import hierarchy, labelled, links, with_parents
-from dpqr.domain.open_columns import NOTHING, Asked, Named, completed, extended
+from dpqr.domain.open_columns import NO_QUERIED_COLUMNS, QueriedColumns, QueriedValue, add_cuts, complete_field
 from dpqr.domain.periods import PeriodColumn
 from dpqr.domain.predicate_cells import evaluate
 from dpqr.domain.predicates import Node, Not, columns, comparisons, conjuncts, parse_over
-from dpqr.domain.text.decoding import Location, decode, fitting, obvious, shaped
-from dpqr.domain.text.documents import document_text, read_document, written_in
+from dpqr.domain.text.decoding import Location, decode, fitting, fix_shape, obvious
+from dpqr.domain.text.documents import document_root, document_text, read_document
 from dpqr.domain.text.faults import Faults, FollowUp
 from dpqr.domain.text.sources import plain
 from dpqr.kernel.arrays import AnyArray, Axes
-from dpqr.kernel.unit import StatedPersons
+from dpqr.kernel.unit import DeclaredPersons
 from dpqr.models.fit.maximum_entropy import possible
 
 PLACEHOLDER = "FILL-IN"
@@ -49,17 +58,17 @@ def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
 
 
 def checked_domain(
-    source: Domain | str | os.PathLike[str] | dict[str, Any], faults: Faults, asked: Asked = NOTHING
+    source: Domain | str | os.PathLike[str] | dict[str, Any], faults: Faults, asked: QueriedColumns = NO_QUERIED_COLUMNS
 ) -> tuple[Domain, Any]:
     """The same, cut by what is `asked`, and the document as it was parsed; its faults kept: where there are any, a
     draft to check queries against. A domain that was decoded before is taken as it is."""
     if isinstance(source, Domain):
         return source, None
     if isinstance(source, dict):
-        return drafted(source, Location("domain"), faults, asked)
+        return parse_draft(source, Location("domain"), faults, asked)
     path = Path(source)
     with faults.kept():
-        return drafted(read_document(path), written_in(path), faults, asked)
+        return parse_draft(read_document(path), document_root(path), faults, asked)
     return DomainDraft((), broken=(UNREADABLE,)), None
 
 
@@ -67,14 +76,14 @@ def public_domain(source: str | dict[str, Any]) -> Any:
     """The public form of a domain that was read before, as `public_documents` has it."""
     if isinstance(source, dict):
         return plain(with_parents(source, Location("domain")))
-    return plain(with_parents(read_document(Path(source)), written_in(Path(source))))
+    return plain(with_parents(read_document(Path(source)), document_root(Path(source))))
 
 
 def domain_text(source: str | dict[str, Any]) -> str:
     """The JSON text of a domain that was read before, to be kept beside what was made with it."""
     if isinstance(source, dict):
         return json.format(Encoder(decimal_format="number").encode(with_parents(source, Location("domain")))).decode()
-    value, top = read_document(Path(source)), written_in(Path(source))
+    value, top = read_document(Path(source)), document_root(Path(source))
     if (whole := with_parents(value, top)) is not value:
         return Encoder(decimal_format="number").encode(whole).decode()
     return document_text(Path(source)).decode("utf-8-sig")
@@ -88,13 +97,13 @@ def decode_domain(value: Any, location: Location) -> Domain:
     return domain
 
 
-def drafted(value: Any, location: Location, faults: Faults, asked: Asked) -> tuple[Domain, Any]:
+def parse_draft(value: Any, location: Location, faults: Faults, asked: QueriedColumns) -> tuple[Domain, Any]:
     """A domain with its faults kept, and its document, which names no file if it is sound."""
     domain = draft_domain(value, location, faults, asked)
     return domain, value if faults.found else with_parents(value, location)
 
 
-def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = NOTHING) -> Domain:
+def draft_domain(value: Any, location: Location, faults: Faults, asked: QueriedColumns = NO_QUERIED_COLUMNS) -> Domain:
     """The same, its faults kept: where there are any, a draft of its sound columns."""
     if not isinstance(value, dict):
         form = "a domain is an object with 'fields', or one of sizes like {'age': 85}"
@@ -109,18 +118,18 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = 
         missing = "the key 'fields' is missing; add it (dpqr domain DATA writes it), or give sizes like {'age': 85}"
         faults.keep(location.fault(swapped if "queries" in value else missing))
         return DomainDraft((), broken=(UNREADABLE,))
-    value = shaped(value, TableSchema, location, faults)
+    value = fix_shape(value, TableSchema, location, faults)
     draft = _draft(value, location, faults, asked)
     schema = fitting(value, TableSchema)
     if schema is None or len(faults.found) > before:
         return _with_facts(draft, value, location, faults)
     rule = None if schema.malformed is UNSET else Rule(schema.malformed)
-    unit = None if schema.unit is UNSET else StatedPersons(column=schema.unit.column, rows=schema.unit.max_rows)
+    unit = None if schema.unit is UNSET else DeclaredPersons(column=schema.unit.column, rows=schema.unit.max_rows)
     period = None if schema.period is UNSET else PeriodColumn(column=schema.period.column, every=schema.period.every)
     return _with_facts(Domain(draft.attributes, malformed=rule, unit=unit, period=period), value, location, faults)
 
 
-def _draft(value: dict[str, Any], location: Location, faults: Faults, asked: Asked) -> DomainDraft:
+def _draft(value: dict[str, Any], location: Location, faults: Faults, asked: QueriedColumns) -> DomainDraft:
     """The sound columns, and the names of the others."""
     fields = value.get("fields")
     missing = fitting(value.get("missingValues", [""]), MissingValues) or ()
@@ -148,14 +157,14 @@ def _with_facts(domain: Domain, value: dict[str, Any], location: Location, fault
 
     return with_facts(
         domain,
-        [fitting(one, ImpossibleForm) for one in listed(value, "impossible")],
-        [fitting(one, TotalForm) for one in listed(value, "totals")],
+        [fitting(one, ImpossibleForm) for one in list_items(value, "impossible")],
+        [fitting(one, TotalForm) for one in list_items(value, "totals")],
         location,
         faults,
     )
 
 
-def listed(value: dict[str, Any], key: str) -> list[Any]:
+def list_items(value: dict[str, Any], key: str) -> list[Any]:
     """The items of a member that should be a list; of any other, none."""
     found = value.get(key)
     return found if isinstance(found, list) else []
@@ -192,7 +201,7 @@ def _keep_placeholders(value: Any, location: Location, faults: Faults) -> None:
             _keep_placeholders(member, location.item(index), faults)
 
 
-def _attribute(stated: Field, missing: MissingValues, location: Location, named: Sequence[Named]) -> Attribute:
+def _attribute(stated: Field, missing: MissingValues, location: Location, named: Sequence[QueriedValue]) -> Attribute:
     faults, own, parents = Faults(), location.key("dpqr"), links(stated, location)
     nulls = missing_texts(missing if stated.missing_values is UNSET else stated.missing_values)
     named = named if parents is None else ()  # cells with parents are not cut
@@ -200,7 +209,7 @@ def _attribute(stated: Field, missing: MissingValues, location: Location, named:
     axis = _kind(field)
     with faults.kept():
         _one_cut(stated, own)
-        field = completed(listed_field, named, location)
+        field = complete_field(listed_field, named, location)
         axis = _axis(field, nulls, location)
     with faults.kept():
         rules = _rules(field, axis, own)
@@ -208,7 +217,7 @@ def _attribute(stated: Field, missing: MissingValues, location: Location, named:
         written = spelling(field, axis, location)
     faults.pass_on()
     attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=nulls, spelling=written)
-    attribute = extended(attribute, named, location, opened=field is not listed_field)
+    attribute = add_cuts(attribute, named, location, opened=field is not listed_field)
     if isinstance(axis, Labels) or not getattr(axis, "integral", False):
         _distinct_titles(attribute, location)
     return attribute if parents is None else replace(attribute, hierarchy=hierarchy(attribute, parents))
@@ -380,7 +389,7 @@ def _totals(domain: Domain, stated: Sequence[TotalForm | None], location: Locati
 
 
 def _refuse_wide_totals(domain: Domain, known: Sequence[KnownTotal], location: Location) -> None:
-    for axes, members in tied(known).items():
+    for axes, members in connected_totals(known).items():
         _require_room(domain, axes, location, "totals that share columns tie")
         if math.prod(domain.shape[axis] for axis in axes) * len(members) > MAX_WORK:
             raise location.fault(f"{len(members)} of them share columns, too many to check; state fewer")

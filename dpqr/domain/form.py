@@ -32,11 +32,11 @@ Texts = Annotated[tuple[str, ...], Meta(min_length=1)]
 Mark = Annotated[str, Meta(min_length=1, max_length=1)]
 
 
-class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+class DocumentPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """A part of a document: unknown keys are refused, absent ones are UNSET."""
 
 
-class Constraints(Form, frozen=True, kw_only=True):
+class Constraints(DocumentPart, frozen=True, kw_only=True):
     """Frictionless constraints of one field."""
 
     enum: tuple[Label, ...] | UnsetType = UNSET
@@ -49,14 +49,14 @@ class Constraints(Form, frozen=True, kw_only=True):
     max_length: int | UnsetType = UNSET
 
 
-class Category(Form, frozen=True, kw_only=True):
+class Category(DocumentPart, frozen=True, kw_only=True):
     """A value as it stands in the table, and the label that answers print for it (by default the value)."""
 
     value: str | int
     label: str | UnsetType = UNSET
 
 
-class MissingValue(Form, frozen=True, kw_only=True):
+class MissingValue(DocumentPart, frozen=True, kw_only=True):
     """A text that means null. label: accepted, without effect."""
 
     value: str
@@ -66,7 +66,7 @@ class MissingValue(Form, frozen=True, kw_only=True):
 MissingValues = tuple[str | MissingValue, ...]
 
 
-class Treatment(Form, frozen=True, kw_only=True):
+class Treatment(DocumentPart, frozen=True, kw_only=True):
     """The `dpqr` block: how the values are binned, and the rule for every kind of cell that does not fit.
 
     otherwise: the rule of the faults that have none of their own.
@@ -89,7 +89,7 @@ class Treatment(Form, frozen=True, kw_only=True):
     aliases: dict[str, Texts] | UnsetType = UNSET
 
 
-class ParentForm(Form, frozen=True, kw_only=True):
+class ParentForm(DocumentPart, frozen=True, kw_only=True):
     """The parents of a column's labels, and of their parents: in a file of two columns, or as a map.
 
     levels: names of the levels, the parents of labels first.
@@ -108,7 +108,7 @@ Parents = Annotated[
 ]
 
 
-class Field(Form, frozen=True, kw_only=True):
+class Field(DocumentPart, frozen=True, kw_only=True):
     """One column."""
 
     name: Name
@@ -132,34 +132,34 @@ class Field(Form, frozen=True, kw_only=True):
     rdf_type: Text | UnsetType = UNSET
 
 
-class ImpossibleForm(Form, frozen=True, kw_only=True):
+class ImpossibleForm(DocumentPart, frozen=True, kw_only=True):
     """No record of any table fulfils this predicate."""
 
     where: Annotated[str, Meta(min_length=1)]
 
 
-class TotalForm(Form, frozen=True, kw_only=True):
+class TotalForm(DocumentPart, frozen=True, kw_only=True):
     """The number of records that fulfil the predicate; of all records where there is none."""
 
     count: Annotated[int, Meta(ge=0, le=2**36)]
     where: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
 
 
-class UnitForm(Form, frozen=True, kw_only=True):
+class UnitForm(DocumentPart, frozen=True, kw_only=True):
     """Persons are protected, not rows, and at most this many rows of each are used."""
 
     column: Name
     max_rows: Annotated[int, Meta(ge=1, le=2**36)] = msgspec.field(name="max_rows")
 
 
-class PeriodForm(Form, frozen=True, kw_only=True):
+class PeriodForm(DocumentPart, frozen=True, kw_only=True):
     """The date column that says which day, week, month, quarter or year a row is in."""
 
     column: Name
     every: Every
 
 
-class TableSchema(Form, frozen=True, kw_only=True):
+class TableSchema(DocumentPart, frozen=True, kw_only=True):
     """The document."""
 
     fields: Annotated[tuple[Field, ...], Meta(min_length=1, max_length=2000)]

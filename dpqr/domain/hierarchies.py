@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 from msgspec import UNSET
 
-from dpqr.domain.attribute import Attribute, Hierarchy, Level
+from dpqr.domain.attribute import Attribute, Hierarchy, HierarchyLevel
 from dpqr.domain.form import Field, ParentForm
-from dpqr.domain.text.decoding import Location, decode, fitting, nearest, spoken
+from dpqr.domain.text.decoding import Location, decode, describe_value, fitting, nearest
 from dpqr.domain.text.documents import read_regular_file
 from dpqr.domain.text.faults import Faults
 from dpqr.kernel.errors import UsageFault
@@ -66,11 +66,12 @@ def _require_parents(nodes: Sequence[str], height: int, stated: Links) -> None:
     for orphan in orphans:
         hint = nearest(orphan, others)
         if height == 0:
-            said = f"the label {spoken(orphan)} has no parent; add it ({hint})"
+            said = f"the label {describe_value(orphan)} has no parent; add it ({hint})"
             faults.keep(stated.location.fault(said, place=stated.location.key(orphan).path))
         else:
             at, row = stated.at(children[orphan])
-            said = f"{row}unknown parent {spoken(orphan)} of {spoken(children[orphan])}: it has no parent itself"
+            names = f"{describe_value(orphan)} of {describe_value(children[orphan])}"
+            said = f"{row}unknown parent {names}: it has no parent itself"
             place = stated.location.key(children[orphan]).path
             faults.keep(at.fault(f"{said}, as others of its level have; {hint}", place=place))
         if faults.full:
@@ -103,12 +104,16 @@ def _chain(node: str, last: str, stated: Links) -> tuple[str, ...]:
 
 def _twice(node: str, parent: str, height: int, chain: tuple[str, ...]) -> str:
     if node == parent:
-        return f"{spoken(node)} is its own parent; at the top leave it out, else name the two levels differently"
+        return (
+            f"{describe_value(node)} is its own parent; at the top leave it out, else name the two levels differently"
+        )
     if chain:
         shown = [*chain[:SHOWN], *(["..."] if len(chain) > SHOWN else []), parent]
         return f"the parents form a cycle: {' -> '.join(shown)}; correct one of them"
     other = "a label of the column" if height == 0 else "on a lower level"
-    return f"the parent {spoken(parent)} of {spoken(node)} is also {other}; give one of them another name"
+    return (
+        f"the parent {describe_value(parent)} of {describe_value(node)} is also {other}; give one of them another name"
+    )
 
 
 def _names(column: str, count: int, stated: Links) -> tuple[str, ...]:
@@ -123,14 +128,16 @@ def _names(column: str, count: int, stated: Links) -> tuple[str, ...]:
     return stated.levels
 
 
-def _level(name: str, nodes: Sequence[str], own: Sequence[str], stated: Links) -> Level:
+def _level(name: str, nodes: Sequence[str], own: Sequence[str], stated: Links) -> HierarchyLevel:
     distinct = tuple(dict.fromkeys(nodes))
     for node in own:
         if node in distinct:
-            raise stated.location.fault(f"{spoken(node)} is the name of a fault cell; give the parent another name")
+            raise stated.location.fault(
+                f"{describe_value(node)} is the name of a fault cell; give the parent another name"
+            )
     numbers = {node: number for number, node in enumerate((*distinct, *own))}
     places = np.array([numbers[node] for node in (*nodes, *own)], dtype=np.int64)
-    return Level(name=name, nodes=(*distinct, *own), places=places)
+    return HierarchyLevel(name=name, nodes=(*distinct, *own), places=places)
 
 
 # The `parent` of a domain column, from the document or from a file of two columns: the levels above its cells.
@@ -185,7 +192,7 @@ def _texts(stated: Mapping[str, Any], location: Location) -> dict[str, str]:
     faults = Faults()
     for child, parent in stated.items():
         if not isinstance(parent, str) or not parent:
-            faults.keep(location.key(child).fault(f"the parent of {spoken(child)} is no text; name it"))
+            faults.keep(location.key(child).fault(f"the parent of {describe_value(child)} is no text; name it"))
     faults.pass_on()
     return dict(stated)
 
@@ -241,7 +248,8 @@ def _linked(rows: Iterator[tuple[str, str, str]], levels: tuple[str, ...] | None
         if not child:
             faults.keep(location.fault(f"{row}: names no child", place=f"{location.path} {row}"))
         elif known != parent:
-            said = f"{row}: {spoken(child)} has two parents, {spoken(known)} and {spoken(parent)}; keep one"
+            parents = f"{describe_value(known)} and {describe_value(parent)}"
+            said = f"{row}: {describe_value(child)} has two parents, {parents}; keep one"
             faults.keep(location.fault(said, place=f"{location.path} {row}"))
         elif parent:
             parents[child] = parent

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dpqr.kernel.arrays import AnyArray, Axes, IntArray, WordArray, frozen
+from dpqr.kernel.arrays import AnyArray, Axes, IntArray, WordArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 
 RECORDS = 2**36
@@ -47,7 +47,7 @@ class DenseHistogram:
 
     def marginal(self, axes: Axes) -> IntArray:
         if axes not in self._marginals:
-            self._marginals[axes] = frozen(dense_marginal(self.counts, axes))
+            self._marginals[axes] = freeze(dense_marginal(self.counts, axes))
         return self._marginals[axes]
 
     def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
@@ -72,7 +72,7 @@ class SparseHistogram:
     _answers: dict[Hashable, IntArray] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "codes", frozen(self.codes.view()))
+        object.__setattr__(self, "codes", freeze(self.codes.view()))
         object.__setattr__(self, "counts", _whole(self.counts))
 
     def prefetch(self, groups: Sequence[Axes]) -> None:
@@ -81,7 +81,7 @@ class SparseHistogram:
 
     def marginal(self, axes: Axes) -> IntArray:
         if axes not in self._marginals:
-            self._marginals[axes] = frozen(self._sum(axes))
+            self._marginals[axes] = freeze(self._sum(axes))
         return self._marginals[axes]
 
     def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
@@ -153,12 +153,12 @@ def _store_members(store: dict[Axes, IntArray], joint: IntArray, union: Axes, me
     """Cache the marginals of one joint marginal over `union` to each of its members."""
     within = {tuple(union.index(axis) for axis in axes): axes for axes in members}
     for places, marginal in marginals(joint, [*within]):
-        store[within[places]] = frozen(marginal)
+        store[within[places]] = freeze(marginal)
 
 
 def _cached(store: dict[Hashable, IntArray], question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
     if question not in store:
-        store[question] = frozen(answer())
+        store[question] = freeze(answer())
     return store[question]
 
 
@@ -196,7 +196,7 @@ class Counts(Protocol):
         ...
 
 
-def occupied(counts: Counts) -> tuple[AnyArray, IntArray]:
+def occupied_cells(counts: Counts) -> tuple[AnyArray, IntArray]:
     """Return the codes of occupied cells, shape (cells, attributes), sorted, and their counts, shape (cells,). Private.
 
     It is the same for equal tables in any order of rows.

@@ -16,13 +16,13 @@ from dpqr.domain.attribute import Attribute, Bins, Labels
 from dpqr.domain.columns import require_few, whole_bins
 from dpqr.domain.form import Field
 from dpqr.domain.predicate_cells import constant_value, label_text, range_end
-from dpqr.domain.predicates import Comparison, Constant, IsFault, Node, Not, Operator, parse
+from dpqr.domain.predicates import ColumnComparison, Constant, IsFault, Node, Not, Operator, parse
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.errors import DocumentError
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class QueriedValue:
     """One value that a query names of a column.
 
     use: the comparison's operator; `from` and `to`: the lower and the upper end of a range.
@@ -35,28 +35,28 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class QueriedColumns:
     """What a queries document names of the columns.
 
     values: by column. listed: columns whose cells a file of coefficients lists one by one, so that nothing may be added
     to them; None: it may list those of every column.
     """
 
-    values: Mapping[str, tuple[Named, ...]] = field(default_factory=dict)
+    values: Mapping[str, tuple[QueriedValue, ...]] = field(default_factory=dict)
     listed: frozenset[str] | None = frozenset()
 
-    def of(self, column: str) -> tuple[Named, ...]:
+    def of(self, column: str) -> tuple[QueriedValue, ...]:
         """The values by which cells of this column may be made; each once."""
         return () if self.listed is None or column in self.listed else self.values.get(column, ())
 
 
-NOTHING = Asked()
+NO_QUERIED_COLUMNS = QueriedColumns()
 """No queries, or queries that may add nothing."""
 
 
-def asked(entries: Iterable[Any]) -> Asked:
+def queried_columns(entries: Iterable[Any]) -> QueriedColumns:
     """What the entries of a queries document name; one that cannot be read names nothing, and its compiler says why."""
-    values: dict[str, dict[Named, None]] = {}
+    values: dict[str, dict[QueriedValue, None]] = {}
     listed: frozenset[str] | None = frozenset()
     for entry in entries:
         if not isinstance(entry, Mapping):
@@ -68,18 +68,18 @@ def asked(entries: Iterable[Any]) -> Asked:
             columns = entry.get("columns")
             known = listed is not None and isinstance(columns, list | tuple)
             listed = (listed or frozenset()) | frozenset(map(str, columns)) if known and columns else None
-    return Asked(values={column: tuple(named) for column, named in values.items()}, listed=listed)
+    return QueriedColumns(values={column: tuple(named) for column, named in values.items()}, listed=listed)
 
 
-def _of_predicate(text: Any) -> Iterator[tuple[str, Named]]:
+def _of_predicate(text: Any) -> Iterator[tuple[str, QueriedValue]]:
     if isinstance(text, str):
         with suppress(DocumentError):
             yield from _leaves(parse(text, Location("queries")), negated=False)
 
 
-def _leaves(node: Node, *, negated: bool) -> Iterator[tuple[str, Named]]:
-    if isinstance(node, Comparison):
-        yield node.column, Named(node.operator, node.constant, negated)
+def _leaves(node: Node, *, negated: bool) -> Iterator[tuple[str, QueriedValue]]:
+    if isinstance(node, ColumnComparison):
+        yield node.column, QueriedValue(node.operator, node.constant, negated)
     elif isinstance(node, Not):
         yield from _leaves(node.part, negated=not negated)
     elif not isinstance(node, IsFault):
@@ -87,7 +87,7 @@ def _leaves(node: Node, *, negated: bool) -> Iterator[tuple[str, Named]]:
             yield from _leaves(part, negated=negated)
 
 
-def _of_ranges(entry: Mapping[str, Any]) -> Iterator[tuple[str, Named]]:
+def _of_ranges(entry: Mapping[str, Any]) -> Iterator[tuple[str, QueriedValue]]:
     """Ends of the listed ranges; of random ones no value is named."""
     columns, rows = entry.get("ranges"), entry.get("between")
     if not isinstance(rows, list | tuple):
@@ -98,8 +98,8 @@ def _of_ranges(entry: Mapping[str, Any]) -> Iterator[tuple[str, Named]]:
         pairs = [row] if alone else row if isinstance(row, list | tuple) else []
         for column, pair in zip(names, pairs, strict=False):
             if isinstance(column, str) and isinstance(pair, list | tuple) and len(pair) == 2:
-                yield column, Named("from", _constant(pair[0]))
-                yield column, Named("to", _constant(pair[1]))
+                yield column, QueriedValue("from", _constant(pair[0]))
+                yield column, QueriedValue("to", _constant(pair[1]))
 
 
 def _constant(value: Any) -> Constant:
@@ -119,7 +119,7 @@ Threshold = tuple[Fraction, bool]
 """A value, and whether the cut lies before it (strict: `<`, `>=`) or after it (`<=`, `>`)."""
 
 
-def completed(field: Field, named: Sequence[Named], location: Location) -> Field:
+def complete_field(field: Field, named: Sequence[QueriedValue], location: Location) -> Field:
     """The field with the labels, or the two outermost edges, that it leaves open and the queries give a meaning.
 
     Labels are open in a `string` column without an enum. Bins are open in a `number`, `date` or `datetime` column with
@@ -141,12 +141,12 @@ def completed(field: Field, named: Sequence[Named], location: Location) -> Field
     return msgspec.structs.replace(field, dpqr=made)
 
 
-def _all_up_to(field: Field, named: Sequence[Named]) -> bool:
+def _all_up_to(field: Field, named: Sequence[QueriedValue]) -> bool:
     """Whether every comparison of real values needs bins that own their upper ends. (Whole values need no side.)"""
     return field.type != "date" and all(one.use in ("<=", ">") for one in named)
 
 
-def _labelled(field: Field, named: Sequence[Named], location: Location) -> Field:
+def _labelled(field: Field, named: Sequence[QueriedValue], location: Location) -> Field:
     """With the labels of = and in, in the queries' order. Other labels have a cell of their own unless a rule says
     otherwise: dropping them would leave records out of every other answer."""
     equal = [one for one in named if one.use == "=" and one.constant.kind != "flag"]
@@ -166,7 +166,7 @@ def _labelled(field: Field, named: Sequence[Named], location: Location) -> Field
     return msgspec.structs.replace(field, constraints=enum, dpqr=rules)
 
 
-def extended(attribute: Attribute, named: Sequence[Named], location: Location, *, opened: bool) -> Attribute:
+def add_cuts(attribute: Attribute, named: Sequence[QueriedValue], location: Location, *, opened: bool) -> Attribute:
     """The column with its bins cut. opened: its domain file left its labels, or its bins, to the queries."""
     axis = attribute.axis
     if isinstance(axis, Labels):
@@ -177,7 +177,7 @@ def extended(attribute: Attribute, named: Sequence[Named], location: Location, *
     return attribute if made is axis else replace(attribute, axis=made, declared=axis)
 
 
-def cut(bins: Bins, name: str, named: Sequence[Named], location: Location) -> Bins:
+def cut(bins: Bins, name: str, named: Sequence[QueriedValue], location: Location) -> Bins:
     """`bins` cut wherever a comparison or a range would cut through one, as far as their closed side allows.
 
     Bins of whole values can be cut anywhere. Others are cut at a value only on their closed side: before it where they
@@ -210,7 +210,7 @@ def _cut_whole(bins: Bins, wanted: set[Threshold], location: Location) -> Bins:
     return replace(made, closed="right", edge_titles=tuple(bins.mark(Fraction(mark)) for mark in marks))
 
 
-def _thresholds(bins: Bins, name: str, named: Named) -> Iterator[Threshold]:
+def _thresholds(bins: Bins, name: str, named: QueriedValue) -> Iterator[Threshold]:
     """Where the bins must end for this value; nowhere, where it is none of the column."""
     with suppress(DocumentError):
         value = constant_value(named.constant, name, bins, Location("queries"))
@@ -223,7 +223,7 @@ def _thresholds(bins: Bins, name: str, named: Named) -> Iterator[Threshold]:
             yield value, False
 
 
-def added(attribute: Attribute) -> str | None:
+def describe_added_cells(attribute: Attribute) -> str | None:
     """What the queries added to the column's cells, in one sentence; None: nothing."""
     declared, axis = attribute.declared, attribute.axis
     if isinstance(declared, Labels):

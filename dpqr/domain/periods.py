@@ -177,7 +177,7 @@ class PeriodRows:
 
     @property
     def name(self) -> str:
-        """The text that `named_periods` reads: "2026-03", or "2026-01/2026-03"."""
+        """The text that `parse_periods` reads: "2026-03", or "2026-01/2026-03"."""
         return self._from("/")
 
     @property
@@ -194,10 +194,10 @@ class PeriodRows:
         return f"{self.since.name}{between}{self.period.name}" if self.since and several else self.period.name
 
 
-def named_periods(name: str, every: Every) -> tuple[Period, ...]:
+def parse_periods(name: str, every: Every) -> tuple[Period, ...]:
     """Return the periods that a name stands for, as `PeriodRows.name` writes it.
 
-    >>> [period.name for period in named_periods("2026-01/2026-03", "month")]
+    >>> [period.name for period in parse_periods("2026-01/2026-03", "month")]
     ['2026-01', '2026-02', '2026-03']
 
     Raises:

@@ -22,24 +22,24 @@ from numpy.typing import NDArray
 from dpqr.domain.attribute import Attribute, Bins, Codes, Labels
 from dpqr.domain.columns import code_bins, moment
 from dpqr.domain.domain import Domain
-from dpqr.domain.predicates import And, Comparison, Constant, IsFault, Node, Not
+from dpqr.domain.predicates import And, ColumnComparison, Constant, IsFault, Node, Not
 from dpqr.domain.text.decoding import Location, nearest
 from dpqr.domain.text.documents import MAX_DIGITS
 from dpqr.kernel.arrays import Axes
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class BinSplit:
     """Bins against a threshold: the first `below` lie wholly below it; `cut`: the next one lies on both sides."""
 
     below: int
     cut: bool
 
 
-def side(bins: Bins, value: Fraction, *, strict: bool) -> Side:
+def side(bins: Bins, value: Fraction, *, strict: bool) -> BinSplit:
     """Which bins hold only values < `value` (strict) or <= `value`."""
     below = bisect_left(range(bins.size), True, key=lambda cell: not _wholly_below(bins, cell, value, strict))
-    return Side(below, below < bins.size and _reaches_below(bins, below, value, strict))
+    return BinSplit(below, below < bins.size and _reaches_below(bins, below, value, strict))
 
 
 def single(bins: Bins, value: Fraction) -> int | None:
@@ -103,7 +103,7 @@ def range_end(bins: Bins, value: Fraction, *, upper: bool) -> bool:
 Mask = NDArray[np.bool_]
 
 
-def true_cells(comparison: Comparison, attribute: Attribute, location: Location) -> Mask:
+def true_cells(comparison: ColumnComparison, attribute: Attribute, location: Location) -> Mask:
     """Shape (declared cells,): where the comparison holds."""
     if isinstance(attribute.axis, Labels):
         return _label_cells(comparison, attribute.name, attribute.axis, location)
@@ -119,7 +119,7 @@ def true_cells(comparison: Comparison, attribute: Attribute, location: Location)
     return mask if comparison.operator in ("<", "<=") else ~mask
 
 
-def _label_cells(comparison: Comparison, name: str, labels: Labels, location: Location) -> Mask:
+def _label_cells(comparison: ColumnComparison, name: str, labels: Labels, location: Location) -> Mask:
     if comparison.operator != "=" and not labels.ordered:
         raise location.fault(
             f"column {name!r} holds labels, which have no order; use =, != or in, or state categoriesOrdered"
@@ -191,27 +191,27 @@ def _extent(bins: Bins) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class TruthMasks:
     """Where a predicate is true and where it is false, each broadcastable to the group's shape; elsewhere unknown."""
 
     true: Mask
     false: Mask
 
 
-def evaluate(node: Node, domain: Domain, group: Axes, location: Location) -> Truth:
+def evaluate(node: Node, domain: Domain, group: Axes, location: Location) -> TruthMasks:
     """The predicate over the cells of the attributes at `group`, one dimension each, in that order."""
-    if isinstance(node, Comparison | IsFault):
+    if isinstance(node, ColumnComparison | IsFault):
         return _leaf(node, domain, group, location)
     if isinstance(node, Not):
         inner = evaluate(node.part, domain, group, location)
-        return Truth(inner.false, inner.true)
+        return TruthMasks(inner.false, inner.true)
     parts = (evaluate(part, domain, group, location) for part in node.parts)
     if isinstance(node, And):
-        return reduce(lambda a, b: Truth(a.true & b.true, a.false | b.false), parts)
-    return reduce(lambda a, b: Truth(a.true | b.true, a.false & b.false), parts)
+        return reduce(lambda a, b: TruthMasks(a.true & b.true, a.false | b.false), parts)
+    return reduce(lambda a, b: TruthMasks(a.true | b.true, a.false & b.false), parts)
 
 
-def _leaf(node: Comparison | IsFault, domain: Domain, group: Axes, location: Location) -> Truth:
+def _leaf(node: ColumnComparison | IsFault, domain: Domain, group: Axes, location: Location) -> TruthMasks:
     axis = domain.axis(node.column)
     attribute = domain.attributes[axis]
     true = np.zeros(attribute.size, dtype=np.bool_)
@@ -229,4 +229,4 @@ def _leaf(node: Comparison | IsFault, domain: Domain, group: Axes, location: Loc
         false = ~true
         false[attribute.axis.size :] = False
     shape = [attribute.size if other == axis else 1 for other in group]
-    return Truth(true.reshape(shape), false.reshape(shape))
+    return TruthMasks(true.reshape(shape), false.reshape(shape))

@@ -197,8 +197,8 @@ class _Parser:
         operator = self.take().text
         constant = self.constant()
         if operator == "!=":
-            return Not(Comparison(column.text, "=", constant, column.start))
-        return Comparison(column.text, cast(Operator, operator), constant, column.start)
+            return Not(ColumnComparison(column.text, "=", constant, column.start))
+        return ColumnComparison(column.text, cast(Operator, operator), constant, column.start)
 
     def members(self, column: Token) -> Node:
         if not self.symbol("("):
@@ -208,14 +208,17 @@ class _Parser:
             constants.append(self.constant())
         if not self.symbol(")"):
             raise self.unexpected("`,` or `)`")
-        return Or(tuple(Comparison(column.text, "=", constant, column.start) for constant in constants))
+        return Or(tuple(ColumnComparison(column.text, "=", constant, column.start) for constant in constants))
 
     def between(self, column: Token) -> Node:
         low = self.constant()
         if not self.accept("and"):
             raise self.unexpected("`and` and the upper end")
         high = self.constant()
-        ends = (Comparison(column.text, ">=", low, column.start), Comparison(column.text, "<=", high, column.start))
+        ends = (
+            ColumnComparison(column.text, ">=", low, column.start),
+            ColumnComparison(column.text, "<=", high, column.start),
+        )
         return And(ends)
 
     def own_cell(self, column: Token) -> Node:
@@ -255,7 +258,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ColumnComparison:
     """column operator constant; `!=`, `in` and `between` are built from these."""
 
     column: str
@@ -294,20 +297,20 @@ class Or:
     parts: tuple[Node, ...]
 
 
-Node = Comparison | IsFault | Not | And | Or
+Node = ColumnComparison | IsFault | Not | And | Or
 
 
 def columns(node: Node) -> set[str]:
     """The columns that a predicate speaks of."""
-    if isinstance(node, Comparison | IsFault):
+    if isinstance(node, ColumnComparison | IsFault):
         return {node.column}
     parts = (node.part,) if isinstance(node, Not) else node.parts
     return set().union(*(columns(part) for part in parts))
 
 
-def comparisons(node: Node) -> Iterator[Comparison | IsFault]:
+def comparisons(node: Node) -> Iterator[ColumnComparison | IsFault]:
     """The predicate's leaves."""
-    if isinstance(node, Comparison | IsFault):
+    if isinstance(node, ColumnComparison | IsFault):
         yield node
         return
     for part in (node.part,) if isinstance(node, Not) else node.parts:

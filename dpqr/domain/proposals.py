@@ -11,7 +11,7 @@ from typing import Any
 from dpqr.domain.attribute import Bins
 from dpqr.domain.columns import DAY, EPOCH, is_date, is_time
 from dpqr.domain.domain_file import PLACEHOLDER
-from dpqr.domain.open_columns import Named, asked, cut
+from dpqr.domain.open_columns import QueriedValue, cut, queried_columns
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import MAX_DIGITS
 
@@ -26,7 +26,7 @@ _EXTENTS: dict[str, tuple[int, int]] = {
 """Beyond whatever a query can name, by type."""
 
 
-def filled(domain: Mapping[str, Any], queries: Mapping[str, Any]) -> dict[str, Any]:
+def fill_placeholders(domain: Mapping[str, Any], queries: Mapping[str, Any]) -> dict[str, Any]:
     """The domain document with what the queries name in place of placeholders; what it states already stays.
 
     A column that is compared with < and the like gets edges, and a number's or a date's type where it was text. One
@@ -40,11 +40,11 @@ def filled(domain: Mapping[str, Any], queries: Mapping[str, Any]) -> dict[str, A
     fields = domain.get("fields")
     if not isinstance(fields, list):
         return dict(domain)
-    known = asked(queries.get("queries", ()))
+    known = queried_columns(queries.get("queries", ()))
     return {**domain, "fields": [_filled(field, known.of(str(field.get("name")))) for field in fields]}
 
 
-def _filled(field: dict[str, Any], named: Sequence[Named]) -> dict[str, Any]:
+def _filled(field: dict[str, Any], named: Sequence[QueriedValue]) -> dict[str, Any]:
     stated, kind = field.get("constraints", {}), str(field.get("type", "string"))
     if not named or not _is_open(field):
         return field
@@ -72,7 +72,7 @@ def _unknown(value: Any) -> bool:
     return value is None or (isinstance(value, str) and value.startswith(PLACEHOLDER))
 
 
-def _kind(named: Sequence[Named]) -> str:
+def _kind(named: Sequence[QueriedValue]) -> str:
     """The type of a column that is text so far: of labels where it is compared with = alone, else as its constants are.
 
     Whole numbers are needed where a value is cut on both sides.
@@ -89,7 +89,7 @@ def _kind(named: Sequence[Named]) -> str:
     return "date" if all(map(is_date, texts)) else "datetime" if all(map(is_time, texts)) else "string"
 
 
-def _labelled(field: dict[str, Any], stated: Mapping[str, Any], named: Sequence[Named]) -> dict[str, Any]:
+def _labelled(field: dict[str, Any], stated: Mapping[str, Any], named: Sequence[QueriedValue]) -> dict[str, Any]:
     labels = list(dict.fromkeys(one.constant.text for one in named if one.use == "="))
     if any(one.negated for one in named):
         labels.append(f"{PLACEHOLDER}: the other labels")
@@ -98,7 +98,9 @@ def _labelled(field: dict[str, Any], stated: Mapping[str, Any], named: Sequence[
     return {**field, "constraints": {**stated, "enum": labels}, "dpqr": rules}
 
 
-def _edged(field: dict[str, Any], stated: Mapping[str, Any], kind: str, named: Sequence[Named]) -> dict[str, Any]:
+def _edged(
+    field: dict[str, Any], stated: Mapping[str, Any], kind: str, named: Sequence[QueriedValue]
+) -> dict[str, Any]:
     """With the cuts as inner edges; bounds become the outermost ones."""
     rules = {key: rule for key, rule in field.get("dpqr", {}).items() if key not in ("bins", "width", "every", "edges")}
     if kind in ("number", "datetime") and all(one.use in ("<=", ">") for one in named):
@@ -113,7 +115,7 @@ def _edged(field: dict[str, Any], stated: Mapping[str, Any], kind: str, named: S
     return {**made, **constraints, "dpqr": {"edges": [ends[0], *inner, ends[1]], **rules}}
 
 
-def _inner_edges(name: str, kind: str, named: Sequence[Named], *, right: bool) -> list[int | float | str]:
+def _inner_edges(name: str, kind: str, named: Sequence[QueriedValue], *, right: bool) -> list[int | float | str]:
     """Cuts of one bin that reaches beyond whatever is named."""
     whole = Bins(
         edges=tuple(map(Fraction, _EXTENTS[kind])),

@@ -17,7 +17,7 @@ Axes = tuple[int, ...]
 """Positions of attributes in a domain, in the order in which a marginal's tensor has them."""
 
 
-def frozen(array: AnyArray) -> AnyArray:
+def freeze(array: AnyArray) -> AnyArray:
     """Return the same array, set read-only: the arrays of values never change."""
     array.flags.writeable = False
     return array

@@ -194,7 +194,7 @@ def root_below(value: Fraction) -> Fraction:
     return Fraction(isqrt(scaled), 1 << (shift // 2))
 
 
-NOTHING = Fraction(0)
+ZERO = Fraction(0)
 
 
 @final
@@ -209,8 +209,8 @@ class Cost:
     (False, True)
     """
 
-    amount: Fraction = NOTHING
-    delta: Fraction = NOTHING
+    amount: Fraction = ZERO
+    delta: Fraction = ZERO
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.amount + other.amount, self.delta + other.delta)
@@ -257,7 +257,7 @@ class Pricing:
     """
 
     accountant: str = "basic"
-    delta: Fraction = NOTHING
+    delta: Fraction = ZERO
 
 
 PURE = Pricing()

@@ -10,10 +10,16 @@ from importlib.util import find_spec
 from typing import Protocol
 
 from dpqr.kernel.accountants.accountant import PlanFilter, PrivacyFilter, SumFilter, require_pure
-from dpqr.kernel.accountants.analytic import UNIT, converted_mu, largest_squared_mu, require_mu, total_squared_mu
+from dpqr.kernel.accountants.analytic import (
+    UNIT,
+    largest_squared_mu,
+    require_mu,
+    squared_mu_to_epsilon,
+    total_squared_mu,
+)
 from dpqr.kernel.accountants.by_count import ByCount
 from dpqr.kernel.accountants.losses import concentrated_rho
-from dpqr.kernel.accountants.sums import Basic, converted, largest_rho, total_rho
+from dpqr.kernel.accountants.sums import Basic, largest_rho, total_rho, zcdp_to_epsilon
 from dpqr.kernel.budget import (
     PURE,
     SMALLEST_DELTA,
@@ -197,7 +203,7 @@ RHO = SumCurrency(
     cost=concentrated_rho,
     total=total_rho,
     largest=largest_rho,
-    converted=converted,
+    converted=zcdp_to_epsilon,
 )
 SQUARED_MU = SumCurrency(
     accountant="gdp",
@@ -205,7 +211,7 @@ SQUARED_MU = SumCurrency(
     cost=require_mu,
     total=total_squared_mu,
     largest=largest_squared_mu,
-    converted=converted_mu,
+    converted=squared_mu_to_epsilon,
 )
 CURRENCIES = {"basic": EPSILON, "zcdp": RHO, "gdp": SQUARED_MU}
 

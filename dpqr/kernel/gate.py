@@ -12,7 +12,7 @@ from dpqr.kernel.accountants.accountant import PrivacyFilter
 from dpqr.kernel.errors import MechanismFailed
 from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.kernel.sealed import Private, Released, SealKey
+from dpqr.kernel.sealed import Private, ReleasedValue, SealKey
 
 In = TypeVar("In", contravariant=True)
 Out = TypeVar("Out", covariant=True)
@@ -46,7 +46,7 @@ _KEY = SealKey()
 
 def measure(
     private: Private[Value], mechanism: Mechanism[Value, Drawn], *, accountant: PrivacyFilter, noise: NoiseSource
-) -> Released[Drawn]:
+) -> ReleasedValue[Drawn]:
     """Pay for one draw and make it.
 
     Args:
@@ -71,7 +71,7 @@ def measure(
 
 def measure_together(
     private: Private[Value], batch: Batch[Value, Drawn], *, accountant: PrivacyFilter, noise: NoiseSource
-) -> Released[Drawn]:
+) -> ReleasedValue[Drawn]:
     """Pay for all draws of a batch, one after the other, and then make them.
 
     Args, Raises and Privacy as for `measure`. If the filter refuses one of the charges, nothing is opened, and the
@@ -89,11 +89,11 @@ def measure_together(
 
 def _released(
     private: Private[Value], drawn_from: Mechanism[Value, Drawn] | Batch[Value, Drawn], charge: int, noise: NoiseSource
-) -> Released[Drawn]:
+) -> ReleasedValue[Drawn]:
     drawn = _attempt(private, drawn_from, noise)
     if isinstance(drawn, BaseException):
         raise drawn
-    return Released(drawn[0], charge)
+    return ReleasedValue(drawn[0], charge)
 
 
 def _attempt(

@@ -17,7 +17,7 @@ HOUSE = "dpqr"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class RegistryEntry:
     """One registered name: where its code is, and which distribution brought it."""
 
     name: str
@@ -52,23 +52,23 @@ class Registry:
         """The built-ins to choose from where nobody named one."""
         return tuple(name for name in self.builtins if name not in self.on_request)
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[RegistryEntry, ...]:
         """Every known name, built-ins first; nothing is imported. A plug-in may not take a built-in's name."""
-        own = [Entry(name=name, target=target, origin=HOUSE) for name, target in self.builtins.items()]
+        own = [RegistryEntry(name=name, target=target, origin=HOUSE) for name, target in self.builtins.items()]
         foreign = [
-            Entry(name=point.name, target=point.value, origin=_origin(point))
+            RegistryEntry(name=point.name, target=point.value, origin=_origin(point))
             for point in sorted(entry_points(group=self.group))
             if point.name not in self.builtins
         ]
         return (*own, *foreign)
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> RegistryEntry:
         """The entry called `name`; nothing is imported. UsageFault: there is none.
 
         A built-in is found without a look at the installed distributions' metadata, 20 ms each time.
         """
         if name in self.builtins:
-            return Entry(name=name, target=self.builtins[name], origin=HOUSE)
+            return RegistryEntry(name=name, target=self.builtins[name], origin=HOUSE)
         known = {entry.name: entry for entry in self.entries()}
         if name not in known:
             near = get_close_matches(name, known, n=1)

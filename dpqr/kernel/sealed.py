@@ -63,10 +63,10 @@ class Private(Generic[T]):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Released(Generic[T]):
+class ReleasedValue(Generic[T]):
     """A released value. charge: number of the event in the run that paid for it.
 
-    >>> Released(7, charge=0).value
+    >>> ReleasedValue(7, charge=0).value
     7
     """
 

@@ -20,12 +20,12 @@ class Neighbours(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatedPersons:
+class DeclaredPersons:
     """The persons that a domain file states as the unit of every run over it.
 
     column: the table's column that identifies persons. rows: K, the most rows of one person that a run may use.
 
-    >>> StatedPersons(column="person_id", rows=3).rows
+    >>> DeclaredPersons(column="person_id", rows=3).rows
     3
     """
 

@@ -45,7 +45,7 @@ def optional(value: float) -> str:
     return "" if value != value else amount(value)
 
 
-def bound(value: float, rounded: Callable[[float], int]) -> str:
+def round_outward(value: float, rounded: Callable[[float], int]) -> str:
     """An end of an interval, moved outwards by `rounded` (floor or ceil): whole from 100 on, else two decimals."""
     if value != value:
         return ""
@@ -70,7 +70,7 @@ def seconds_words(seconds: float) -> str:
     raise AssertionError("the last unit takes any time")
 
 
-def counted(count: int, noun: str) -> str:
+def count_words(count: int, noun: str) -> str:
     """ "1 round", "12 rounds", "2 queries"."""
     if count == 1:
         return f"1 {noun}"

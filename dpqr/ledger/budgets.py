@@ -17,7 +17,7 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.ledger.chain import Anchor, Mark
 from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.chained_ledger import move as moved
-from dpqr.ledger.ledger import UNSTATED, Account, DataKind, Entry, Reason, Terms
+from dpqr.ledger.ledger import NO_REASON, Account, BudgetTerms, DataKind, LedgerEntry, Reason
 from dpqr.ledger.location import anchor_path, is_unanchored
 from dpqr.ledger.periods import PeriodBudgets
 from dpqr.ledger.record import Record, account_document, entry_line, verdict_document
@@ -55,7 +55,7 @@ class BudgetRequest:
     unit: str | None = None
     kind: str = DataKind.PRIVATE.value
     policy: Policy = field(default_factory=Policy)
-    reason: Reason = UNSTATED
+    reason: Reason = NO_REASON
     periods: PeriodRequest | None = None
 
 
@@ -87,15 +87,15 @@ def configured_ledger(ledger: str | None, anchor: str | None) -> ChainedLedger:
 
 def open_budget(ledger: ChainedLedger, request: BudgetRequest) -> PricedAccount:
     """Give a dataset its budget, once and for life."""
-    return priced(ledger.open(terms(request)))
+    return price_account(ledger.open(terms(request)))
 
 
-def terms(request: BudgetRequest) -> Terms:
+def terms(request: BudgetRequest) -> BudgetTerms:
     """The terms that a request asks for. UsageFault for one that no accountant can keep."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     unit = PrivacyUnit(neighbours=Neighbours(request.neighbours), column=request.unit, counted=request.policy.counts)
     charged = currency(request.accountant or ("basic" if budget.pure else "zcdp"), pure=budget.pure)
-    return Terms(
+    return BudgetTerms(
         dataset=request.dataset,
         budget=budget,
         accountant=charged.accountant,
@@ -121,17 +121,17 @@ def restrict(ledger: ChainedLedger, dataset: str, change: PolicyChange) -> Price
 
 def budgets(ledger: ChainedLedger, dataset: str | None, delta: str | None) -> tuple[PricedAccount, ...]:
     """One dataset, or all. delta: where the history is priced; None: at the delta of each budget."""
-    at, record = shown_delta(delta), ledger.walk()
+    at, record = parse_display_delta(delta), ledger.walk()
     accounts = record.accounts if dataset is None else (record.state.account(dataset),)
-    return tuple(_priced(account, record, at) for account in accounts)
+    return tuple(_price_record(account, record, at) for account in accounts)
 
 
-def _priced(account: Account, record: Record, at: Fraction | None) -> PricedAccount:
+def _price_record(account: Account, record: Record, at: Fraction | None) -> PricedAccount:
     name = account.terms.dataset
-    return replace(priced(account, record.events(name), at, record.histories(name)), replayed=record.replayed)
+    return replace(price_account(account, record.events(name), at, record.histories(name)), replayed=record.replayed)
 
 
-def shown_delta(delta: str | None) -> Fraction | None:
+def parse_display_delta(delta: str | None) -> Fraction | None:
     """Where a price is shown, from its text; None stays None. Raises: UsageFault."""
     at = None if delta is None else exact_decimal(delta, option="--delta")
     if at and not SMALLEST_DELTA <= at < 1:
@@ -139,7 +139,7 @@ def shown_delta(delta: str | None) -> Fraction | None:
     return at
 
 
-def priced(
+def price_account(
     account: Account,
     events: Composition = (),
     delta: Fraction | None = None,
@@ -169,7 +169,7 @@ def _largest(accountant: Accountant, histories: tuple[Composition, ...], at: Fra
     return max(known) if len(known) == len(prices) else None
 
 
-def history(ledger: ChainedLedger, dataset: str | None) -> tuple[Entry, ...]:
+def history(ledger: ChainedLedger, dataset: str | None) -> tuple[LedgerEntry, ...]:
     """The entries of one dataset, or all of them. UsageFault for a name without a budget."""
     record = ledger.walk()
     if dataset is None:

@@ -24,12 +24,12 @@ from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.chain import BEGINNING, Anchor, ChainSegment, Link, Mark, digest, seal
 from dpqr.ledger.codec import encode_entry
-from dpqr.ledger.ledger import DEFAULT, UNSTATED, Account, Entry, Reason, Reservation, Run, Terms, person
+from dpqr.ledger.ledger import DEFAULT, NO_REASON, Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
 from dpqr.ledger.location import ANCHOR, NO_ANCHOR
-from dpqr.ledger.record import Record, is_paid, lying, require_proofs, walked
-from dpqr.ledger.refusals import has_moved, of_place, require_name, require_text
-from dpqr.ledger.session import Before, NoLedger, Session, Store
-from dpqr.ledger.state import Asked, LedgerState, decode_state
+from dpqr.ledger.record import Record, is_paid, lying, require_proofs, walk_ledger
+from dpqr.ledger.refusals import has_moved, name_place, require_name, require_text
+from dpqr.ledger.session import Before, NoLedger, Store, StoreTransaction
+from dpqr.ledger.state import Charge, LedgerState, decode_state
 from dpqr.tables.policy import Policy, PolicyChange
 
 # One job's transaction at the ledger. Its cost does not grow with the ledger's age.
@@ -72,13 +72,13 @@ class LastState:
 class Transaction:
     """The only job that may write now, and the state with what this job has added."""
 
-    session: Session
+    session: StoreTransaction
     state: LedgerState
     clock: Callable[[], str]
 
-    def add(self, kind: Any, *, key: bytes | None = None, **content: Any) -> Entry:
+    def add(self, kind: Any, *, key: bytes | None = None, **content: Any) -> LedgerEntry:
         """Admit one entry. key: of a reservation. Raises: those of `LedgerState.add`."""
-        entry = Entry(number=self.state.length, kind=kind, time=self.clock(), **content)
+        entry = LedgerEntry(number=self.state.length, kind=kind, time=self.clock(), **content)
         text = encode_entry(entry)
         entry = replace(entry, hash=seal(self.state.seal, text))
         self.state.add(entry)
@@ -108,20 +108,20 @@ class Transaction:
             self.session.store_state(self.add("checkpoint", state=digest(state)).number, state)
 
 
-def resumed(session: Session, anchor: Anchor | None, kept: LastState) -> LedgerState:
-    """The state as it is now, from the latest entry that can be trusted. Raises: LedgerError, as of `walked`."""
+def resume_state(session: StoreTransaction, anchor: Anchor | None, kept: LastState) -> LedgerState:
+    """The state as it is now, from the latest entry that can be trusted. Raises: LedgerError, as of `walk_ledger`."""
     last, marked = kept.take(), anchor.read() if anchor else None
     if not session.is_begun():
-        return walked(session, anchor).state
+        return walk_ledger(session, anchor).state
     fits = last and not last.moved and session.stored_seal(last.length) == last.seal
     state = last if fits else _checkpointed(session)
     if state is None:
-        return walked(session, anchor).state
+        return walk_ledger(session, anchor).state
     first = state.length
     if marked and marked.entries <= first:
         # A stored state is proved by the entry after those that it stands for, which holds its digest.
         if state is not last:
-            return walked(session, anchor).state
+            return walk_ledger(session, anchor).state
         first = marked.entries
     before = session.stored_seal(first)
     chain = session.chain(first, before if isinstance(before, str) else BEGINNING)
@@ -133,7 +133,7 @@ def resumed(session: Session, anchor: Anchor | None, kept: LastState) -> LedgerS
     return state
 
 
-def _checkpointed(session: Session) -> LedgerState | None:
+def _checkpointed(session: StoreTransaction) -> LedgerState | None:
     """The state before the newest checkpoint's entry, whose replay proves it; None: there is no checkpoint yet, or the
     state was written when jobs could write it."""
     stored = session.stored_state()
@@ -177,7 +177,7 @@ class ChainedLedger:
                 f"--anchor {self.anchor.path}: is the ledger itself; give another file, best on another disk"
             )
 
-    def open(self, terms: Terms) -> Account:
+    def open(self, terms: BudgetTerms) -> Account:
         """See `Ledger.open`. The ledger is made with the first dataset."""
         require_name(terms.dataset)
         require_text(terms.unit, what="the words of the unit")
@@ -214,12 +214,12 @@ class ChainedLedger:
         plan: str = "",
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
-        reason: Reason = UNSTATED,
+        reason: Reason = NO_REASON,
         period: PeriodRows | None = None,
     ) -> Reservation:
         """See `Ledger.reserve`."""
         require_text(note, what="a note")
-        asked = Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing, period=period)
+        asked = Charge(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing, period=period)
         key = _words(4)  # before the lock, for it brings numpy
         with self.transaction(before=asked.content) as transaction:
             content = asked.content(transaction.state)
@@ -236,15 +236,15 @@ class ChainedLedger:
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
         plan: str = "",
-        reason: Reason = UNSTATED,
+        reason: Reason = NO_REASON,
         period: PeriodRows | None = None,
     ) -> Account:
         """See `Ledger.require_fit`."""
-        asked = Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing, period=period)
+        asked = Charge(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing, period=period)
         state = self.walk().state
         if plan:
             state.approver(dataset, plan, reason)
-        state.require_payable(Entry(number=state.length, kind="reserve", time="", **asked.content(state)))
+        state.require_payable(LedgerEntry(number=state.length, kind="reserve", time="", **asked.content(state)))
         return state.account(dataset)
 
     def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
@@ -303,7 +303,7 @@ class ChainedLedger:
         """See `Ledger.events`."""
         return self.walk().events(dataset)
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LedgerEntry, ...]:
         """The whole record, chain and anchor checked."""
         return self.walk().entries
 
@@ -311,13 +311,13 @@ class ChainedLedger:
         """LedgerError: the ledger goes on elsewhere, and what is left of a budget is known there only."""
         found = self.walk()
         if found.state.moved:
-            raise of_place(has_moved(found.state.moved), self.store.place)
+            raise name_place(has_moved(found.state.moved), self.store.place)
         return found
 
     def walk(self) -> Record:
         """Everything, from the first entry on: chain, anchor, rules, checkpoints."""
         with self._reading() as session:
-            record = walked(session, self.anchor)
+            record = walk_ledger(session, self.anchor)
         self._require_anchor(record.state)
         return record
 
@@ -325,7 +325,7 @@ class ChainedLedger:
         """Walk everything, and look at the database's structures, the price of every event and the keys too."""
         with self._reading() as session:
             session.require_integrity()
-            record = walked(session, self.anchor)
+            record = walk_ledger(session, self.anchor)
             session.require_keys(record.state.waiting, spoilt=bool(record.chain.rejected))
         self._require_anchor(record.state)
         return replace(record, unproved=require_proofs(record))
@@ -338,7 +338,7 @@ class ChainedLedger:
         if not self.anchor:
             raise UsageFault("--anchor: name the file to write, best on another disk than the ledger")
         with self.writing() as session:
-            record = walked(session, self.anchor if self.anchor.read() else None)
+            record = walk_ledger(session, self.anchor if self.anchor.read() else None)
             require_proofs(record)
             if not record.entries:
                 raise UsageFault(f"--ledger {self.store.place}: holds no entry yet; `dpqr budget init` anchors it too")
@@ -365,7 +365,7 @@ class ChainedLedger:
             Their numbers; none: there is no such entry, and nothing is written.
         """
         with self.writing() as session:
-            record = walked(session, self.anchor, rejecting=True)
+            record = walk_ledger(session, self.anchor, rejecting=True)
             self._require_anchor(record.state)
             made, numbers = Transaction(session=session, state=record.state, clock=self.clock), lying(record)
             if numbers:
@@ -398,18 +398,18 @@ class ChainedLedger:
             before: what to work out of the state before the lock, where others would wait for it.
         """
         with self.writing(lambda session: self._catch_up(session, before)) as session:
-            state = resumed(session, self.anchor, self._last)
+            state = resume_state(session, self.anchor, self._last)
             made = Transaction(session=session, state=state, clock=self.clock)
             self._require_anchor(made.state)
             yield made
             made.finish(self.anchor)
         self._last.state = made.state
 
-    def _catch_up(self, session: Session, before: Callable[[LedgerState], object] | None) -> None:
+    def _catch_up(self, session: StoreTransaction, before: Callable[[LedgerState], object] | None) -> None:
         """Replay what others have added before the lock is asked for. What is wrong is found again behind it."""
         if self._last.state is None or before:
             with suppress(DpqrError):
-                state = resumed(session, self.anchor, self._last)
+                state = resume_state(session, self.anchor, self._last)
                 self._last.state = state
                 if before:
                     before(state)
@@ -434,12 +434,12 @@ class ChainedLedger:
             )
 
     @contextmanager
-    def _reading(self) -> Iterator[Session]:
+    def _reading(self) -> Iterator[StoreTransaction]:
         with self._there(), self.store.reading(self.wait) as session:
             yield session
 
     @contextmanager
-    def writing(self, before: Before | None = None) -> Iterator[Session]:
+    def writing(self, before: Before | None = None) -> Iterator[StoreTransaction]:
         """The one transaction that may write, before anything was read. before: see `Store.writing`."""
         with self._there(), self.store.writing(self.wait, before) as session:
             yield session
@@ -476,7 +476,7 @@ def _words(count: int) -> bytes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closed:
+class ClosedLedger:
     """All that a closed ledger holds. state: number and text of its newest checkpoint; keys: of its unsettled runs."""
 
     chain: ChainSegment
@@ -500,12 +500,12 @@ def move(source: ChainedLedger, target: ChainedLedger) -> Mark:
     moving = source.walk()
     target.store.make()
     with target.writing() as session:
-        held = walked(session, None)
+        held = walk_ledger(session, None)
         _require_free(held, moving.chain, place)
         closed = _closed(source, place)
         if held.chain.length > closed.chain.length:  # an earlier try had come to its end
             return held.mark
-        return _carried_on(target, session, held, closed)
+        return _write_rest(target, session, held, closed)
 
 
 def _require_free(held: Record, moving: ChainSegment, place: str) -> None:
@@ -516,7 +516,7 @@ def _require_free(held: Record, moving: ChainSegment, place: str) -> None:
         raise UsageFault(f"--ledger {place}: holds another ledger; move to a place that holds none")
 
 
-def _closed(source: ChainedLedger, place: str) -> Closed:
+def _closed(source: ChainedLedger, place: str) -> ClosedLedger:
     """What the ledger holds after its last entry, which says where it goes on. LedgerError: it goes on elsewhere."""
     with source.transaction() as transaction:
         state, session = transaction.state, transaction.session
@@ -525,10 +525,10 @@ def _closed(source: ChainedLedger, place: str) -> Closed:
         if not state.moved:
             transaction.add("move", note=place)
         keys = {number: session.stored_key(number) for number in state.waiting}
-        return Closed(chain=session.chain(), state=session.stored_state(), keys=keys)
+        return ClosedLedger(chain=session.chain(), state=session.stored_state(), keys=keys)
 
 
-def _carried_on(target: ChainedLedger, session: Session, held: Record, closed: Closed) -> Mark:
+def _write_rest(target: ChainedLedger, session: StoreTransaction, held: Record, closed: ClosedLedger) -> Mark:
     """Write what is missing in the target, and that the ledger has arrived."""
     for number in range(held.chain.length, closed.chain.length):
         session.append(number, closed.chain.links[number])

@@ -14,8 +14,8 @@ from dpqr.kernel.budget import Cost, Pricing, PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError
 from dpqr.kernel.events import Composition, Draw, LeftOutEvent, PrivacyEvent
 from dpqr.kernel.unit import Neighbours
-from dpqr.ledger.ledger import DataKind, Entry, Reason, Terms
-from dpqr.ledger.periods import WHOLE, Layer, PeriodBudgets
+from dpqr.ledger.ledger import BudgetTerms, DataKind, LedgerEntry, Reason
+from dpqr.ledger.periods import ALL_PERIODS, Layer, PeriodBudgets
 from dpqr.tables.policy import Policy, Source
 
 
@@ -76,17 +76,17 @@ FORMAT = "dpqr ledger/1"
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, RecursionError, DpqrError)
 
 
-def encode_entry(entry: Entry) -> str:
+def encode_entry(entry: LedgerEntry) -> str:
     """Canonical JSON: keys sorted, no blanks, ASCII. Everything but the hash, which is of this text."""
     return canonical(entry_document(entry))
 
 
-def entry_document(entry: Entry) -> dict[str, Any]:
+def entry_document(entry: LedgerEntry) -> dict[str, Any]:
     """The same as plain JSON values."""
     return {"entry": entry.kind, "number": entry.number, "time": entry.time, **_content(entry)}
 
 
-def decode_entry(text: str, digest: str) -> Entry:
+def decode_entry(text: str, digest: str) -> LedgerEntry:
     """The entry of a link in a sound chain. LedgerError where the text is not one that `encode_entry` writes.
 
     A text that holds more than that is found by encoding the entry again (`dpqr.ledger.record.require_proofs`).
@@ -104,7 +104,7 @@ def canonical(document: Any) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def _content(entry: Entry) -> dict[str, Any]:
+def _content(entry: LedgerEntry) -> dict[str, Any]:
     if entry.kind == "open":
         return {"format": FORMAT, "ledger": entry.note, "anchored": entry.anchored}
     if entry.kind == "anchor":
@@ -184,7 +184,7 @@ def _read_pricing(document: dict[str, Any]) -> Pricing | None:
     return Pricing(accountant=_text(document["accountant"]), delta=parse_exact(document["delta"]))
 
 
-def terms_document(terms: Terms | None) -> dict[str, Any]:
+def terms_document(terms: BudgetTerms | None) -> dict[str, Any]:
     """Terms as plain JSON values, without the dataset's name.
 
     What came with a later version is left out of older terms, whose text is sealed.
@@ -206,34 +206,34 @@ def terms_document(terms: Terms | None) -> dict[str, Any]:
     }
 
 
-def read_entry(document: dict[str, Any], digest: str) -> Entry:
+def read_entry(document: dict[str, Any], digest: str) -> LedgerEntry:
     """The inverse of `entry_document`. Raises: ValueError, KeyError, TypeError or DpqrError, for `decode_entry`."""
     kind, number = document["entry"], document["number"]
     if not isinstance(number, int) or not isinstance(document["time"], str):
         raise ValueError("no number or no time")
     same = {"kind": kind, "number": number, "time": document["time"], "hash": digest}
     if kind == "open":
-        return Entry(**same, note=_text(document["ledger"]), anchored=document["anchored"] is True)
+        return LedgerEntry(**same, note=_text(document["ledger"]), anchored=document["anchored"] is True)
     if kind == "anchor":
-        return Entry(**same)
+        return LedgerEntry(**same)
     if kind == "checkpoint":
-        return Entry(**same, state=_text(document["state"]))
+        return LedgerEntry(**same, state=_text(document["state"]))
     if kind in ("move", "arrive"):
-        return Entry(**same, note=_text(document["place"]))
+        return LedgerEntry(**same, note=_text(document["place"]))
     if kind == "reject":
-        return Entry(**same, rejected=tuple(_number(each, number) for each in document["rejects"]))
+        return LedgerEntry(**same, rejected=tuple(_number(each, number) for each in document["rejects"]))
     dataset = _text(document["dataset"])
     if kind == "init":
-        return Entry(**same, dataset=dataset, terms=read_terms(dataset, document))
+        return LedgerEntry(**same, dataset=dataset, terms=read_terms(dataset, document))
     if kind == "policy":
-        return Entry(**same, dataset=dataset, policy=decode_policy(document["policy"]))
+        return LedgerEntry(**same, dataset=dataset, policy=decode_policy(document["policy"]))
     if kind == "approve":
-        return Entry(**same, dataset=dataset, plan=_text(document["plan"]), reason=_read_reason(document))
+        return LedgerEntry(**same, dataset=dataset, plan=_text(document["plan"]), reason=_read_reason(document))
     if kind in ("draw", "record"):
         events = decode_events(document["events"]) if kind == "draw" else ()
         transcript = _text(document["transcript"])
-        return Entry(**same, dataset=dataset, events=events, run=document["run"], transcript=transcript)
-    return Entry(
+        return LedgerEntry(**same, dataset=dataset, events=events, run=document["run"], transcript=transcript)
+    return LedgerEntry(
         **same,
         dataset=dataset,
         cost=decode_cost(document["cost"]),
@@ -243,7 +243,7 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
         note=_text(document["note"]),
         reason=_read_reason(document),
         plan=_text(document.get("plan", "")),
-        period=_text(document.get("period", WHOLE)),
+        period=_text(document.get("period", ALL_PERIODS)),
         layer=read_layer(document.get("layer")),
         drawn=_text(document.get("drawn", "")),
     )
@@ -275,10 +275,10 @@ def _read_periods(document: dict[str, Any] | None) -> PeriodBudgets | None:
     )
 
 
-def read_terms(dataset: str, document: dict[str, Any]) -> Terms:
+def read_terms(dataset: str, document: dict[str, Any]) -> BudgetTerms:
     """The inverse of `terms_document`."""
     cap, stated = document["cap"], "policy" in document
-    return Terms(
+    return BudgetTerms(
         dataset=dataset,
         budget=PrivacyBudget(parse_exact(document["epsilon"]), parse_exact(document["delta"])),
         accountant=_text(document["accountant"]),

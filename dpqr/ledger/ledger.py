@@ -19,7 +19,7 @@ from dpqr.kernel.currency import Currency, currency
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.ledger.periods import WHOLE, Layer, LayerNode, PeriodBudgets, Spending, of_layers
+from dpqr.ledger.periods import ALL_PERIODS, Layer, LayerNode, PeriodBudgets, Spending, of_layers
 from dpqr.tables.policy import Policy, PolicyChange
 
 # Reason: why a budget is opened or charged, who asks, and who approved.
@@ -82,7 +82,7 @@ class Reason:
         return ", ".join(filter(None, (self.purpose, by, approved)))
 
 
-UNSTATED = Reason()
+NO_REASON = Reason()
 
 
 DEFAULT = Policy()
@@ -98,7 +98,7 @@ class DataKind(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class BudgetTerms:
     """The terms of a dataset's budget, fixed for life when it is opened.
 
     limit, cap: largest cost of all releases together, and of any one release (None: no cap); exact, in the currency of
@@ -107,7 +107,7 @@ class Terms:
     policy, once. periods: their budgets within the limit; None: it has none. reason: why it was opened, and by whom.
 
     >>> from fractions import Fraction
-    >>> terms = Terms(
+    >>> terms = BudgetTerms(
     ...     dataset="survey-2026",
     ...     budget=PrivacyBudget(epsilon=Fraction(2)),
     ...     accountant="basic",
@@ -132,7 +132,7 @@ class Terms:
     policy: Policy = field(default_factory=Policy)
     policy_stated: bool = True
     periods: PeriodBudgets | None = None
-    reason: Reason = UNSTATED
+    reason: Reason = NO_REASON
 
     @property
     def currency(self) -> Currency:
@@ -151,7 +151,7 @@ class Account:
     spent: settlements, and unsettled reservations in full; pending: the latter alone. periods: spent, by period.
     """
 
-    terms: Terms
+    terms: BudgetTerms
     spent: Cost = NO_COST
     pending: Cost = NO_COST
     reservations: int = 0
@@ -180,7 +180,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LedgerEntry:
     """One line of the record; `number` counts from 0, `time` is UTC, `hash` covers it and all before it.
 
     open: the ledger begins; `anchored`: an anchor is written from the start. anchor: one is written from now on.
@@ -198,7 +198,7 @@ class Entry:
     reject: the owner has seen that the entries `rejected`, which jobs have appended past dpqr, break the rules.
     void: one of those, where the rules refuse it; never written. `text` is what is stored.
 
-    >>> Entry(number=3, kind="settle", time="2026-11-22T10:00:00Z", settles=2, note="done").settles
+    >>> LedgerEntry(number=3, kind="settle", time="2026-11-22T10:00:00Z", settles=2, note="done").settles
     2
     """
 
@@ -210,7 +210,7 @@ class Entry:
     time: str
     hash: str = ""
     dataset: str = ""
-    terms: Terms | None = None
+    terms: BudgetTerms | None = None
     cost: Cost = NO_COST
     events: Composition = ()
     pricing: Pricing | None = None
@@ -221,23 +221,23 @@ class Entry:
     anchored: bool = False
     state: str = ""
     policy: Policy | None = None
-    reason: Reason = UNSTATED
+    reason: Reason = NO_REASON
     plan: str = ""
-    period: str = WHOLE
+    period: str = ALL_PERIODS
     layer: Layer | None = None
     rejected: tuple[int, ...] = ()
     text: str = ""
     drawn: str = ""
 
 
-class Ledger(Protocol):
+class BudgetLedger(Protocol):
     """Every method is one transaction, durable when it returns.
 
     Raises:
         LedgerError: from any method, if the ledger is locked for too long, damaged, edited or rolled back.
     """
 
-    def open(self, terms: Terms) -> Account:
+    def open(self, terms: BudgetTerms) -> Account:
         """Give a dataset its budget, once. BudgetRefused for a name that has one: there is no reset."""
 
     def restrict(self, dataset: str, change: PolicyChange) -> Account:
@@ -256,7 +256,7 @@ class Ledger(Protocol):
         plan: str = "",
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
-        reason: Reason = UNSTATED,
+        reason: Reason = NO_REASON,
         period: PeriodRows | None = None,
     ) -> Reservation:
         """Pay for the events, in full.
@@ -282,7 +282,7 @@ class Ledger(Protocol):
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
         plan: str = "",
-        reason: Reason = UNSTATED,
+        reason: Reason = NO_REASON,
         period: PeriodRows | None = None,
     ) -> Account:
         """Return the account as it is, if `reserve` would pay for the events now; nothing is written.
@@ -333,7 +333,7 @@ class Ledger(Protocol):
 
     def accounts(self) -> tuple[Account, ...]: ...
 
-    def entries(self) -> tuple[Entry, ...]: ...
+    def entries(self) -> tuple[LedgerEntry, ...]: ...
 
     def events(self, dataset: str) -> Composition:
         """Return all events charged so far, settled or reserved, with their counts."""
@@ -368,7 +368,7 @@ class Reservation:
     cost: Cost
     events: Composition
     pricing: Pricing = PURE
-    reason: Reason = UNSTATED
+    reason: Reason = NO_REASON
     plan: str = ""
 
     def guard(self) -> PrivacyFilter:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import count
 
-from dpqr.domain.periods import Every, Period, PeriodRows, named_periods
+from dpqr.domain.periods import Every, Period, PeriodRows, parse_periods
 from dpqr.kernel.budget import NO_COST, Cost
 
-WHOLE = ""
+ALL_PERIODS = ""
 """Stands, among the names of periods, for releases that read the rows of all periods."""
 
 Spending = Mapping[str, Cost]
@@ -63,7 +63,7 @@ class PeriodBudgets:
 
     def total(self, spent: Spending) -> Cost:
         """Return what one unit has paid at most, over all periods."""
-        return spent.get(WHOLE, NO_COST) + self._joined(spent)
+        return spent.get(ALL_PERIODS, NO_COST) + self._joined(spent)
 
     def paying(self, name: str) -> tuple[str, ...]:
         """Return the periods that a release of this name charges: each one whose rows it reads.
@@ -71,7 +71,9 @@ class PeriodBudgets:
         >>> PeriodBudgets(column="day", every="month", share=NO_COST).paying("2026-01/2026-02")
         ('2026-01', '2026-02')
         """
-        return (WHOLE,) if name == WHOLE else tuple(period.name for period in named_periods(name, self.every))
+        return (
+            (ALL_PERIODS,) if name == ALL_PERIODS else tuple(period.name for period in parse_periods(name, self.every))
+        )
 
     def read(self, spent: Spending, nodes: Iterable[LayerNode]) -> Spending:
         """Return what the releases that read each period cost, with those of layers."""
@@ -87,8 +89,8 @@ class PeriodBudgets:
         Args:
             period: its name; WHOLE: the period where they cost most; None: one that has released nothing.
         """
-        most = _largest(spent) if period == WHOLE else NO_COST if period is None else spent.get(period, NO_COST)
-        return spent.get(WHOLE, NO_COST) + most
+        most = _largest(spent) if period == ALL_PERIODS else NO_COST if period is None else spent.get(period, NO_COST)
+        return spent.get(ALL_PERIODS, NO_COST) + most
 
     def room(self, period: str | None, spent: Spending, left: Cost) -> Cost:
         """Return the largest cost of one release of this period (as in `of`) now. left: of the budget for life.
@@ -101,12 +103,12 @@ class PeriodBudgets:
     def _joined(self, spent: Spending) -> Cost:
         if self.parallel:
             return _largest(spent)
-        return sum((cost for name, cost in spent.items() if name != WHOLE), NO_COST)
+        return sum((cost for name, cost in spent.items() if name != ALL_PERIODS), NO_COST)
 
 
 def _largest(spent: Spending) -> Cost:
     """The largest of each figure over the periods."""
-    return reduce(Cost.most, (cost for name, cost in spent.items() if name != WHOLE), NO_COST)
+    return reduce(Cost.most, (cost for name, cost in spent.items() if name != ALL_PERIODS), NO_COST)
 
 
 # Layers: releases of counters that use at most K rows of a person together, and cost what the dearest of them does.
@@ -175,9 +177,9 @@ def free_layer(rows: PeriodRows, most: int, nodes: Collection[LayerNode], waitin
 def is_free(layer: Layer, period: str, nodes: Iterable[LayerNode], waiting: Collection[int]) -> bool:
     """Whether a release of these periods comes after all of a layer, and none of those is still open."""
     every = Period.parse(layer.first).every
-    start = named_periods(period, every)[0]
+    start = parse_periods(period, every)[0]
     held = [node for node in nodes if node.layer == layer]
-    later = (start.index(named_periods(node.period, every)[-1]) > 0 for node in held)
+    later = (start.index(parse_periods(node.period, every)[-1]) > 0 for node in held)
     return start.index(Period.parse(layer.first)) >= 0 and all(later) and not {one.entry for one in held} & set(waiting)
 
 

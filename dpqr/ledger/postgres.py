@@ -33,8 +33,8 @@ from psycopg import sql
 
 from dpqr.kernel.errors import LedgerError, UsageFault
 from dpqr.ledger.chain import Link, Mark
-from dpqr.ledger.refusals import of_place
-from dpqr.ledger.session import Before, NoLedger, Session, sealed_key
+from dpqr.ledger.refusals import name_place
+from dpqr.ledger.session import Before, NoLedger, StoreTransaction, sealed_key
 from dpqr.tables.engines.address import WHERE_PASSWORDS_GO, LedgerAddress
 
 IDLE = 60
@@ -65,7 +65,7 @@ _REASONS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class SchemaAccess:
     """Whose a ledger's schema is, and what this role is there.
 
     owns: it is the owner. usable: it may use the schema. made: a ledger is in it. sound: all of that is the owner's,
@@ -81,13 +81,13 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresSession(Session):
-    """`Session` of one connection to the server."""
+class PostgresSession(StoreTransaction):
+    """`StoreTransaction` of one connection to the server."""
 
     store: PostgresStore
     connection: psycopg.Connection[tuple[Any, ...]]
     wait: float
-    standing: Standing
+    standing: SchemaAccess
 
     @property
     def prefix(self) -> str:
@@ -112,7 +112,7 @@ class PostgresSession(Session):
 
     def append(self, number: int, link: Link, *, key: bytes | None = None, settles: int | None = None) -> None:
         if self.owns:
-            Session.append(self, number, link, key=key, settles=settles)
+            StoreTransaction.append(self, number, link, key=key, settles=settles)
             return
         self.rows(
             f"SELECT {self.prefix}append(?::bigint, ?::text, ?::text, ?::bytea)",
@@ -124,7 +124,7 @@ class PostgresSession(Session):
 
     def key_rows(self, reservation: int) -> list[tuple[Any, ...]]:
         if self.owns:
-            return Session.key_rows(self, reservation)
+            return StoreTransaction.key_rows(self, reservation)
         found = self.rows(f"SELECT {self.prefix}key_of(?::bigint)", reservation)
         payer = self.rows(f"SELECT job FROM {self.prefix}entries WHERE number = ?", reservation)
         if found == [(None,)] and payer not in ([], [(None,)]):
@@ -223,13 +223,13 @@ class PostgresStore:
             yield connection
 
     @contextmanager
-    def reading(self, wait: float) -> Iterator[Session]:
+    def reading(self, wait: float) -> Iterator[StoreTransaction]:
         with self._faults(wait), self._connected() as connection:
             standing = self._sound(connection)  # before the transaction: its snapshot is to be newer than the anchor
             yield self._looking(connection, wait, standing)
 
     @contextmanager
-    def writing(self, wait: float, before: Before | None = None) -> Iterator[Session]:
+    def writing(self, wait: float, before: Before | None = None) -> Iterator[StoreTransaction]:
         with self._faults(wait), self._connected() as connection:
             standing = self._sound(connection)
             if before:
@@ -238,7 +238,7 @@ class PostgresStore:
             yield self._lock(connection, wait, standing)
 
     def _looking(
-        self, connection: psycopg.Connection[tuple[Any, ...]], wait: float, standing: Standing
+        self, connection: psycopg.Connection[tuple[Any, ...]], wait: float, standing: SchemaAccess
     ) -> PostgresSession:
         self._begin(connection, "REPEATABLE READ READ ONLY", wait)
         return PostgresSession(self, connection, wait, standing)
@@ -277,19 +277,19 @@ class PostgresStore:
     def _schema(self) -> sql.Identifier:
         return sql.Identifier(self.address.schema)
 
-    def _standing(self, connection: psycopg.Connection[tuple[Any, ...]]) -> Standing | None:
+    def _standing(self, connection: psycopg.Connection[tuple[Any, ...]]) -> SchemaAccess | None:
         """None: there is no such schema. LedgerError for one whose parts have several owners."""
         values = {"schema": self.address.schema, "tables": list(TABLES), "functions": list(FUNCTIONS)}
-        found = connection.execute(STANDING, values).fetchall()
+        found = connection.execute(SCHEMA_ACCESS, values).fetchall()
         if not found:
             return None
         role, owns, usable, made, sound, old = found[0]
-        standing = Standing(role=role, owns=owns, usable=usable, made=made, sound=sound, old=old)
+        standing = SchemaAccess(role=role, owns=owns, usable=usable, made=made, sound=sound, old=old)
         if not sound:
             raise self._of_another(standing)
         return standing
 
-    def _sound(self, connection: psycopg.Connection[tuple[Any, ...]]) -> Standing:
+    def _sound(self, connection: psycopg.Connection[tuple[Any, ...]]) -> SchemaAccess:
         """Of the schema of a ledger of this version; nothing in it was run. NoLedger, LedgerError: there is none."""
         standing = self._standing(connection)
         if standing is None or not standing.made:
@@ -301,7 +301,7 @@ class PostgresStore:
             raise self._of_another(standing)
         return standing
 
-    def _require_owner(self, standing: Standing) -> None:
+    def _require_owner(self, standing: SchemaAccess) -> None:
         if not standing.owns:
             raise self._denied()
 
@@ -314,7 +314,7 @@ class PostgresStore:
         )
 
     def _lock(
-        self, connection: psycopg.Connection[tuple[Any, ...]], wait: float, standing: Standing
+        self, connection: psycopg.Connection[tuple[Any, ...]], wait: float, standing: SchemaAccess
     ) -> PostgresSession:
         """Begin to write: every transaction that the lock was waited for has ended, and is seen."""
         self._begin(connection, "READ COMMITTED READ WRITE", wait)
@@ -352,7 +352,7 @@ class PostgresStore:
         except psycopg.Error as error:
             raise self._fault(error, wait) from None
         except LedgerError as error:
-            raise of_place(error, self.place) from None
+            raise name_place(error, self.place) from None
 
     def _denied(self) -> LedgerError:
         """Which right this role lacks."""
@@ -383,7 +383,7 @@ class PostgresStore:
     def _missing(self) -> NoLedger:
         return NoLedger(f"--ledger {self.place}: there is no ledger; `dpqr budget init` makes one")
 
-    def _of_another(self, standing: Standing) -> LedgerError:
+    def _of_another(self, standing: SchemaAccess) -> LedgerError:
         """The schema, or something in it, is not of whom it should be."""
         if not standing.made:
             return LedgerError(
@@ -420,7 +420,7 @@ class PostgresStore:
     def _fault(self, error: psycopg.Error, wait: float) -> LedgerError | UsageFault:
         code, said = error.sqlstate, f"--ledger {self.place}:"
         if code == _DENIED:
-            return of_place(self._denied(), self.place)
+            return name_place(self._denied(), self.place)
         if code in _MISSING:
             return self._missing()
         if code == _WAITED:
@@ -610,7 +610,7 @@ SELECT DISTINCT given.grantee = 0, pg_catalog.pg_get_userbyid(given.grantee) FRO
 """
 """Who has been given rights in a schema: whether it is PUBLIC, and the role's name."""
 
-STANDING = """
+SCHEMA_ACCESS = """
 SELECT pg_catalog.pg_get_userbyid(space.nspowner),
     current_user = pg_catalog.pg_get_userbyid(space.nspowner),
     pg_catalog.has_schema_privilege(space.oid, 'USAGE'),

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpqr.kernel.accountants.accountant import beside_other_runs
+from dpqr.kernel.accountants.accountant import bound_across_runs
 from dpqr.kernel.budget import NO_COST, PURE, Cost, downward_text, upward_text
 from dpqr.kernel.currency import PAIR, is_installed
 from dpqr.kernel.errors import DpqrError, LedgerError
@@ -21,9 +21,9 @@ from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.ledger.chain import Anchor, ChainSegment, Link, Mark, chain_segment, digest
 from dpqr.ledger.codec import LONGEST, canonical, encode_entry, encode_events, periods_document, policy_document
 from dpqr.ledger.codec import entry_document as plain_entry
-from dpqr.ledger.ledger import Account, Entry
-from dpqr.ledger.periods import WHOLE
-from dpqr.ledger.session import Session
+from dpqr.ledger.ledger import Account, LedgerEntry
+from dpqr.ledger.periods import ALL_PERIODS
+from dpqr.ledger.session import StoreTransaction
 from dpqr.ledger.state import LedgerState
 
 
@@ -36,7 +36,7 @@ class Record:
     """
 
     chain: ChainSegment
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
     state: LedgerState
     anchored: Mark | None = None
     unproved: tuple[int, ...] = ()
@@ -59,7 +59,7 @@ class Record:
     def events(self, dataset: str) -> Composition:
         """What was charged so far, settled or reserved, with how often. UsageFault for a name without a budget.
 
-        Of a run that counted its left-out records: what stands for it beside others (`beside_other_runs`).
+        Of a run that counted its left-out records: what stands for it beside others (`bound_across_runs`).
         """
         self.state.account(dataset)
         return _sum(events for _, events in self._charged(dataset))
@@ -74,8 +74,10 @@ class Record:
         if periods is None or not periods.parallel:
             return (_sum(events for _, events in charged),)
         read = [(periods.paying(name), events) for name, events in charged]
-        names = {name for paying, _ in read for name in paying} or {WHOLE}
-        return tuple(_sum(events for paying, events in read if {WHOLE, name} & {*paying}) for name in sorted(names))
+        names = {name for paying, _ in read for name in paying} or {ALL_PERIODS}
+        return tuple(
+            _sum(events for paying, events in read if {ALL_PERIODS, name} & {*paying}) for name in sorted(names)
+        )
 
     def _charged(self, dataset: str) -> tuple[tuple[str, Composition], ...]:
         """The events of every run, with its period."""
@@ -91,12 +93,12 @@ class Record:
 def _sum(runs: Iterable[Composition]) -> Composition:
     total: Counter[PrivacyEvent] = Counter()
     for events in runs:
-        for event, count in beside_other_runs(events):
+        for event, count in bound_across_runs(events):
             total[event] += count
     return tuple(total.items())
 
 
-def walked(session: Session, anchor: Anchor | None, *, rejecting: bool = False) -> Record:
+def walk_ledger(session: StoreTransaction, anchor: Anchor | None, *, rejecting: bool = False) -> Record:
     """Walk everything. LedgerError for a chain, a rule, an anchor or a checkpoint that is broken.
 
     rejecting: entries that jobs have appended, and that break the rules, are void.
@@ -117,7 +119,7 @@ def walked(session: Session, anchor: Anchor | None, *, rejecting: bool = False) 
     return Record(chain=chain, entries=entries, state=state, anchored=marked)
 
 
-def _require_state(session: Session, state: LedgerState) -> None:
+def _require_state(session: StoreTransaction, state: LedgerState) -> None:
     """The state that the next job would begin from is the one of the newest checkpoint, if there is any.
 
     An empty text is the state of nobody: the next job walks.
@@ -164,7 +166,7 @@ def lying(record: Record) -> tuple[int, ...]:
     )
 
 
-def is_paid(record: Record, entry: Entry) -> bool:
+def is_paid(record: Record, entry: LedgerEntry) -> bool:
     """Whether an entry states no less than its events cost; True where its accountant is not installed here."""
     return (entry.pricing is not None and not is_installed(entry.pricing.accountant)) or _paid(record, entry)
 
@@ -180,7 +182,7 @@ def _lies(link: Link, what: str) -> LedgerError:
     )
 
 
-def _paid(record: Record, entry: Entry) -> bool:
+def _paid(record: Record, entry: LedgerEntry) -> bool:
     if entry.terms is not None:
         return entry.terms.currency.covers(entry.terms.budget, entry.terms.limit)
     if entry.kind not in ("reserve", "settle"):
@@ -237,19 +239,19 @@ def _periods(account: Account, figures: Callable[..., dict[str, Any]]) -> dict[s
     periods = account.terms.periods
     if periods is None:
         return {}
-    spent = {name: figures(cost, _up) for name, cost in account.periods.items() if name != WHOLE}
-    whole = figures(account.periods.get(WHOLE, NO_COST), _up)
+    spent = {name: figures(cost, _up) for name, cost in account.periods.items() if name != ALL_PERIODS}
+    whole = figures(account.periods.get(ALL_PERIODS, NO_COST), _up)
     return {
         "periods": {**periods_document(periods), "share": figures(periods.share, _down), "spent": spent, "all": whole}
     }
 
 
-def entry_document(entry: Entry) -> dict[str, Any]:
+def entry_document(entry: LedgerEntry) -> dict[str, Any]:
     """The entry as it is hashed, and its seal."""
     return {**plain_entry(entry), "seal": entry.hash}
 
 
-def entry_line(entry: Entry) -> str:
+def entry_line(entry: LedgerEntry) -> str:
     """One line of an export: {"entry": ..., "seal": ...}.
 
     The seal is the SHA-256 of the seal before it, a line feed, and the canonical text of `entry`. Of an entry that was

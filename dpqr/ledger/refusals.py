@@ -8,11 +8,11 @@ from dpqr.domain.periods import Period, PeriodRows
 from dpqr.kernel.budget import Cost, downward_text, upward_text
 from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.ledger.ledger import Account, Reason, Terms, person
+from dpqr.ledger.ledger import Account, BudgetTerms, Reason, person
 from dpqr.tables.policy import Policy
 
 
-def of_place(error: LedgerError, place: object) -> LedgerError:
+def name_place(error: LedgerError, place: object) -> LedgerError:
     """The same of the ledger in this place; what another ledger has said, within a move, names that one already."""
     return error if str(error).startswith("--ledger ") else LedgerError(f"--ledger {place}: {error}")
 
@@ -74,7 +74,7 @@ def before_first(first: Period, period: Period) -> BudgetRefused:
     )
 
 
-def require_period(terms: Terms, period: PeriodRows | None) -> None:
+def require_period(terms: BudgetTerms, period: PeriodRows | None) -> None:
     """BudgetRefused unless the request divides the table into periods as the budget does."""
     held = terms.periods
     if held is None or period is None or (period.column, period.period.every) == (held.column, held.every):
@@ -86,7 +86,7 @@ def require_period(terms: Terms, period: PeriodRows | None) -> None:
     )
 
 
-def require_unit(terms: Terms, unit: PrivacyUnit) -> None:
+def require_unit(terms: BudgetTerms, unit: PrivacyUnit) -> None:
     """BudgetRefused unless the request protects whom the budget protects: costs of other units do not add up."""
     if unit.neighbours is not terms.neighbours:
         raise BudgetRefused(
@@ -100,7 +100,7 @@ def require_unit(terms: Terms, unit: PrivacyUnit) -> None:
         )
 
 
-def require_policy(terms: Terms, policy: Policy) -> None:
+def require_policy(terms: BudgetTerms, policy: Policy) -> None:
     """BudgetRefused unless the policy that a run was resolved under is the budget's now."""
     if policy != terms.policy:
         raise BudgetRefused(
@@ -109,7 +109,7 @@ def require_policy(terms: Terms, policy: Policy) -> None:
         )
 
 
-def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
+def approval_missing(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
     """The policy asks for an approval that is not there. The second line says how to get one."""
     approve = f"`dpqr budget approve {dataset} plan.json --by NAME`"
     if not plan:

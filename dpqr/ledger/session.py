@@ -27,7 +27,7 @@ class NoLedger(UsageFault):
     """There is no ledger in that place."""
 
 
-class Session(ABC):
+class StoreTransaction(ABC):
     """One transaction. Nothing that it has changed is kept unless `commit` returns."""
 
     @property
@@ -164,7 +164,7 @@ class Session(ABC):
                 self.rows(f"DELETE FROM {self.prefix}keys WHERE reservation = ?", number)
 
 
-Before = Callable[[Session], object]
+Before = Callable[[StoreTransaction], object]
 
 
 class Store(Protocol):
@@ -195,11 +195,11 @@ class Store(Protocol):
         """Take that back. UsageFault where a ledger has no roles."""
         ...
 
-    def reading(self, wait: float) -> AbstractContextManager[Session]:
+    def reading(self, wait: float) -> AbstractContextManager[StoreTransaction]:
         """A transaction that sees one state of the ledger and changes nothing."""
         ...
 
-    def writing(self, wait: float, before: Before | None = None) -> AbstractContextManager[Session]:
+    def writing(self, wait: float, before: Before | None = None) -> AbstractContextManager[StoreTransaction]:
         """A transaction that holds the only right to write from its first look at the ledger on.
 
         It is rolled back unless the block calls `commit`.

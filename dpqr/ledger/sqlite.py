@@ -23,8 +23,8 @@ from typing import Any
 from dpqr.kernel.errors import LedgerError, UsageFault
 from dpqr.ledger.chain import Mark
 from dpqr.ledger.location import LEDGER, create, ledger_path, require_location
-from dpqr.ledger.refusals import of_place
-from dpqr.ledger.session import Before, NoLedger, Session, Store
+from dpqr.ledger.refusals import name_place
+from dpqr.ledger.session import Before, NoLedger, Store, StoreTransaction
 from dpqr.tables.engines.address import LedgerAddress, is_address, read_address
 
 TABLE = "CREATE TABLE entries (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, seal TEXT NOT NULL)"
@@ -53,8 +53,8 @@ _REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class SqliteSession(Session):
-    """`Session` of one connection to the file."""
+class SqliteSession(StoreTransaction):
+    """`StoreTransaction` of one connection to the file."""
 
     connection: sqlite3.Connection
 
@@ -109,14 +109,14 @@ class SqliteStore:
     revoke = grant
 
     @contextmanager
-    def reading(self, wait: float) -> Iterator[Session]:
+    def reading(self, wait: float) -> Iterator[StoreTransaction]:
         with self._faults(wait), self._connected(wait) as connection:
             connection.execute("PRAGMA query_only = ON")
             connection.execute("BEGIN")
             yield SqliteSession(connection)
 
     @contextmanager
-    def writing(self, wait: float, before: Before | None = None) -> Iterator[Session]:
+    def writing(self, wait: float, before: Before | None = None) -> Iterator[StoreTransaction]:
         """The lock is kept after the commit until the block ends, and the anchor is renewed before anybody looks."""
         with self._faults(wait), self._connected(wait) as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -144,7 +144,7 @@ class SqliteStore:
             reason = _reason(wait, getattr(error, "sqlite_errorcode", None))
             raise LedgerError(f"--ledger {self.path}: {reason}") from None
         except LedgerError as error:
-            raise of_place(error, self.path) from None
+            raise name_place(error, self.path) from None
 
 
 def _reason(wait: float, code: int | None) -> str:

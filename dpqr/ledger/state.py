@@ -22,7 +22,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from dpqr.domain.periods import PeriodRows, named_periods
+from dpqr.domain.periods import PeriodRows, parse_periods
 from dpqr.kernel.accountants.accountant import PrivacyFilter
 from dpqr.kernel.budget import NO_COST, PURE, Cost, Pricing
 from dpqr.kernel.currency import PAIR, Currency
@@ -44,9 +44,10 @@ from dpqr.ledger.codec import (
     sum_document,
     terms_document,
 )
-from dpqr.ledger.ledger import Account, Entry, Reason, Reservation, Run, Terms, person
-from dpqr.ledger.periods import WHOLE, Layer, LayerNode, PeriodBudgets, Spending, free_layer, is_free
+from dpqr.ledger.ledger import Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
+from dpqr.ledger.periods import ALL_PERIODS, Layer, LayerNode, PeriodBudgets, Spending, free_layer, is_free
 from dpqr.ledger.refusals import (
+    approval_missing,
     before_first,
     breaks_the_rules,
     has_moved,
@@ -57,14 +58,13 @@ from dpqr.ledger.refusals import (
     require_policy,
     require_text,
     require_unit,
-    unapproved,
 )
 from dpqr.tables.policy import Policy, require_stricter
 
 _TIME = re.compile(r"2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00")
 
 
-def _require_texts(entry: Entry) -> None:
+def _require_texts(entry: LedgerEntry) -> None:
     """LedgerError or UsageFault for texts that dpqr does not write, which whoever lists the entries would print."""
     if not _TIME.fullmatch(entry.time):
         raise LedgerError("an entry without a time")
@@ -75,14 +75,14 @@ def _require_texts(entry: Entry) -> None:
 
 def _require_period(periods: PeriodBudgets, name: str) -> None:
     """BudgetRefused for a period before the first; UsageFault for a name of another kind of period."""
-    if name == WHOLE:
+    if name == ALL_PERIODS:
         return
-    period = named_periods(name, periods.every)[0]
+    period = parse_periods(name, periods.every)[0]
     if periods.first is not None and period.index(periods.first) < 0:
         raise before_first(periods.first, period)
 
 
-def _require_layer(held: AccountState, entry: Entry, layer: Layer) -> None:
+def _require_layer(held: AccountState, entry: LedgerEntry, layer: Layer) -> None:
     """LedgerError for a layer that the release may not join, or in a currency of pairs, where costs do not scale."""
     if held.terms.currency is PAIR or not is_free(layer, entry.period, held.nodes, held.runs):
         raise LedgerError("a reservation in a layer that does not take it")
@@ -99,7 +99,7 @@ class LedgerState:
     length: int = 0
     seal: str = BEGINNING
     anchored: bool = False
-    checkpoint: Entry | None = None
+    checkpoint: LedgerEntry | None = None
     moved: str = ""
     accounts: dict[str, AccountState] = field(default_factory=dict)
 
@@ -118,7 +118,7 @@ class LedgerState:
         """Numbers of the reservations that are not settled."""
         return frozenset(number for held in self.accounts.values() for number in held.runs)
 
-    def replay(self, chain: ChainSegment, refusable: Collection[int] = ()) -> tuple[Entry, ...]:
+    def replay(self, chain: ChainSegment, refusable: Collection[int] = ()) -> tuple[LedgerEntry, ...]:
         """Admit what follows; its entries. LedgerError for an entry that no ledger would have admitted.
 
         Args:
@@ -138,7 +138,7 @@ class LedgerState:
                 return held.runs[number]
         raise BudgetRefused(f"entry {number} is no reservation that waits for a settlement; each is settled once")
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: LedgerEntry) -> None:
         """Raises: BudgetRefused or UsageFault, and nothing is changed."""
         if entry.number != self.length or (entry.kind == "open") != (entry.number == 0):
             raise LedgerError("an entry is out of order")
@@ -168,7 +168,7 @@ class LedgerState:
             raise LedgerError("an entry of an unknown kind")
         self.length, self.seal = self.length + 1, entry.hash
 
-    def _replayed(self, link: Link, refusable: bool) -> Entry:
+    def _replayed(self, link: Link, refusable: bool) -> LedgerEntry:
         """The entry of a link, admitted, or in place of it one that is void."""
         number = self.length
         try:
@@ -179,16 +179,16 @@ class LedgerState:
         except (DpqrError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
             if not refusable:
                 raise breaks_the_rules(number, link.job, error) from None
-            entry = Entry(number=number, kind="void", time="", hash=link.seal, text=link.text)
+            entry = LedgerEntry(number=number, kind="void", time="", hash=link.seal, text=link.text)
             self.length, self.seal = number + 1, link.seal
         return entry
 
-    def _check(self, entry: Entry) -> None:
+    def _check(self, entry: LedgerEntry) -> None:
         if entry.state != digest(self.text):
             raise LedgerError("a checkpoint of another state")
         self.checkpoint = entry
 
-    def _init(self, entry: Entry) -> None:
+    def _init(self, entry: LedgerEntry) -> None:
         existing = {name.casefold(): name for name in self.accounts}.get(entry.dataset.casefold())
         if existing is not None:
             raise BudgetRefused(
@@ -200,7 +200,7 @@ class LedgerState:
         _ = entry.terms.currency
         self.accounts[entry.dataset] = AccountState(terms=entry.terms)
 
-    def _restrict(self, entry: Entry) -> None:
+    def _restrict(self, entry: LedgerEntry) -> None:
         held = self._account_state(entry.dataset)
         if entry.policy is None:
             raise LedgerError("an entry of a policy without one")
@@ -221,15 +221,15 @@ class LedgerState:
         held = self._account_state(dataset)
         return held.approval(plan, reason)[1] if held.terms.policy.approval else reason.approved_by
 
-    def _approve(self, entry: Entry) -> None:
+    def _approve(self, entry: LedgerEntry) -> None:
         held = self._account_state(entry.dataset)
         if not is_digest(entry.plan):
             raise LedgerError("an approval that names no plan")
-        if not spelled(entry.reason.by):
+        if not legacy_spelling(entry.reason.by):
             raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
         held.approvals.append((entry.plan, entry.reason.by))
 
-    def require_payable(self, entry: Entry) -> None:
+    def require_payable(self, entry: LedgerEntry) -> None:
         """BudgetRefused where a reservation does not fit what is left. LedgerError where the ledger was moved."""
         if self.moved:
             raise has_moved(self.moved)
@@ -251,31 +251,31 @@ class LedgerState:
         if not terms.total(spent, nodes) <= terms.limit:
             raise over_limit(held.account, entry.cost)
 
-    def _reserve(self, entry: Entry) -> None:
+    def _reserve(self, entry: LedgerEntry) -> None:
         self.require_payable(entry)
         held = self._account_state(entry.dataset)
         run = OpenRun.of(entry, held.terms.currency)
         if held.terms.policy.approval:
-            held.approvals.remove(held.approval(entry.plan, entry.reason, spelled))
+            held.approvals.remove(held.approval(entry.plan, entry.reason, legacy_spelling))
         held.spent = held.charged(held.spent, entry, entry.cost)
         held.nodes = held.noded(entry, entry.cost)
         held.reservations += 1
         held.runs[entry.number] = run
 
-    def _continue(self, entry: Entry) -> None:
+    def _continue(self, entry: LedgerEntry) -> None:
         run = self._run(entry, entry.run)
         if entry.kind == "record":
             run.record(entry)
         else:
             run.begin(entry)
 
-    def _run(self, entry: Entry, number: int | None) -> OpenRun:
+    def _run(self, entry: LedgerEntry, number: int | None) -> OpenRun:
         run = self.unsettled(number if number is not None else -1)
         if run.paid.dataset != entry.dataset:
             raise BudgetRefused(f"entry {run.paid.number} is a reservation of another dataset")
         return run
 
-    def _settle(self, entry: Entry) -> None:
+    def _settle(self, entry: LedgerEntry) -> None:
         run = self._run(entry, entry.settles)
         paid = run.paid
         if entry.drawn and not is_digest(entry.drawn):
@@ -306,7 +306,7 @@ class LedgerState:
 Approval = tuple[str, str]
 
 
-def spelled(name: str) -> str:
+def legacy_spelling(name: str) -> str:
     """A name as versions up to 0.10 compared it: without capitals, and with single blanks.
 
     Names that differ by `person` differ by this too. So a ledger admits what those versions have written, and every
@@ -335,7 +335,7 @@ class OpenRun:
     way to go on.
     """
 
-    paid: Entry
+    paid: LedgerEntry
     currency: Currency
     guard: PrivacyFilter
     draws: list[PrivacyEvent] = field(default_factory=list)
@@ -344,7 +344,7 @@ class OpenRun:
     transcript: str = ""
 
     @classmethod
-    def of(cls, paid: Entry, currency: Currency) -> OpenRun:
+    def of(cls, paid: LedgerEntry, currency: Currency) -> OpenRun:
         """A run that has drawn nothing."""
         guard = currency.guard(paid.cost, paid.events, paid.pricing or PURE)
         return cls(paid=paid, currency=currency, guard=guard)
@@ -362,7 +362,7 @@ class OpenRun:
         """What the run costs where it has drawn `events`. BudgetRefused: they have no price."""
         return self.currency.settled(self.paid.cost, events, self.paid.pricing or PURE)
 
-    def begin(self, entry: Entry) -> None:
+    def begin(self, entry: LedgerEntry) -> None:
         """Admit one more draw. LedgerError: the last is not recorded, the transcript is another, or it is not paid."""
         (event, count), *others = entry.events or ((None, 0),)
         if event is None or count != 1 or others:
@@ -382,7 +382,7 @@ class OpenRun:
             raise LedgerError(f"entry {self.paid.number} does not pay for another draw") from None
         self.draws.append(event)
 
-    def record(self, entry: Entry) -> None:
+    def record(self, entry: LedgerEntry) -> None:
         """Admit that the last draw lies in the transcript."""
         self._require(entry, recorded=self.begun - 1)
         self.recorded += 1
@@ -414,7 +414,7 @@ class OpenRun:
             transcript=self.transcript,
         )
 
-    def _require(self, entry: Entry, *, recorded: int) -> None:
+    def _require(self, entry: LedgerEntry, *, recorded: int) -> None:
         if self.recorded != recorded or not _DIGEST.fullmatch(entry.transcript):
             raise self._fault()
 
@@ -434,7 +434,7 @@ class AccountState:
     approvals: those that no reservation has used up: the hash of a plan, and who approved it.
     """
 
-    terms: Terms
+    terms: BudgetTerms
     spent: dict[str, Cost] = field(default_factory=dict)
     reservations: int = 0
     runs: dict[int, OpenRun] = field(default_factory=dict)
@@ -444,25 +444,25 @@ class AccountState:
     def approval(self, plan: str, reason: Reason, compared: Callable[[str], str] = person) -> Approval:
         """One of the plan by somebody else than who asks; by the one whom the reason names, where it names any.
 
-        compared: what of a name counts; of entries that are replayed what counted in every version (`spelled`). Raises:
-        BudgetRefused.
+        compared: what of a name counts; of entries that are replayed what counted in every version (`legacy_spelling`).
+        Raises: BudgetRefused.
         """
         asker, named = compared(reason.by), compared(reason.approved_by)
         others = [each for each in self.approvals if each[0] == plan and compared(each[1]) != asker]
         found = next((each for each in others if named in ("", compared(each[1]))), None)
         if not asker or found is None:
-            raise unapproved(self.terms.dataset, plan, reason)
+            raise approval_missing(self.terms.dataset, plan, reason)
         return found
 
-    def charged(self, spent: dict[str, Cost], paid: Entry, cost: Cost) -> dict[str, Cost]:
+    def charged(self, spent: dict[str, Cost], paid: LedgerEntry, cost: Cost) -> dict[str, Cost]:
         """What is spent with `cost` added for the run of a reservation; where there are periods, each that it reads
         pays it. A counter's layer pays by itself (`noded`)."""
         if paid.layer is not None:
             return spent
-        names = self.terms.periods.paying(paid.period) if self.terms.periods else (WHOLE,)
+        names = self.terms.periods.paying(paid.period) if self.terms.periods else (ALL_PERIODS,)
         return spent | {name: spent.get(name, NO_COST) + cost for name in names}
 
-    def noded(self, paid: Entry, cost: Cost) -> tuple[LayerNode, ...]:
+    def noded(self, paid: LedgerEntry, cost: Cost) -> tuple[LayerNode, ...]:
         """The nodes with `cost` added for the run of a reservation; one that has cost nothing is gone."""
         if paid.layer is None:
             return self.nodes
@@ -490,7 +490,7 @@ class AccountState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Charge:
     """The events of one run, and what it was resolved for and under.
 
     prices: by currency; they are worked out once, for some accountants take a while, before the ledger is locked.
@@ -516,7 +516,7 @@ class Asked:
             "events": self.events,
             "pricing": self.pricing if terms.currency is PAIR else None,
             "layer": state.layer(self.dataset, self.period, self.unit.rows),
-            "period": WHOLE if self.period is None else self.period.name,
+            "period": ALL_PERIODS if self.period is None else self.period.name,
         }
 
     def _price(self, currency: Currency) -> Cost:
@@ -569,7 +569,7 @@ def _account_document(held: AccountState) -> dict[str, Any]:
     return {
         "dataset": held.terms.dataset,
         "terms": terms_document(held.terms),
-        "spent": sum_document(held.spent.get(WHOLE, NO_COST)),
+        "spent": sum_document(held.spent.get(ALL_PERIODS, NO_COST)),
         **_periods_document(held.spent),
         **({"layers": [_node_document(node) for node in held.nodes]} if held.nodes else {}),
         "reservations": held.reservations,
@@ -580,7 +580,7 @@ def _account_document(held: AccountState) -> dict[str, Any]:
 
 def _periods_document(spent: Spending) -> dict[str, Any]:
     """Left out of the state of a dataset without periods, as in earlier versions."""
-    periods = {name: sum_document(cost) for name, cost in spent.items() if name != WHOLE}
+    periods = {name: sum_document(cost) for name, cost in spent.items() if name != ALL_PERIODS}
     return {"periods": periods} if periods else {}
 
 
@@ -605,7 +605,7 @@ def _account_state(document: dict[str, Any]) -> AccountState:
     runs = [_run(part, terms.currency) for part in document["runs"]]
     return AccountState(
         terms=terms,
-        spent={WHOLE: decode_sum(document["spent"])}
+        spent={ALL_PERIODS: decode_sum(document["spent"])}
         | {name: decode_sum(cost) for name, cost in document.get("periods", {}).items()},
         nodes=tuple(_node(part) for part in document.get("layers", [])),
         reservations=document["reservations"],

@@ -27,9 +27,9 @@ from dpqr.mechanisms.noisy_answers import (
 )
 from dpqr.mechanisms.selection import largest_total
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.related_blocks import all_answers, stacked
+from dpqr.workload.related_blocks import all_answers, stack_blocks
 from dpqr.workload.sensitivity import Norm, sensitivity
-from dpqr.workload.workload import rounded
+from dpqr.workload.workload import round_answers
 
 Groups = tuple[tuple[QueryBlock, ...], ...]
 
@@ -45,7 +45,7 @@ def error_unit(block: QueryBlock, unit: PrivacyUnit) -> int:
 
 def fine_answers(answers: FloatArray) -> IntArray:
     """A hypothesis' answers, in units of their blocks' grids, rounded to 1 / FINENESS of these; of the same shape."""
-    return rounded(answers * FINENESS, 2**61 // max(len(answers), 1))
+    return round_answers(answers * FINENESS, 2**61 // max(len(answers), 1))
 
 
 @final
@@ -116,7 +116,7 @@ class GroupErrors:
         """Return the integers, int64, shape (groups,); private."""
         assert self.expected is not None, "a plan draws nothing"
         blocks = self.blocks
-        counts.prefetch([block.axes for block in stacked(blocks).blocks])
+        counts.prefetch([block.axes for block in stack_blocks(blocks).blocks])
         apart = np.abs(FINENESS * all_answers(blocks, lambda block: block.answer(counts)) - self.expected)
         errors = self.by_block(apart) // np.array([error_unit(block, self.unit) for block in blocks], dtype=np.int64)
         together = np.maximum if self.largest else np.add

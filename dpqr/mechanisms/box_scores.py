@@ -15,8 +15,8 @@ from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import refuse_beyond
 from dpqr.mechanisms.selection import queries_sensitivity
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.box_index import BoxIndex, Family, Level
-from dpqr.workload.ranges import Term, combined, group_tables, with_totals
+from dpqr.workload.box_index import BoxIndex, Family, IndexLevel
+from dpqr.workload.ranges import Term, combine_terms, group_tables, with_totals
 
 SLICE = 2**17
 """Queries per batch."""
@@ -73,7 +73,7 @@ class BoxSearch:
         self._firsts = np.concatenate(firsts)
         self._ends = np.cumsum([len(one.ids) for one in self._pieces])
 
-    def _level(self, pieces: Pieces) -> Level:
+    def _level(self, pieces: Pieces) -> IndexLevel:
         return self._index.families[pieces.family].levels[pieces.depth]
 
     def score(self, pieces: IntArray, ranks: IntArray) -> IntArray:
@@ -143,10 +143,10 @@ class BoxSearch:
         terms += [
             [(stops[own], 1), (starts[own], -1)] for (starts, stops), own in zip(family.intervals, picks, strict=True)
         ]
-        return np.abs(combined(self._sums[place], terms))
+        return np.abs(combine_terms(self._sums[place], terms))
 
 
-def _last(level: Level) -> bool:
+def _last(level: IndexLevel) -> bool:
     return len(level.down) == 0
 
 

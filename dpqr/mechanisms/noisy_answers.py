@@ -1,4 +1,4 @@
-"""Noisy answers: exact integer answers of blocks plus independent exact integer noise, and `LeftOut` draws.
+"""Noisy answers: exact integer answers of blocks plus independent exact integer noise; counts of dropped records.
 
 Public limits keep every private sum inside int64. They bound the answers of any table of at most `records` records and
 are checked before data is opened. A sum that wrapped around could change by 2^64 between neighbours; a check of the
@@ -210,7 +210,7 @@ Out = TypeVar("Out")
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut(Generic[In, Out]):
+class DroppedRecordsMechanism(Generic[In, Out]):
     """`inner` on the left-out records, for units that lie in one part each (`PrivacyUnit.apart`).
 
     Privacy:
@@ -230,9 +230,9 @@ class LeftOut(Generic[In, Out]):
         return self.inner.sample(value, noise)
 
 
-def on_left_out(mechanism: Mechanism[In, Out], unit: PrivacyUnit) -> Mechanism[In, Out]:
+def for_dropped_records(mechanism: Mechanism[In, Out], unit: PrivacyUnit) -> Mechanism[In, Out]:
     """Return `mechanism` as it is charged on left-out records.
 
     It is charged in parallel with all other draws where `unit.apart`, and in addition to them otherwise.
     """
-    return LeftOut(inner=mechanism) if unit.apart else mechanism
+    return DroppedRecordsMechanism(inner=mechanism) if unit.apart else mechanism

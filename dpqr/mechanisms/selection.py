@@ -13,11 +13,11 @@ from typing import Protocol, final, runtime_checkable
 import numpy as np
 
 from dpqr.domain.histogram import RECORDS, Counts
-from dpqr.kernel.arrays import AnyArray, IntArray, frozen
+from dpqr.kernel.arrays import AnyArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.noise.selection import (
-    Search,
+    PieceSearch,
     draw_exponential,
     draw_permute_and_flip,
     search_exponential,
@@ -27,7 +27,7 @@ from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import largest_answer, refuse_beyond
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.related_blocks import all_answers, stacked
+from dpqr.workload.related_blocks import all_answers, stack_blocks
 from dpqr.workload.sensitivity import Norm, sensitivity
 
 
@@ -147,7 +147,7 @@ class Scores(Protocol):
 class SearchableScores(Scores, Protocol):
     """Scores of which a draw need not compute all."""
 
-    def search(self, counts: Counts) -> Search:
+    def search(self, counts: Counts) -> PieceSearch:
         """Return the candidates in pieces with bounds; private."""
         ...
 
@@ -326,7 +326,7 @@ class QueryScores:
 
     def _truths(self, counts: Counts) -> IntArray:
         """Every block's answers in its own grid, concatenated."""
-        counts.prefetch([block.axes for block in stacked(self.blocks).blocks])
+        counts.prefetch([block.axes for block in stack_blocks(self.blocks).blocks])
         return all_answers(self.blocks, lambda block: block.answer(counts))
 
 
@@ -342,8 +342,8 @@ def _largest(blocks: tuple[QueryBlock, ...], ratios: tuple[int, ...], records: i
 def row_by_row(blocks: tuple[QueryBlock, ...], figures: tuple[int, ...]) -> IntArray:
     """Repeat one figure per block for each of its queries, shape (queries,); (1,) if all are equal."""
     if len(set(figures)) <= 1:
-        return frozen(np.array(figures[:1], dtype=np.int64))
-    return frozen(np.repeat(np.array(figures, dtype=np.int64), [block.rows for block in blocks]))
+        return freeze(np.array(figures[:1], dtype=np.int64))
+    return freeze(np.repeat(np.array(figures, dtype=np.int64), [block.rows for block in blocks]))
 
 
 @lru_cache(maxsize=16)

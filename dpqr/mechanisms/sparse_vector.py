@@ -157,13 +157,13 @@ class Question:
 
 
 @dataclass(slots=True, kw_only=True)
-class Watch:
+class OpenThreshold:
     """The threshold of one paid epoch, which admits its comparisons until one passes.
 
     threshold: Z, a secret. charge_number: of the epoch's event in its run. ended: whether a comparison has passed.
 
     >>> epoch = AboveThreshold.at(Price(epsilon=Fraction(1)), PrivacyUnit(), side=1)
-    >>> watch = Watch(epoch=epoch, threshold=3, charge_number=0)
+    >>> watch = OpenThreshold(epoch=epoch, threshold=3, charge_number=0)
     >>> watch.charge(epoch.event), watch.ended
     (0, False)
     """
@@ -180,7 +180,7 @@ class Watch:
         return self.charge_number
 
 
-def open_watch(epoch: AboveThreshold, accountant: PrivacyFilter, noise: NoiseSource) -> Watch:
+def open_threshold(epoch: AboveThreshold, accountant: PrivacyFilter, noise: NoiseSource) -> OpenThreshold:
     """Pay for an epoch and draw its threshold.
 
     Raises:
@@ -188,12 +188,12 @@ def open_watch(epoch: AboveThreshold, accountant: PrivacyFilter, noise: NoiseSou
     """
     number = accountant.charge(epoch.event)
     drawn = int(Geometric(epoch.threshold_scale).sample(1, noise)[0])
-    return Watch(epoch=epoch, threshold=drawn, charge_number=number)
+    return OpenThreshold(epoch=epoch, threshold=drawn, charge_number=number)
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ThresholdComparison:
     """Whether one answer passes the threshold of a watch: g(x) + N >= T + Z.
 
     Privacy:
@@ -217,12 +217,12 @@ class Comparison:
         return above + step * drawn >= step * (asked.margin + self.threshold)
 
 
-def passes(data: Private[Counts], watch: Watch, question: Question, noise: NoiseSource) -> bool:
+def is_above_threshold(data: Private[Counts], watch: OpenThreshold, question: Question, noise: NoiseSource) -> bool:
     """Compare one answer; a pass ends the watch.
 
     Raises:
         BudgetRefused: the watch has ended; nothing was opened.
     """
-    asked = Comparison(question=question, epoch=watch.epoch, threshold=watch.threshold)
+    asked = ThresholdComparison(question=question, epoch=watch.epoch, threshold=watch.threshold)
     watch.ended = measure(data, asked, accountant=watch, noise=noise).value
     return watch.ended

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from dpqr.domain.histogram import dense_marginal
-from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, frozen
+from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.factored import LARGEST_LISTING, FactoredDistribution
 from dpqr.models.hypothesis import DenseDistribution, Prefetching
@@ -111,7 +111,7 @@ class RefinedDistribution:
         room = self._room()
         for source, table in zip(bases, found, strict=True):
             if table.size <= room:
-                self._kept[source] = frozen(table)
+                self._kept[source] = freeze(table)
                 room -= table.size
         return found
 

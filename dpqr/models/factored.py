@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, frozen
+from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
 from dpqr.models.junction_tree import Clique, JunctionTree, by_size
 from dpqr.workload.block import QueryBlock
 
 
-def sampled(tree: JunctionTree, beliefs: tuple[FloatArray, ...], count: int, seed: int) -> CodeArray:
+def sample_records(tree: JunctionTree, beliefs: tuple[FloatArray, ...], count: int, seed: int) -> CodeArray:
     """Draw `count` records in random order; codes, shape (count, attributes).
 
     A clique's other attributes are drawn given its separator, which is drawn with its parent. Records that agree on the
@@ -122,7 +122,7 @@ class FactoredDistribution:
         """Return the uniform distribution, which has the largest entropy."""
         tree = JunctionTree.over(shape, ())
         tables = [np.full(tree.sizes(clique), 1 / math.prod(tree.sizes(clique))) for clique in tree.cliques]
-        return cls(tree=tree, beliefs=tuple(frozen(table) for table in tables), total=total)
+        return cls(tree=tree, beliefs=tuple(freeze(table) for table in tables), total=total)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -132,7 +132,7 @@ class FactoredDistribution:
     def marginal(self, axes: Axes) -> FloatArray:
         """Return records, shape = sizes of `axes` in that order; () for the total. Cached for later rounds."""
         if axes not in self._kept:
-            self._kept[axes] = frozen(np.asarray(self._elimination.joint(axes) * self.total))
+            self._kept[axes] = freeze(np.asarray(self._elimination.joint(axes) * self.total))
         return self._kept[axes]
 
     def joint(self, axes: Axes) -> FloatArray:
@@ -144,7 +144,7 @@ class FactoredDistribution:
         pairs = {axes for axes in groups if len(axes) == 2 and axes not in self._kept and self.tree.home(axes) is None}
         if len(pairs) > MANY * len(self.tree.cliques) and fits(self.tree):
             for axes, table in pair_tables(self.tree, self.beliefs, pairs):
-                self._kept[axes] = frozen(table * self.total)
+                self._kept[axes] = freeze(table * self.total)
 
     def answer(self, block: QueryBlock) -> FloatArray:
         """Answers in units of the block's grid (records), shape (block.rows,)."""
@@ -167,7 +167,7 @@ class FactoredDistribution:
 
     def rows(self, count: int, seed: int) -> CodeArray:
         """Draw `count` synthetic records in random order; cell codes, shape (count, attributes)."""
-        return sampled(self.tree, self.beliefs, count, seed)
+        return sample_records(self.tree, self.beliefs, count, seed)
 
 
 # Elimination: marginals of attributes that no single clique holds, through the smallest separators of the tree.
@@ -311,7 +311,7 @@ class Elimination:
         lower, upper = (self._cached(side, cut) for side in sides)
         weights = self._cached(parted.shared, cut)
         given = lower / np.where(weights > 0, weights, 1.0).reshape(_along(parted.shared, weights, sides[0]))
-        table, axes = contracted(given, sides[0], upper, sides[1], wanted)
+        table, axes = contract_tables(given, sides[0], upper, sides[1], wanted)
         return table.transpose([axes.index(axis) for axis in wanted])
 
     def _parts(self, side: Axes, wanted: Axes, cut: Cut) -> list[Cut]:
@@ -337,7 +337,7 @@ class Elimination:
         return self._kept.get(axes, lambda: self._joint(axes, {}))
 
 
-def contracted(
+def contract_tables(
     left: FloatArray, left_axes: Axes, right: FloatArray, right_axes: Axes, keep: Iterable[int]
 ) -> tuple[FloatArray, Axes]:
     """Multiply two tables and sum over shared axes that are not in `keep`; returns the table and its axes.
@@ -395,7 +395,7 @@ PIECE = 2**18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class SubtreeConditionals:
     """Attributes below an edge of the tree, given its separator.
 
     axes: the attributes. given: P(value | separator) for the values of all of them, one attribute after the other,
@@ -422,13 +422,13 @@ def pair_tables(
         Each pair once, with a table of its own, shape = sizes of its axes.
     """
     pairs = frozenset(wanted)
-    waiting: dict[int | None, list[tuple[Axes, Side]]] = {}
+    waiting: dict[int | None, list[tuple[Axes, SubtreeConditionals]]] = {}
     for index in reversed(range(len(tree.cliques))):
         clique, belief = tree.cliques[index], beliefs[index]
         sides = waiting.pop(index, [])
         for place in clique.dropped:
             axes = (clique.axes[place],)
-            sides.append((axes, Side(axes=axes, given=np.eye(tree.shape[axes[0]]))))
+            sides.append((axes, SubtreeConditionals(axes=axes, given=np.eye(tree.shape[axes[0]]))))
         yield from _meeting(tree, sides, clique.axes, belief, pairs)
         waiting.setdefault(clique.parent, []).append((clique.separator, _above(sides, clique, belief)))
     yield from _meeting(tree, waiting.get(None, []), (), np.ones(()), pairs)
@@ -440,19 +440,25 @@ def fits(tree: JunctionTree) -> bool:
     return sum(tree.shape) <= MOST_VALUES and largest <= LARGEST_SEPARATOR
 
 
-def _above(sides: Sequence[tuple[Axes, Side]], clique: Clique, belief: FloatArray) -> Side:
+def _above(
+    sides: Sequence[tuple[Axes, SubtreeConditionals]], clique: Clique, belief: FloatArray
+) -> SubtreeConditionals:
     """All attributes that are below the clique's edge to its parent, given its separator."""
     weights = _joint(belief, clique.axes, (), clique.separator)
     known = {shared: _joint(belief, clique.axes, shared, clique.separator) for shared, _ in sides}
     given = [_product(side.given, known[shared] / np.where(weights > 0, weights, 1.0)) for shared, side in sides]
-    return Side(axes=tuple(axis for _, side in sides for axis in side.axes), given=np.concatenate(given))
+    return SubtreeConditionals(axes=tuple(axis for _, side in sides for axis in side.axes), given=np.concatenate(given))
 
 
 def _meeting(
-    tree: JunctionTree, sides: Sequence[tuple[Axes, Side]], axes: Axes, belief: FloatArray, wanted: frozenset[Axes]
+    tree: JunctionTree,
+    sides: Sequence[tuple[Axes, SubtreeConditionals]],
+    axes: Axes,
+    belief: FloatArray,
+    wanted: frozenset[Axes],
 ) -> Iterator[tuple[Axes, FloatArray]]:
     """The wanted pairs of attributes on different sides of a clique of these axes."""
-    groups: dict[Axes, list[Side]] = {}
+    groups: dict[Axes, list[SubtreeConditionals]] = {}
     for shared, side in sides:
         groups.setdefault(shared, []).append(side)
     stacked = {shared: np.concatenate([side.given for side in each]) for shared, each in groups.items()}
@@ -470,7 +476,7 @@ def _meeting(
                     yield (two, one), block[row, column].T.copy()
 
 
-def _slices(tree: JunctionTree, sides: Sequence[Side]) -> list[list[tuple[int, slice]]]:
+def _slices(tree: JunctionTree, sides: Sequence[SubtreeConditionals]) -> list[list[tuple[int, slice]]]:
     """Where each attribute of each side stands among the values of all."""
     found, start = [], 0
     for side in sides:

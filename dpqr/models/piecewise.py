@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from dpqr.domain.histogram import dense_marginal, marginals
-from dpqr.kernel.arrays import AnyArray, Axes, CodeArray, FloatArray, IntArray, frozen
+from dpqr.kernel.arrays import AnyArray, Axes, CodeArray, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import IntMatrix
-from dpqr.workload.ranges import Ends, Ranges, Term, combined, running_sums
+from dpqr.workload.ranges import Ends, Ranges, Term, combine_terms, running_sums
 
 LISTED = 2**24
 """Cells of the largest domain that `weights` lists (128 MiB per array)."""
@@ -62,7 +62,7 @@ class PiecewiseDistribution:
                 runs = np.diff(self.edges[axis])
                 if len(runs) < self.edges[axis][-1]:
                     tensor = np.repeat(tensor / _along(runs, position, tensor.ndim), runs, axis=position)
-            self._kept[axes] = frozen(np.asarray(tensor * self.total))
+            self._kept[axes] = freeze(np.asarray(tensor * self.total))
         return self._kept[axes]
 
     def _coarse(self, axes: Axes) -> FloatArray:
@@ -84,7 +84,7 @@ class PiecewiseDistribution:
             return _ranges_of_one(coarse, edges[0], block.factors[0].matrix, ends[0]) * self.total
         if block.rowwise and len(ends) > 1:
             terms = [_terms(own, one) for own, one in zip(edges, ends, strict=True)]
-            return np.asarray(combined(running_sums(coarse), terms)) * self.total
+            return np.asarray(combine_terms(running_sums(coarse), terms)) * self.total
         for position, (own, one) in enumerate(zip(edges, ends, strict=True)):
             coarse = _ranges_along(coarse, position, own, one)
         return coarse.reshape(-1) * self.total

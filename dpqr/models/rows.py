@@ -184,7 +184,7 @@ def _flat(table: FloatArray) -> AnyArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class RowFitTuning:
     """share, least_share, least_gain, least_block: set on made-up tables, the setting half among them; figures on the
     reporting half: `python tests/benchmarks/rows.py`, tests/benchmarks/RESULTS.md, "Synthetic rows". The others are
     limits of time.
@@ -204,7 +204,7 @@ class Tuning:
     overhead: int = 16  # cost of visiting one table for one record beside its cells, in cells
 
 
-TUNING = Tuning()
+TUNING = RowFitTuning()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -248,7 +248,7 @@ class RowFit:
         Returns:
             Number of changed values.
         """
-        visited = reach(self.shape, self.wanted, len(codes))
+        visited = fittable_records(self.shape, self.wanted, len(codes))
         if not visited:
             return 0
         gaps = {axes: table - self._counted(codes, axes) for axes, table in self.wanted.items()}
@@ -308,7 +308,7 @@ class RowFit:
         return same
 
 
-def reach(shape: tuple[int, ...], groups: Iterable[Axes], count: int) -> int:
+def fittable_records(shape: tuple[int, ...], groups: Iterable[Axes], count: int) -> int:
     """Return how many of `count` records a sweep can fit to tables over these groups; 0 if that is too few to matter.
 
     Args:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpqr.prediction.learners.gradient_steps import Averaged, GradientDescent, OnlineLearner, PartLearner, Steps
 from dpqr.prediction.learners.losses import Square
-from dpqr.prediction.learners.stable import LeastSquares
+from dpqr.prediction.learners.stable import RidgeRegression
 from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.risk_bounds import BALL, LARGEST, RiskBound, added_loss, mean_share, most_noise, sign_risk
@@ -104,7 +104,7 @@ def _bound(recipe: StableRecipe, member: PartLearner, radius: Fraction) -> tuple
 def _summed(plan: PredictionPlan, member: PartLearner, bound: RiskBound, penalty: float, spread: float) -> ExcessRisk:
     recipe, left = plan.recipe, float(member.bound - member.distance)
     assert isinstance(recipe, StableRecipe)
-    loss = Square() if isinstance(member, LeastSquares) else member.loss
+    loss = Square() if isinstance(member, RidgeRegression) else member.loss
     slope = float(2 * (BALL + 1)) if bound.slope is None else bound.slope
     share = mean_share(plan.noise)
     found = ExcessRisk(

@@ -37,7 +37,7 @@ Noise = Literal[
 ]
 
 
-class Form(Protocol):
+class PredictionForm(Protocol):
     """One way to release; the same event `count` times."""
 
     @property

@@ -8,7 +8,7 @@
 1099517919241
 >>> SphericalWeights(learner=Fixed(), width=3, scale=Fraction(2**22)).event.sensitivity
 1048579
->>> asked = Asked(learner=Fixed(), points=np.eye(3), limit=1)
+>>> asked = LearnerAtPoints(learner=Fixed(), points=np.eye(3), limit=1)
 >>> LaplacePredictions(asked=asked, scale=Fraction(2**22)).events
 ((DiscreteLaplaceEvent(sensitivity=1048578, scale=Fraction(4194304, 1), coordinates=1), 3),)
 >>> GaussianPredictions(asked=asked, variance=Fraction(2**46)).events[0][1]
@@ -38,7 +38,7 @@ FINENESS = 2**20
 """Grid steps in a learner's bound: rounding to the grid adds a millionth of it to the sensitivity."""
 
 
-class Fitted(Protocol):
+class LinearLearner(Protocol):
     """A learner of weights that are linear in public features, with a proved sensitivity."""
 
     @property
@@ -64,7 +64,7 @@ def weights_sensitivity(width: int) -> int:
     return FINENESS + isqrt(width) + 2
 
 
-def rounded(values: FloatArray, grid: float) -> IntArray:
+def round_to_grid(values: FloatArray, grid: float) -> IntArray:
     """Return the nearest multiples of the grid's step, as integers."""
     return np.rint(values / grid).astype(np.int64)
 
@@ -91,7 +91,7 @@ class GaussianWeights:
         scalar added to all values, as the sources print, would protect one value only.
     """
 
-    learner: Fitted
+    learner: LinearLearner
     width: int
     variance: Fraction
 
@@ -108,7 +108,7 @@ class GaussianWeights:
         return RoundedGaussian(self.variance)
 
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
-        weights = rounded(self.learner.fit(value), step(self.learner.bound))
+        weights = round_to_grid(self.learner.fit(value), step(self.learner.bound))
         return weights + self.law.sample(self.width, noise)
 
 
@@ -124,7 +124,7 @@ class SphericalWeights:
         times the standard deviation.
     """
 
-    learner: Fitted
+    learner: LinearLearner
     width: int
     scale: Fraction
 
@@ -141,25 +141,25 @@ class SphericalWeights:
         return SphericalLaplace(self.scale, self.width)
 
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
-        weights = rounded(self.learner.fit(value), step(self.learner.bound))
+        weights = round_to_grid(self.learner.fit(value), step(self.learner.bound))
         return weights + self.law.sample(noise)
 
 
 PREDICTION = FINENESS + 2
 """Sensitivity of one prediction in grid steps. A computed value moves by the learner's bound at most, which includes
-twice the error of the dot product and of the quotient (`Fitted.bound`); rounding either end to the grid adds half a
-step each; one more covers the step, which is a double itself."""
+twice the error of the dot product and of the quotient (`LinearLearner.bound`); rounding either end to the grid adds
+half a step each; one more covers the step, which is a double itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asked:
+class LearnerAtPoints:
     """A learner and the points of its predictions.
 
     points: their features, shape (predictions, width), norms at most 1; None: the learner has `own` points, and fits
     its values there. limit: predictions are clipped to [-limit, limit]; None: they are not.
     """
 
-    learner: Fitted
+    learner: LinearLearner
     points: FloatArray | None
     limit: int | None
     own: int = 0
@@ -171,8 +171,8 @@ class Asked:
 
     @property
     def bound(self) -> Fraction:
-        """Largest change of one computed prediction: `Fitted.bound`, and at most twice the limit, as clipping moves no
-        two values apart."""
+        """Largest change of one computed prediction: `LinearLearner.bound`, and at most twice the limit, as clipping
+        moves no two values apart."""
         bound = self.learner.bound
         return bound if self.limit is None else min(bound, Fraction(2 * self.limit))
 
@@ -186,7 +186,7 @@ class Asked:
         values = fitted if self.points is None else self.points @ fitted
         if self.limit is not None:
             values = np.clip(values, -self.limit, self.limit)
-        return rounded(values, self.step)
+        return round_to_grid(values, self.step)
 
 
 @final
@@ -200,7 +200,7 @@ class LaplacePredictions:
         stability plus noise. All of them are charged: noise on one value does not cover a second one.
     """
 
-    asked: Asked
+    asked: LearnerAtPoints
     scale: Fraction
 
     def __post_init__(self) -> None:
@@ -227,7 +227,7 @@ class GaussianPredictions:
         and Steinke 2016, Proposition 1.6). mu^2 and rho add up.
     """
 
-    asked: Asked
+    asked: LearnerAtPoints
     variance: Fraction
 
     def __post_init__(self) -> None:

@@ -54,7 +54,7 @@ class Perturbation:
     Attributes:
         width: number of weights.
         gradient, units, changes: see `Perturbed`.
-        loss: whose corner may be wider than the learner's (`widened`).
+        loss: whose corner may be wider than the learner's (`round_corner`).
         reach: public guess at the norm of a good function, which the strength balances against the noise.
         moments: eigenvalues of the mean of x x^T over rows drawn uniformly from the domain, for the forecast.
         records: declared; None: GUESSED_RECORDS.
@@ -212,7 +212,7 @@ def tapered_curvature(epsilon: Fraction, free: Fraction) -> Fraction:
     return Fraction(f"{0.95 * exact:.1e}")
 
 
-def widened(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -> Sided:
+def round_corner(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -> Sided:
     """The loss with its corner rounded as widely as that costs no more than the strength that a narrow one asks for.
 
     Rounding over w adds density w^2 / 6 to the mean loss, and strength = smoothness / curvature, at a curvature that
@@ -229,7 +229,7 @@ def widened(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -
     return replace(loss, width=min(max(Fraction(f"{width:.1e}"), loss.width), WIDEST))
 
 
-def tapered(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -> Sided:
+def round_corner_logistic(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -> Sided:
     """The same by a logistic curve, where one record's `epsilon` pays little for the determinant.
 
     Over w it adds density pi^2 w^2 / 6 to the mean loss, and strength = smoothness / curvature costs strength reach^2 /

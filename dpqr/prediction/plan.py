@@ -25,10 +25,10 @@ from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import (
     OBJECTIVES,
     AveragesForm,
-    Form,
     FunctionForm,
     Noise,
     NoiseEvent,
+    PredictionForm,
     RandomisedVotesForm,
     better_selection,
     noise_deviation,
@@ -36,16 +36,16 @@ from dpqr.prediction.forms import (
 )
 from dpqr.prediction.learned_functions import (
     FINENESS,
-    Asked,
     GaussianPredictions,
     GaussianWeights,
     LaplacePredictions,
+    LearnerAtPoints,
     SphericalWeights,
     step,
     weights_sensitivity,
 )
 from dpqr.prediction.learners.exact_kernel import AtPoints, ExactKernel
-from dpqr.prediction.learners.examples import MOST_RECORDS, Scale
+from dpqr.prediction.learners.examples import MOST_RECORDS, LossScale
 from dpqr.prediction.learners.moments import NoisyMoments
 from dpqr.prediction.learners.solver import ULP
 from dpqr.prediction.learners.stable import ARITHMETIC, BatchLearner, StableLearner
@@ -74,7 +74,7 @@ class PredictionPlan:
         problem, budget, recipe: what it was made for.
         form, noise, accountant: how predictions are released, and by which theorem.
         price: of each draw of the form.
-        spread: see `Form`.
+        spread: see `PredictionForm`.
         events, epsilon: of the run, and what the accountant proves for it at the budget's delta.
         counting: price of a noisy count of records, drawn first; None: the number is declared, or nothing needs it.
         tuning: price of the choice of lambda, drawn next.
@@ -88,7 +88,7 @@ class PredictionPlan:
     problem: PredictionProblem
     budget: PrivacyBudget
     recipe: Recipe
-    form: Form
+    form: PredictionForm
     noise: Noise
     accountant: Accountant
     price: Price
@@ -142,14 +142,14 @@ class PredictionPlan:
         assert self.parts is not None
         candidates = tuple(self._candidate(self.recipe, factor, records) for factor in FACTORS)
         voters = TuningVotes(candidates=candidates, parts=self.parts, wrong=self.recipe.wrong)
-        return selected(voters, self.tuning, better_selection(self.budget))
+        return make_selection(voters, self.tuning, better_selection(self.budget))
 
     def _candidate(self, recipe: StableRecipe, factor: Fraction, records: int) -> Candidate:
         tried = replace(self, factor=factor)
         penalty = tried.learner(records).penalty
 
         def learner(rows: int) -> BatchLearner:
-            return recipe.batch_learner(self.problem, Scale(unit=self.problem.unit, records=usable(rows)), penalty)
+            return recipe.batch_learner(self.problem, LossScale(unit=self.problem.unit, records=usable(rows)), penalty)
 
         return Candidate(learner=learner, deviation=deviation(tried, records) or 0.0)
 
@@ -197,9 +197,9 @@ class PredictionPlan:
         assert not isinstance(self.form, ProcessForm)
         limit = self.recipe.limit
         if isinstance(learner, ExactKernel):
-            asked = Asked(learner=learner.at(codes), points=None, limit=limit, own=len(codes))
+            asked = LearnerAtPoints(learner=learner.at(codes), points=None, limit=limit, own=len(codes))
         else:
-            asked = Asked(learner=learner, points=learner.features.of(codes), limit=limit)
+            asked = LearnerAtPoints(learner=learner, points=learner.features.of(codes), limit=limit)
         event = self.form.event(self.price, self.noise)
         if isinstance(event, RoundedGaussianEvent):
             return GaussianPredictions(asked=asked, variance=event.variance)
@@ -226,10 +226,10 @@ class PredictionPlan:
         if isinstance(event, DiscreteLaplaceEvent):
             noisy = RandomisedVotes if isinstance(self.form, RandomisedVotesForm) else LaplaceAverages
             return noisy(ensemble=ensemble, scale=event.scale)
-        return selected(ensemble, self.price, self.noise)
+        return make_selection(ensemble, self.price, self.noise)
 
 
-def selected(ensemble: Ensemble, price: Price, noise: Noise) -> ExponentialVotes | PermuteAndFlipVotes:
+def make_selection(ensemble: Ensemble, price: Price, noise: Noise) -> ExponentialVotes | PermuteAndFlipVotes:
     """The private selection of this name, at this price, on an ensemble's votes."""
     kind = PermuteAndFlipVotes if noise == "permute-and-flip" else ExponentialVotes
     return kind(ensemble=ensemble, epsilon=selection_epsilon(price, noise))

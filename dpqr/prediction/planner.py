@@ -24,16 +24,16 @@ from dpqr.prediction.forms import (
     DIRECT,
     OBJECTIVES,
     AveragesForm,
-    Form,
     FunctionForm,
     Noise,
     PointsForm,
+    PredictionForm,
     RandomisedVotesForm,
     VotesForm,
     better_selection,
     selection_epsilon,
 )
-from dpqr.prediction.learned_functions import Asked
+from dpqr.prediction.learned_functions import LearnerAtPoints
 from dpqr.prediction.plan import COUNT, MOST_POINTS, PredictionPlan, ProcessForm, Recipe, count_check
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
@@ -112,7 +112,7 @@ def _covers(accountant: Accountant, noise: Noise) -> bool:
     )
 
 
-def _planned(wanted: PlannerInput, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
+def _planned(wanted: PlannerInput, form: PredictionForm, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
     """None where the accountant's theorem does not cover the draws: that is no price of 0."""
     problem, budget = wanted.problem, wanted.budget
     recipe, shares = wanted.recipe, {} if noise in DIRECT else _extra_shares(wanted)
@@ -169,7 +169,7 @@ def _parts(wanted: PlannerInput, price: Price, noise: Noise, tuning: Price | Non
     return wanted.recipe.stability.parts if tuning is None else tuning_parts(tuning.bounded_range)
 
 
-def _forms(wanted: PlannerInput) -> tuple[Form, ...]:
+def _forms(wanted: PlannerInput) -> tuple[PredictionForm, ...]:
     """The ways to release that go with the recipe."""
     form, problem, recipe = _form(wanted), wanted.problem, wanted.recipe
     points = None if wanted.separate else problem.points
@@ -178,7 +178,7 @@ def _forms(wanted: PlannerInput) -> tuple[Form, ...]:
     return form, ProcessForm(points=points)
 
 
-def _form(wanted: PlannerInput) -> Form:
+def _form(wanted: PlannerInput) -> PredictionForm:
     problem, recipe = wanted.problem, wanted.recipe
     if isinstance(recipe, Aggregate):
         if problem.points is None:
@@ -223,7 +223,7 @@ def _form(wanted: PlannerInput) -> Form:
 
 
 @dataclass(slots=True, eq=False)
-class Shared:
+class FitCache:
     """What is learned from a table for all points. Private: mechanisms alone use it, inside the gate."""
 
     _table: Counts | None = None
@@ -244,8 +244,8 @@ class OneValue:
         A value at a point moves by at most the learner's bound, whichever other points are asked about.
     """
 
-    asked: Asked
-    shared: Shared
+    asked: LearnerAtPoints
+    shared: FitCache
     place: int
 
     @property
@@ -270,7 +270,7 @@ class OnePoint:
     """
 
     ensemble: Ensemble
-    shared: Shared
+    shared: FitCache
     place: int
 
     @property
@@ -305,7 +305,7 @@ def one_by_one(plan: PredictionPlan, records: int, codes: AnyArray) -> Iterator[
         drawn from, so sums of epsilon, rho or mu^2 cover all of them, also where parts are drawn anew in between.
         Points of one call share their parts, as those of `PredictionPlan.votes` do.
     """
-    shared = Shared()
+    shared = FitCache()
     if isinstance(plan.recipe, Aggregate):
         assert plan.parts is not None
         ensemble = plan.recipe.ensemble(plan.problem, plan.recipe.features.of(codes), plan.parts)
@@ -315,4 +315,4 @@ def one_by_one(plan: PredictionPlan, records: int, codes: AnyArray) -> Iterator[
     batch = plan.predictions(plan.learner(records), codes)
     for place in range(len(codes)):
         one = OneValue(asked=batch.asked, shared=shared, place=place)
-        yield replace(batch, asked=Asked(learner=one, points=None, limit=batch.asked.limit, own=1))
+        yield replace(batch, asked=LearnerAtPoints(learner=one, points=None, limit=batch.asked.limit, own=1))

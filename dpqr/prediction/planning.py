@@ -16,7 +16,7 @@ from dpqr.kernel.accountants.known import ACCOUNTANTS, PREDICTING
 from dpqr.kernel.budget import PrivacyBudget, exact_decimal
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.prediction.ensembles.bases import BUILT_IN, read_base, refuse_idle_trust
+from dpqr.prediction.ensembles.bases import BUILT_IN, read_base, refuse_unused_trust
 from dpqr.prediction.ensembles.ensemble import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.learners.features import BANDWIDTH, DEGREE, CellFeatures, Kernel, KernelName
 from dpqr.prediction.learners.gradient_steps import THETA, Steps
@@ -27,9 +27,16 @@ from dpqr.prediction.recipes import Stability, StableRecipe
 from dpqr.prediction.record import prediction_plan_document
 from dpqr.prediction.third_party import ThirdParty, read_third_party
 from dpqr.releases.files import SingleFile, read_record
-from dpqr.releases.locked_plan import READ, limits_of_plan, read_plan, save_document, source_of_plan, unusual_fields
-from dpqr.releases.planning import budget_warnings, failing_notes, require_stated_rules, unit_notes, unit_of
-from dpqr.releases.reading import stated_prediction
+from dpqr.releases.locked_plan import (
+    READING_OPTIONS,
+    limits_of_plan,
+    read_plan,
+    save_document,
+    source_of_plan,
+    unusual_fields,
+)
+from dpqr.releases.planning import budget_warnings, failing_notes, require_explicit_rules, unit_notes, unit_of
+from dpqr.releases.reading import parse_prediction_request
 from dpqr.releases.record.parts import PREDICTION_PLAN_FORMAT
 from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
 from dpqr.strategies.known import ACCOUNTANTS as OFFERED
@@ -40,7 +47,7 @@ STABLE = get_args(StableName)
 LEARNING = 5
 """Records a part, on average, below which a plan warns."""
 
-OWN_OPTIONS = {
+LEARNERS_BY_OPTION = {
     "--lambda": ("penalty", REGULARISED),
     "--smoothness": ("smoothness", (*REGULARISED, "online")),
     "--radius": ("radius", (*REGULARISED, "online")),
@@ -69,20 +76,20 @@ KERNEL_OPTIONS: dict[str, tuple[Callable[[PredictionPlanRequest], object], tuple
 }
 
 
-def settled_prediction(wanted: PlannerInput) -> PredictionPlan:
+def plan_prediction(wanted: PlannerInput) -> PredictionPlan:
     """The plan of least noise, with what its reader must know."""
     plan = least_spread(wanted)
     return replace(plan, notes=(*plan.notes, *_notes(wanted.problem.domain, plan)))
 
 
-def wanted_prediction(request: PredictionPlanRequest) -> PlannerInput:
+def planner_input(request: PredictionPlanRequest) -> PlannerInput:
     """What a plan is made for. Raises: UsageFault, DocumentError, InfeasiblePlan."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     if request.domain is None:
         raise UsageFault("--domain FILE is needed: bounds and labels come from it, never from the data")
     domain = read_domain(request.domain)
     unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, domain.unit)
-    require_stated_rules(domain, unit)
+    require_explicit_rules(domain, unit)
     refuse_published_unit(domain, unit)
     target = read_target(domain, request.target, request.positive)
     slots = _slots(request, domain, target)
@@ -91,7 +98,7 @@ def wanted_prediction(request: PredictionPlanRequest) -> PlannerInput:
         target=target,
         unit=unit,
         records=_records(request, unit) or (None if slots is None else domain.attributes[slots].axis.size),
-        points=_asked_points(request),
+        points=_declared_points(request),
         seed=request.seed,
     )
     wanted = PlannerInput(
@@ -138,7 +145,7 @@ def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
     yield from unit_notes(plan.problem.unit, domain.names)
 
 
-def _asked_points(request: PredictionPlanRequest) -> int | None:
+def _declared_points(request: PredictionPlanRequest) -> int | None:
     if request.form == "function":
         return None
     asked = request.predictions
@@ -156,7 +163,7 @@ def _records(request: PredictionPlanRequest, unit: PrivacyUnit) -> int | None:
 
 
 def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: int | None) -> Recipe:
-    for option, (field, owners) in OWN_OPTIONS.items():
+    for option, (field, owners) in LEARNERS_BY_OPTION.items():
         foreign = request.learner not in (*STABLE, "aggregate") and set(owners) >= set(REGULARISED)
         if getattr(request, field) is not None and request.learner not in owners and not foreign:
             raise UsageFault(f"{option} goes with --learner {', '.join(owners)}, not with {request.learner}")
@@ -171,7 +178,7 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: i
             vote=read_vote(request.vote),
         )
     own, kernel = _third_party(request), _kernel(request)
-    refuse_idle_trust(request.trust, () if own is None else (own.name,))
+    refuse_unused_trust(request.trust, () if own is None else (own.name,))
     return StableRecipe(
         name=request.learner,
         own=own,
@@ -285,12 +292,12 @@ def plans_predictions(path: str) -> bool:
 def following_prediction(request: PredictionRequest, path: str, *, opened: bool = True) -> PredictionRequest:
     """The same of predictions. Where points are read, their number is compared with the plan's."""
     locked = read_plan(path, PREDICTION_PLAN_FORMAT)
-    base = stated_prediction(locked.document["request"], request.table)
+    base = parse_prediction_request(locked.document["request"], request.table)
     given = unusual_fields(request.plan, PredictionPlanRequest(target="", epsilon="", domain=None))
     table = source_of_plan(request.table, base.table, paid=request.payer is not None, opened=opened)
     limits = limits_of_plan(request.limits, base.limits, paid=request.payer is not None)
     plan, points = replace(base.plan, **given), request.points
     if points is not None and points.paths:
-        written = unusual_fields(base.table, TableSource.unnamed(), READ[:2])
-        points = replace(points, **written | unusual_fields(points, TableSource.unnamed(), READ[:2]))
+        written = unusual_fields(base.table, TableSource.unnamed(), READING_OPTIONS[:2])
+        points = replace(points, **written | unusual_fields(points, TableSource.unnamed(), READING_OPTIONS[:2]))
     return replace(request, plan=plan, table=table, points=points, limits=limits, notes=base.notes, locked=locked)

@@ -24,12 +24,12 @@ from dpqr.kernel.unit import Neighbours
 from dpqr.ledger.ledger import Reason
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import DIRECT, AveragesForm, FunctionForm
-from dpqr.prediction.learned_functions import FINENESS, Asked, step
+from dpqr.prediction.learned_functions import FINENESS, LearnerAtPoints, step
 from dpqr.prediction.plan import COUNT, PredictionPlan, ProcessForm, usable
 from dpqr.prediction.planner import PlannerInput
-from dpqr.prediction.planning import settled_prediction, wanted_prediction
+from dpqr.prediction.planning import plan_prediction, planner_input
 from dpqr.prediction.problem import read_target, without
-from dpqr.prediction.rates import Outlook, outlook
+from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
 from dpqr.prediction.receipt import prediction_receipt
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.record import (
@@ -44,51 +44,61 @@ from dpqr.prediction.record import (
 )
 from dpqr.prediction.result import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
-from dpqr.releases.draws import Journal, Unkept
+from dpqr.releases.draws import Journal, NoJournal
 from dpqr.releases.files import SingleFile, reserve_file
 from dpqr.releases.locked_plan import require_unchanged
 from dpqr.releases.paying import Bill, PaidRun, paid_run, require_affordable
 from dpqr.releases.read_release import prediction_record
-from dpqr.releases.reading import Reading, bound, charging, count_column, prediction_inputs, reading, require_named
-from dpqr.releases.record.parts import drawn_digest, record_path
-from dpqr.releases.record.plan_document import SEAL, sealed
+from dpqr.releases.reading import (
+    TableReading,
+    charging_accountant,
+    count_column,
+    prediction_inputs,
+    require_source,
+    resolve_reading,
+    resolve_source,
+)
+from dpqr.releases.record.parts import draws_digest, record_path
+from dpqr.releases.record.plan_document import SEAL, seal_document
 from dpqr.releases.rehearsal import drawn_rows, loaded_rows, rows_to_draw
 from dpqr.releases.requests import ModelRequest, PredictionRequest
 from dpqr.releases.table_files import Tidy
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import LoadedTable, load_table
-from dpqr.tables.points import documents_apart, read_points, require_public
+from dpqr.tables.points import read_points, refuse_table_as_document, require_public
 from dpqr.tables.policy import Policy
 from dpqr.tables.structure import check_table, require_places, require_single_rows
 
 
-class Progress(Protocol):
+class ReadObserver(Protocol):
     """Watches a run: called with the percentage of the table that is read (`Percent`)."""
 
     def read(self, percent: int) -> None: ...
 
 
-def planned_prediction(request: PredictionRequest) -> tuple[PredictionPlan, Outlook]:
+def planned_prediction(request: PredictionRequest) -> tuple[PredictionPlan, PlanAlternatives]:
     """The plan, with as many predictions as the points have rows, and what else its budget would buy.
 
     The private table is not opened. Raises: DpqrError where the ledger or the output path would refuse the run.
     """
     plan, held, wanted = checked_prediction(request)
     if request.place is not None:
-        _reserved(request.place, plan.problem.points is None)
+        _reserve_files(request.place, plan.problem.points is None)
     bill = prediction_bill(plan, held.policy, request.reason)
     require_affordable(request.payer, bill, locked=request.locked is not None)
-    return plan, outlook(plan, wanted.planner)
+    return plan, plan_alternatives(plan, wanted.planner)
 
 
-def checked_prediction(request: PredictionRequest) -> tuple[PredictionPlan, Reading, Wanted]:
+def checked_prediction(request: PredictionRequest) -> tuple[PredictionPlan, TableReading, ResolvedRun]:
     """The plan of a request, which is the locked one where it names one, and how the table is read."""
-    wanted = wanted_run(request)
-    plan, held = as_read(settled_prediction(wanted.planner), wanted.request)
+    wanted = resolve_run(request)
+    plan, held = with_reading(plan_prediction(wanted.planner), wanted.request)
     return plan, held, wanted
 
 
-def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSource | None = None) -> PredictionRelease:
+def predict(
+    request: PredictionRequest, progress: ReadObserver, *, noise: NoiseSource | None = None
+) -> PredictionRelease:
     """One prediction run, from documents to files on disk.
 
     Order: source, documents, points, plan, output paths, and the budget's policy, approval and balance are checked;
@@ -112,7 +122,7 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
         raise UsageFault("--plan: is of a session; `dpqr predict open NAME DATA --plan FILE` follows it")
     plan, held, wanted = checked_prediction(request)
     codes = wanted.codes
-    files, domain = _reserved(request.place, codes is None), domain_text(request.plan.domain or "")
+    files, domain = _reserve_files(request.place, codes is None), domain_text(request.plan.domain or "")
     if isinstance(plan.recipe, Aggregate):
         plan.recipe.base.rehearse()
     bill, source = prediction_bill(plan, held.policy, request.reason), noise or SystemNoise()
@@ -120,13 +130,13 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
         if request.rehearse:
             table = rehearsed_examples(plan, held.limits)
         else:
-            table = opened_table(plan, held, run, progress, source)
-        finished = drawn(plan, table.counts, codes, run.guard, source, prices(plan))
+            table = open_table(plan, held, run, progress, source)
+        finished = draw_predictions(plan, table.counts, codes, run.guard, source, prices(plan))
         rehearsed = rows_to_draw(plan.problem.domain, plan.problem.records) if request.rehearse else None
         reason = run.paid.reason if run.paid else request.reason
         released = replace(finished, paid=run.paid, reason=reason, rehearsed=rehearsed)
         record = _write(released, files, domain)
-        run.released(drawn_digest(record) if record else "")
+        run.released(draws_digest(record) if record else "")
     return released
 
 
@@ -136,7 +146,7 @@ def prices(plan: PredictionPlan) -> dict[str, Fraction | None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
+class AppliedFunction:
     """Predictions of a released function: labels, or numbers in the target's unit, shape (points,). scores: of the
     positive label, where there is one. record: of the run that released the function."""
 
@@ -150,7 +160,7 @@ class Applied:
         return predictions_table(self.predictions, self.scores)
 
 
-def apply_model(request: ModelRequest) -> Applied:
+def apply_model(request: ModelRequest) -> AppliedFunction:
     """A released function applied to any points, free of charge; the predictions are written where a file is named."""
     model = read_model(request.model)
     target = reserve_file(request.out) if request.out else None
@@ -158,7 +168,7 @@ def apply_model(request: ModelRequest) -> Applied:
         table_form(target.given)
     codes = read_points(request.points, model.columns, request.limits)
     scores = model.scores(codes) if model.classifies else None
-    applied = Applied(
+    applied = AppliedFunction(
         predictions=model.predictions(codes), scores=scores, record=prediction_record(request.model) or {}
     )
     if target:
@@ -173,7 +183,7 @@ def released_table(release: PredictionRelease) -> Tidy:
 
 def session_files(out: str | None) -> tuple[SingleFile, ...]:
     """The places of a session's predictions and their record. Raises: AlreadyThere, UsageFault."""
-    return _reserved(out, function=False)
+    return _reserve_files(out, function=False)
 
 
 def write_session(released: PredictionRelease, points: Tidy, files: tuple[SingleFile, ...]) -> dict[str, Any] | None:
@@ -186,7 +196,7 @@ def write_session(released: PredictionRelease, points: Tidy, files: tuple[Single
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ResolvedRun:
     """request: with all that it does not state itself. codes: of the points, None where there are none to read."""
 
     request: PredictionRequest
@@ -194,24 +204,24 @@ class Wanted:
     codes: AnyArray | None
 
 
-def wanted_run(request: PredictionRequest) -> Wanted:
+def resolve_run(request: PredictionRequest) -> ResolvedRun:
     """What the plan is made for, and the points."""
-    request = replace(request, table=bound(request.table, request.payer))
-    with documents_apart(request.table):
+    request = replace(request, table=resolve_source(request.table, request.payer))
+    with refuse_table_as_document(request.table):
         codes = _points(request)
         asked = replace(request.plan, counts=count_column(request.table, request.payer))
         if request.locked is None:
-            asked = replace(asked, accountant=charging(asked, request.payer))
+            asked = replace(asked, accountant=charging_accountant(asked, request.payer))
         if codes is not None:
             asked = replace(asked, predictions=len(codes))
-        return Wanted(request=replace(request, plan=asked), planner=wanted_prediction(asked), codes=codes)
+        return ResolvedRun(request=replace(request, plan=asked), planner=planner_input(asked), codes=codes)
 
 
-def as_read(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, Reading]:
+def with_reading(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, TableReading]:
     """The plan with what it was made from, and with the bits that the exit code reveals beside it; and how the table is
     read. DocumentError: it is not the locked one."""
     locked = request.locked is not None
-    held = reading(request.table, request.limits, plan.problem.domain, request.payer, locked=locked)
+    held = resolve_reading(request.table, request.limits, plan.problem.domain, request.payer, locked=locked)
     inputs = prediction_inputs(request, held)
     plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
     if request.locked:
@@ -233,12 +243,12 @@ def _points(request: PredictionRequest) -> AnyArray | None:
     return read_points(request.points, without(domain, target), request.limits)
 
 
-def check_input(request: PredictionRequest, plan: PredictionPlan, held: Reading, bill: Bill) -> None:
+def check_input(request: PredictionRequest, plan: PredictionPlan, held: TableReading, bill: Bill) -> None:
     """The table's structure. A rehearsal has no table: it is held off a budget that could not pay."""
     if request.rehearse:
         require_affordable(request.payer, bill)
         return
-    require_named(held.source)
+    require_source(held.source)
     check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
     if plan.parts is not None or plan.ordered:
         require_single_rows(held.source)
@@ -246,7 +256,7 @@ def check_input(request: PredictionRequest, plan: PredictionPlan, held: Reading,
         require_places(held.source)
 
 
-def _reserved(out: str | None, function: bool) -> tuple[SingleFile, ...]:
+def _reserve_files(out: str | None, function: bool) -> tuple[SingleFile, ...]:
     """The places of the predictions and their record, or of the model."""
     if out is None:
         if function:
@@ -272,8 +282,8 @@ def prediction_bill(plan: PredictionPlan, policy: Policy, reason: Reason) -> Bil
     )
 
 
-def opened_table(
-    plan: PredictionPlan, held: Reading, run: PaidRun, progress: Progress, noise: NoiseSource
+def open_table(
+    plan: PredictionPlan, held: TableReading, run: PaidRun, progress: ReadObserver, noise: NoiseSource
 ) -> LoadedTable:
     """The private table, sealed."""
     problem = plan.problem
@@ -297,7 +307,7 @@ def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: s
     if not files:
         return None
     if isinstance(released.plan.form, FunctionForm):
-        model = sealed(model_document(released, domain, prediction_receipt(released)))
+        model = seal_document(model_document(released, domain, prediction_receipt(released)))
         write_document(files[0], model)
         return model
     return _write_with_record(released, files, released_table(released))
@@ -308,30 +318,30 @@ def _write_with_record(released: PredictionRelease, files: tuple[SingleFile, ...
     write_predictions(files[0], table)
     document = prediction_document(released, prediction_receipt(released))
     hashes = {files[0].path.name: hashlib.sha256(files[0].path.read_bytes()).hexdigest()}
-    record = sealed(document | {"hashes": hashes})
+    record = seal_document(document | {"hashes": hashes})
     write_document(files[1], record)
     return record
 
 
 # The draws of a prediction run: from sealed counts to released values, each one through the gate.
 
-Spent = Mapping[str, Fraction | None]
+SpentEpsilons = Mapping[str, Fraction | None]
 
 
-def drawn(
+def draw_predictions(
     plan: PredictionPlan,
     counts: Private[Counts],
     codes: AnyArray | None,
     guard: PrivacyFilter,
     noise: NoiseSource,
-    spent: Spent,
+    spent: SpentEpsilons,
 ) -> PredictionRelease:
     """All draws of a plan. codes: of the points; None: a function is released. spent: epsilon by accountant."""
     if isinstance(plan.recipe, Aggregate):
-        return _aggregated(plan, counts, plan.recipe.features.of(_asked(codes)), guard, noise, spent)
+        return _aggregated(plan, counts, plan.recipe.features.of(_require_points(codes)), guard, noise, spent)
     if plan.noise in DIRECT:
         return _direct(plan, counts, guard, noise, spent)
-    plan, counted = bought(plan, counts, guard, noise)
+    plan, counted = draw_preliminaries(plan, counts, guard, noise)
     records = _records(plan, counted)
     learner = plan.learner(records)
     numbers, steps = _stable(plan, records, counts, codes, guard, noise)
@@ -348,12 +358,12 @@ def drawn(
     )
 
 
-def bought(
+def draw_preliminaries(
     plan: PredictionPlan,
     counts: Private[Counts],
     guard: PrivacyFilter,
     noise: NoiseSource,
-    journal: Journal = Unkept(),  # noqa: B008 (frozen)
+    journal: Journal = NoJournal(),  # noqa: B008 (frozen)
 ) -> tuple[PredictionPlan, int | None]:
     """What a plan buys before its predictions: the plan with the factor that was chosen, and the noisy count of
     records; None: it is declared, or nothing needs it."""
@@ -381,7 +391,7 @@ def _records(plan: PredictionPlan, counted: int | None) -> int:
 
 
 def _direct(
-    plan: PredictionPlan, counts: Private[Counts], guard: PrivacyFilter, noise: NoiseSource, spent: Spent
+    plan: PredictionPlan, counts: Private[Counts], guard: PrivacyFilter, noise: NoiseSource, spent: SpentEpsilons
 ) -> PredictionRelease:
     """Weights by objective perturbation, or from noisy moments; lambda is that of the sum of losses."""
     mechanism = plan.direct()
@@ -401,7 +411,7 @@ def _aggregated(
     points: FloatArray,
     guard: PrivacyFilter,
     noise: NoiseSource,
-    spent: Spent,
+    spent: SpentEpsilons,
 ) -> PredictionRelease:
     """Labels by votes, or averages."""
     numbers = measure_together(counts, plan.votes(points), accountant=guard, noise=noise).value
@@ -421,13 +431,13 @@ def _stable(
         learner = plan.learner(records)
         return measure(counts, plan.weights(learner), accountant=guard, noise=noise).value, step(learner.bound)
     if isinstance(plan.form, ProcessForm):
-        process, mechanism = plan.process(plan.learner(records), _asked(codes))
+        process, mechanism = plan.process(plan.learner(records), _require_points(codes))
         noisy = measure(counts, mechanism, accountant=guard, noise=noise).value
         return process.predictions(noisy), step(process.bound)
     numbers, grids = [], []
     for release in range(plan.releases):
         learner = plan.learner(records, release)
-        batch = plan.predictions(learner, _asked(codes))
+        batch = plan.predictions(learner, _require_points(codes))
         numbers.append(measure_together(counts, batch, accountant=guard, noise=noise).value)
         grids.append(np.full(len(numbers[-1]), batch.asked.step))
     return np.concatenate(numbers), np.concatenate(grids)
@@ -436,11 +446,11 @@ def _stable(
 def grid(plan: PredictionPlan, records: int) -> float:
     """Width of the grid of single predictions, on the scale of `Target`; 1 for labels."""
     if isinstance(plan.recipe, StableRecipe):
-        return Asked(learner=plan.learner(records), points=None, limit=plan.recipe.limit).step
+        return LearnerAtPoints(learner=plan.learner(records), points=None, limit=plan.recipe.limit).step
     return 1 / (FINENESS * (plan.parts or 1)) if isinstance(plan.form, AveragesForm) else 1.0
 
 
-def _asked(codes: AnyArray | None) -> AnyArray:
+def _require_points(codes: AnyArray | None) -> AnyArray:
     assert codes is not None  # a plan for points is made of points
     return codes
 

@@ -25,7 +25,7 @@ from dpqr.prediction.risk_bounds import theory_exponent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Theory:
+class TheoryRates:
     """The sources' rates as exponents of the number of records m.
 
     lambda = m^-penalty; excess risk of order m^-risk, which still holds at epsilon = m^-epsilon. For display; only
@@ -50,7 +50,7 @@ class Theory:
         return math.exp(-exponent * math.log(self.records))
 
 
-def theory(recipe: StableRecipe, records: int) -> Theory:
+def theory(recipe: StableRecipe, records: int) -> TheoryRates:
     """The rates of Nie and Wang 2017 at `records`.
 
     Least squares, r: lambda = m^(-2 / min(4, 3 + 2 r)), excess risk m^-min(1/2, 4 r / (3 + 2 r)); epsilon m^-min(1/3, 4
@@ -85,7 +85,7 @@ def theory(recipe: StableRecipe, records: int) -> Theory:
     else:
         halved = recipe.classifies and recipe.name != "svm"
         risk, epsilon = smooth / (2 * smooth + 1) / (2 if halved else 1), (1 - penalty) / 2
-    return Theory(
+    return TheoryRates(
         least_squares=recipe.loss is None,
         smoothness=stated,
         assumed=recipe.smoothness is None,
@@ -103,7 +103,7 @@ ROUNDED = 1 + Fraction(1, 2**20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class PlanAlternatives:
     """Alternatives to a plan.
 
     Attributes:
@@ -118,12 +118,12 @@ class Outlook:
 
     bought: Mapping[str, int]
     function_from: int | None
-    theory: Theory | None
+    theory: TheoryRates | None
     excess: ExcessRisk | None = None
     sample: SampleSize | None = None
 
 
-def outlook(plan: PredictionPlan, wanted: PlannerInput) -> Outlook:
+def plan_alternatives(plan: PredictionPlan, wanted: PlannerInput) -> PlanAlternatives:
     """For the plan that was made for `wanted`.
 
     >>> from dpqr.domain.attribute import Attribute, Labels
@@ -139,15 +139,15 @@ def outlook(plan: PredictionPlan, wanted: PlannerInput) -> Outlook:
     >>> recipe = StableRecipe(name="logistic", features=CellFeatures(domain=without(domain, target)))
     >>> budget = PrivacyBudget(epsilon=Fraction(1))
     >>> wanted = PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()])
-    >>> alternatives = outlook(least_spread(wanted), wanted)
+    >>> alternatives = plan_alternatives(least_spread(wanted), wanted)
     >>> alternatives.bought, alternatives.function_from
     ({'basic': 5}, 1)
     """
     recipe, records = plan.recipe, plan.problem.records
     rates = theory(recipe, records) if isinstance(recipe, StableRecipe) and records else None
     accountants = () if plan.noise in DIRECT or isinstance(plan.form, ProcessForm) else wanted.accountants
-    return Outlook(
-        bought={one.name: count for one in accountants if (count := _bought(plan, one)) is not None},
+    return PlanAlternatives(
+        bought={one.name: count for one in accountants if (count := _most_predictions(plan, one)) is not None},
         function_from=_function_from(wanted)
         if accountants and isinstance(recipe, StableRecipe) and recipe.releases == 1
         else None,
@@ -157,7 +157,7 @@ def outlook(plan: PredictionPlan, wanted: PlannerInput) -> Outlook:
     )
 
 
-def _bought(plan: PredictionPlan, accountant: Accountant) -> int | None:
+def _most_predictions(plan: PredictionPlan, accountant: Accountant) -> int | None:
     """The most predictions that fit; None where the accountant does not cover the budget."""
     before = plan.events[:-1]
     if accountant.refusal(plan.budget) or (accountant.homogeneous and before):

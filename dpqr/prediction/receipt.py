@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dpqr.kernel.budget import upward_text
-from dpqr.kernel.wording import DIGITS, Fact, counted, facts, plain, price_words
+from dpqr.kernel.wording import DIGITS, Fact, count_words, facts, plain, price_words
 from dpqr.ledger.ledger import Reason
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.excess_risk import ExcessRisk
@@ -24,7 +24,7 @@ from dpqr.prediction.learners.gradient_steps import Averaged, GradientDescent, O
 from dpqr.prediction.learners.losses import Hinge, Pinball, TaperedCorner
 from dpqr.prediction.learners.stable import StableLearner
 from dpqr.prediction.plan import PredictionPlan, ProcessForm, deviation
-from dpqr.prediction.rates import MOST, Outlook, SampleSize, Theory
+from dpqr.prediction.rates import MOST, PlanAlternatives, SampleSize, TheoryRates
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.result import PredictionRelease
 from dpqr.prediction.risk_bounds import added_loss, mean_share, tail_share
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def prediction_plan_view(plan: PredictionPlan, outlook: Outlook) -> RenderableType:
+def prediction_plan_view(plan: PredictionPlan, outlook: PlanAlternatives) -> RenderableType:
     """The whole plan, for `--dry-run`. Public facts only."""
     return facts([*_promise(plan), *_means(plan), *_worth(plan), *_otherwise(plan, outlook), *_notes(plan)])
 
@@ -82,16 +82,16 @@ def _means(plan: PredictionPlan) -> Iterator[Fact]:
     if plan.counting:
         yield "Counting", f"a noisy count of the records, {price_words(plan.counting)}"
     if plan.tuning:
-        parts = counted(plan.parts or 0, "part")
+        parts = count_words(plan.parts or 0, "part")
         yield "Tuning", f"one of {len(FACTORS)} lambdas by votes of {parts}, {price_words(plan.tuning)}"
     if isinstance(plan.form, FunctionForm):
         yield "Release", f"the whole function, {plan.form.width:,} weights with {plan.noise} noise: {_price(plan)}"
     elif isinstance(plan.form, ProcessForm):
-        at = counted(plan.form.points, "point")
+        at = count_words(plan.form.points, "point")
         yield "Release", f"the function at {at} at once, by one path of its Gaussian process: {_price(plan)}"
     else:
         each = "" if plan.form.count == 1 else ", each"
-        yield "Release", f"{counted(plan.form.count, 'prediction')} by {plan.noise} noise{each} {_price(plan)}"
+        yield "Release", f"{count_words(plan.form.count, 'prediction')} by {plan.noise} noise{each} {_price(plan)}"
     yield "Accountant", f"{plan.accountant.name}: it proves eps {upward_text(plan.epsilon, DIGITS)} for this plan"
 
 
@@ -105,7 +105,9 @@ def _learner(plan: PredictionPlan) -> str:
         error = f"--target-error {float(recipe.error):g}"
         chosen = "" if recipe.parts else f", by eps and {error}"
         vote = ", randomised vote" if recipe.vote == "randomised" else ""
-        return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base.name)}{vote}"
+        return (
+            f"aggregate: {count_words(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base.name)}{vote}"
+        )
     steps = f" with theta {float(recipe.steps.theta):g} and t0 {recipe.steps.start}" if recipe.ordered else ""
     if recipe.slots is not None:
         steps += f", slots by {plain(plan.problem.domain.names[recipe.slots])!r}"
@@ -191,14 +193,18 @@ def _stability(learner: StableLearner) -> Iterator[Fact]:
     certified = f"sensitivity {float(learner.bound):.3g}, certified"
     member = learner.learner if isinstance(learner, Averaged) else learner
     if isinstance(member, GradientDescent):
-        yield "Descent", f"{counted(member.steps, 'step')}, in a ball of radius {float(member.radius):g}; {certified}"
+        yield (
+            "Descent",
+            f"{count_words(member.steps, 'step')}, in a ball of radius {float(member.radius):g}; {certified}",
+        )
     else:
         last = " at the last step" if isinstance(learner, OnlineLearner) else ""
         yield "Lambda", f"{float(learner.penalty):.3g}{last}; {certified}"
     if isinstance(learner, Averaged):
         yield (
             "",
-            f"the mean of {counted(learner.parts, 'part')}, each of about {learner.learner.scale.records:,} records",
+            f"the mean of {count_words(learner.parts, 'part')}, "
+            f"each of about {learner.learner.scale.records:,} records",
         )
 
 
@@ -210,7 +216,7 @@ def _added(plan: PredictionPlan, spread: float, unit: float) -> float:
     return unit * added_loss(loss, float(loss.lipschitz), spread, mean_share(plan.noise))
 
 
-def _otherwise(plan: PredictionPlan, outlook: Outlook) -> Iterator[Fact]:
+def _otherwise(plan: PredictionPlan, outlook: PlanAlternatives) -> Iterator[Fact]:
     """What else the budget would buy, and what the sources promise."""
     bought = ", ".join(f"{name} {_many(count)}" for name, count in outlook.bought.items())
     if isinstance(plan.recipe, Aggregate):
@@ -218,7 +224,10 @@ def _otherwise(plan: PredictionPlan, outlook: Outlook) -> Iterator[Fact]:
     elif bought:
         yield "Buys", f"at this noise, predictions by accountant: {bought}"
     if outlook.function_from is not None:
-        yield "Function", f"--release function has less noise from {counted(outlook.function_from, 'prediction')} on"
+        yield (
+            "Function",
+            f"--release function has less noise from {count_words(outlook.function_from, 'prediction')} on",
+        )
     if outlook.theory is not None:
         yield "Theory", _rates(outlook.theory)
     if outlook.excess is not None:
@@ -231,7 +240,7 @@ def _many(count: int) -> str:
     return f"{count:,}" if count < MOST else f"{MOST:,} or more"
 
 
-def _rates(rates: Theory) -> str:
+def _rates(rates: TheoryRates) -> str:
     letter = "r" if rates.least_squares else "beta"
     assumed = " (assumed; --smoothness states it)" if rates.assumed else ""
     return (

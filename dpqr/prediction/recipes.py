@@ -11,7 +11,7 @@ from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.forms import OBJECTIVES, Noise
 from dpqr.prediction.learners.exact_kernel import ExactKernel
-from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import LINEAR, FeatureMap, Kernel
 from dpqr.prediction.learners.gradient_steps import (
     USUAL_STEPS,
@@ -27,18 +27,18 @@ from dpqr.prediction.learners.perturbed import EXTENDED, PerturbedLearner
 from dpqr.prediction.learners.stable import (
     CLOSENESS,
     BatchLearner,
-    LeastSquares,
     LipschitzLearner,
+    RidgeRegression,
     StableLearner,
     square_distance,
 )
-from dpqr.prediction.perturbation import MOST_FORECAST, Perturbation, tapered, widened
+from dpqr.prediction.perturbation import MOST_FORECAST, Perturbation, round_corner, round_corner_logistic
 from dpqr.prediction.problem import CLASSIFIERS, Method, PredictionProblem, require_method
 from dpqr.prediction.risk_bounds import (
     BALL,
     LARGEST,
-    PULLED_REACH,
-    REACH,
+    NORM_GUESSES,
+    PERTURBED_NORM_GUESSES,
     RiskBound,
     added_loss,
     balanced_penalty,
@@ -71,7 +71,7 @@ class Stability:
         UsageFault: a figure outside its range.
 
     >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> Stability(parts=4).of_part(Scale(unit=PrivacyUnit(), records=100)).records
+    >>> Stability(parts=4).of_part(LossScale(unit=PrivacyUnit(), records=100)).records
     25
     """
 
@@ -123,13 +123,15 @@ class Stability:
             decay=None if self.decay is None else float(self.decay),
         )
 
-    def of_part(self, scale: Scale) -> Scale:
+    def of_part(self, scale: LossScale) -> LossScale:
         """The scale of a part's losses; the whole table's where it is not divided."""
         if self.parts is None:
             return scale
         return replace(scale, records=max(1, scale.records // self.parts), part=True)
 
-    def descent(self, examples: Examples, loss: Loss, reach: Fraction, scale: Scale, spread: float) -> StableLearner:
+    def descent(
+        self, examples: Examples, loss: Loss, reach: Fraction, scale: LossScale, spread: float
+    ) -> StableLearner:
         """Gradient descent, in the ball of the stated radius or of `reach`."""
         radius, part = self.radius or reach, self.of_part(scale)
         started = GradientDescent(examples=examples, loss=loss, radius=radius, horizon=Fraction(1), scale=part)
@@ -152,7 +154,7 @@ class Stability:
 USUAL_STABILITY = Stability()
 
 
-def best_length(bound: RiskBound, loss: Loss | Cornered | None, scale: Scale, spread: float) -> float:
+def best_length(bound: RiskBound, loss: Loss | Cornered | None, scale: LossScale, spread: float) -> float:
     """The t = 1 / lambda, or twice the length of descent, for which the bound on the excess risk is least.
 
     With G the slope, one replaced record moves a prediction by G t / m, and the bound (`excess_risk`) is R^2 / t + G^2
@@ -190,7 +192,7 @@ class StableRecipe:
 
     Attributes:
         features: of the domain without the target, by the kernel.
-        penalty: lambda; None: from `smoothness`, or from the guess `REACH`.
+        penalty: lambda; None: from `smoothness`, or from the guess `NORM_GUESSES`.
         smoothness: r for least squares (the target function lies in the range of L_K^r), beta for the others (the
             approximation error falls as lambda^beta).
         tau: of the quantile.
@@ -252,7 +254,7 @@ class StableRecipe:
     @property
     def reach(self) -> float:
         """Public guess at the norm of a good function."""
-        return REACH.get(self.name, REACH["svm" if self.classifies else "quantile"])
+        return NORM_GUESSES.get(self.name, NORM_GUESSES["svm" if self.classifies else "quantile"])
 
     @property
     def descends(self) -> bool:
@@ -272,7 +274,7 @@ class StableRecipe:
 
     @property
     def loss(self) -> Loss | Cornered | None:
-        """None for the square, whose learner is `LeastSquares`."""
+        """None for the square, whose learner is `RidgeRegression`."""
         if self.own is not None:
             return self.own.loss
         if self.method == "exact":
@@ -322,7 +324,7 @@ class StableRecipe:
         """
         if self.ordered:
             return self._online(problem, records, release)
-        scale = Scale(unit=problem.unit, records=records)
+        scale = LossScale(unit=problem.unit, records=records)
         if self.own is not None and self.own.learner is not None:
             return self.own.made(self._examples(problem), scale)
         if self.descends:
@@ -364,8 +366,8 @@ class StableRecipe:
         loss = None if self.own is not None else smooth_loss(self.name, self.tau)
         if loss is None or self.method not in (None, "objective") or self._chooses or not EXTENDED:
             return None
-        reach = PULLED_REACH.get(self.name, self.reach)
-        rounded = tapered if budget.delta and problem.unit.changes == 1 else widened
+        reach = PERTURBED_NORM_GUESSES.get(self.name, self.reach)
+        rounded = round_corner_logistic if budget.delta and problem.unit.changes == 1 else round_corner
         loss = rounded(loss, reach, problem.records, budget.epsilon / problem.unit.changes)
         learner = self.perturbed(problem, loss, Fraction(1))
         return Perturbation.of(learner, reach, problem.features.shape, problem.records, budget.delta)
@@ -405,11 +407,11 @@ class StableRecipe:
             return False
         return problem.unit.rows_public and self.kernel.exact_for(self.features, records, points)
 
-    def batch_learner(self, problem: PredictionProblem, scale: Scale, penalty: Fraction) -> BatchLearner:
+    def batch_learner(self, problem: PredictionProblem, scale: LossScale, penalty: Fraction) -> BatchLearner:
         """The regularised minimiser with this lambda."""
         examples = self._examples(problem)
         if self.loss is None:
-            return LeastSquares(examples=examples, penalty=penalty, scale=scale)
+            return RidgeRegression(examples=examples, penalty=penalty, scale=scale)
         return LipschitzLearner(examples=examples, loss=self.loss, penalty=penalty, scale=scale)
 
     def wrong(self, predicted: FloatArray, targets: FloatArray) -> FloatArray:
@@ -420,7 +422,7 @@ class StableRecipe:
         values, columns = self._values(problem), len(problem.domain.attributes)
         return Examples(features=self.features, axis=problem.target.axis, values=values, columns=columns)
 
-    def chosen_penalty(self, scale: Scale, spread: float, factor: Fraction = Fraction(1)) -> Fraction:
+    def chosen_penalty(self, scale: LossScale, spread: float, factor: Fraction = Fraction(1)) -> Fraction:
         """lambda: stated, by the sources' theory, by a stated radius, or `factor` times what balances lambda REACH^2
         against the noise."""
         if self.penalty is not None:

@@ -23,7 +23,7 @@ from dpqr.prediction.excess_risk import ExcessRisk
 from dpqr.prediction.learners.features import Kernel, KernelName
 from dpqr.prediction.plan import PredictionPlan, Recipe, deviation
 from dpqr.prediction.problem import CLASSIFIERS, read_target, without
-from dpqr.prediction.rates import Outlook
+from dpqr.prediction.rates import PlanAlternatives
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.result import Model, PredictionRelease
 from dpqr.releases.files import SingleFile, document_text, write_text
@@ -39,7 +39,7 @@ from dpqr.releases.record.parts import (
     rational,
     reason_part,
 )
-from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.sentences import budget_words, rehearsal_words
 from dpqr.releases.table_files import Column, TableFormat, Texts, Tidy, write_table
 
@@ -53,7 +53,7 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
     """The run on paper. Plain JSON values. request, sha256, and what follows a locked plan: as `plan_document`."""
     if plan.inputs and plan.inputs.locked:
         return dict(plan.inputs.locked.document)
-    return sealed(_plan_parts(plan))
+    return seal_document(_plan_parts(plan))
 
 
 def _plan_parts(plan: PredictionPlan) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _plan_parts(plan: PredictionPlan) -> dict[str, Any]:
     }
 
 
-def outlook_part(outlook: Outlook) -> dict[str, Any]:
+def alternatives_part(outlook: PlanAlternatives) -> dict[str, Any]:
     """What else the plan's budget would buy."""
     rates, excess, sample = outlook.theory, outlook.excess, outlook.sample
     return {

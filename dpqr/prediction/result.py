@@ -11,7 +11,7 @@ import numpy as np
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.events import Composition
-from dpqr.ledger.ledger import UNSTATED, Reason, Reservation
+from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.prediction.forms import AveragesForm, FunctionForm, LabelsForm
 from dpqr.prediction.learners.examples import BLOCK
 from dpqr.prediction.learners.features import FeatureMap
@@ -68,7 +68,7 @@ class PredictionRelease:
     penalty: Fraction | None = None
     bound: Fraction | None = None
     paid: Reservation | None = None
-    reason: Reason = UNSTATED
+    reason: Reason = NO_REASON
     rehearsed: int | None = None
     charged: Composition | None = None
 

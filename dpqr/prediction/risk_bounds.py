@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.prediction.forms import OBJECTIVES, Noise
-from dpqr.prediction.learners.examples import Scale
+from dpqr.prediction.learners.examples import LossScale
 from dpqr.prediction.learners.losses import Cornered, ExactHinge, Hinge, Logistic, Loss
 
 BALL = Fraction(1)
@@ -154,10 +154,10 @@ def most_noise(loss: Loss | Cornered, slope: float, added: float, share: float) 
 
 # Penalties: a lambda by a public guess or by the theory, on a grid of two digits.
 
-REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5, "online": 0.5}
+NORM_GUESSES = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5, "online": 0.5}
 """Public guess at the norm of a good function, from which lambda follows by default: a wrong one costs accuracy
 only."""
-PULLED_REACH = {"logistic": 10.0, "quantile": 1.25}
+PERTURBED_NORM_GUESSES = {"logistic": 10.0, "quantile": 1.25}
 """The same of perturbed objectives, where it is another; set by `tests/benchmarks/RESULTS.md`, made-up tables, that of
 quantiles by the tuning half of `predict_quantiles.py`."""
 SMALLEST_PENALTY, LARGEST_PENALTY = Fraction(1, 10**9), Fraction(100)
@@ -172,7 +172,7 @@ def on_grid(value: float) -> Fraction:
     return min(max(Fraction(f"{value:.1e}"), SMALLEST_PENALTY), LARGEST_PENALTY)
 
 
-def balanced_penalty(reach: float, loss: Loss | Cornered | None, scale: Scale, spread: float) -> float:
+def balanced_penalty(reach: float, loss: Loss | Cornered | None, scale: LossScale, spread: float) -> float:
     """What balances lambda reach^2 against the noise.
 
     Args:

@@ -12,13 +12,13 @@ import numpy as np
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.errors import UsageFault
-from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import FeatureMap
 from dpqr.prediction.learners.losses import Cornered, ExactHinge, ExactPinball, Loss
 from dpqr.prediction.problem import LEARNERS, LOSSES
 
 
-class Named(Protocol):
+class ThirdPartyMethod(Protocol):
     """name: of its entry point. classifies: whether it tells one label from the others, by a sign."""
 
     @property
@@ -28,7 +28,7 @@ class Named(Protocol):
     def classifies(self) -> bool: ...
 
 
-class NamedLoss(Named, Loss, Protocol):
+class NamedLoss(ThirdPartyMethod, Loss, Protocol):
     """A loss whose regularised minimiser is a learner."""
 
 
@@ -41,10 +41,10 @@ class Fits(Protocol):
     def fit(self, counts: Counts) -> FloatArray: ...
 
 
-class NamedLearner(Named, Protocol):
+class NamedLearner(ThirdPartyMethod, Protocol):
     """A stable learner with a proof of its own."""
 
-    def learner(self, examples: Examples, scale: Scale) -> Fits:
+    def learner(self, examples: Examples, scale: LossScale) -> Fits:
         """The learner of one table.
 
         Args:
@@ -60,7 +60,7 @@ class ThirdParty:
 
     Attributes:
         name, origin: of the entry point, and the distribution that brought it.
-        classifies: see `Named`.
+        classifies: see `ThirdPartyMethod`.
         loss: that noise is judged by; of a learner the hinge, or the absolute error.
         learner: None for a loss.
     """
@@ -80,7 +80,7 @@ class ThirdParty:
             "its code meets the rows"
         )
 
-    def made(self, examples: Examples, scale: Scale) -> OwnLearner:
+    def made(self, examples: Examples, scale: LossScale) -> OwnLearner:
         """The learner of one table.
 
         Raises:

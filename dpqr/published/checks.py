@@ -17,27 +17,27 @@ from dpqr.kernel.budget import PrivacyBudget, upward, upward_text
 from dpqr.kernel.errors import DocumentError, DpqrError, GoalMissed
 from dpqr.kernel.events import Composition
 from dpqr.kernel.unit import Neighbours
-from dpqr.ledger.budgets import shown_delta
-from dpqr.ledger.ledger import Entry
+from dpqr.ledger.budgets import parse_display_delta
+from dpqr.ledger.ledger import LedgerEntry
 from dpqr.ledger.record import Record
 from dpqr.published.evidence import (
     PROOFS,
     PROVED,
-    Evidence,
     NotChecked,
     NotRepeated,
+    ReleaseEvidence,
     Sameness,
     is_since,
-    require_written,
+    require_same_text,
     same_documents,
     same_rows,
 )
-from dpqr.published.repeat import stated_reason
+from dpqr.published.repeat import recorded_reason
 from dpqr.releases.files import RECORD
-from dpqr.releases.locked_plan import SPOKEN, read_plan
+from dpqr.releases.locked_plan import UNCOMPARED_KEYS, read_plan
 from dpqr.releases.read_release import read_release, read_table
-from dpqr.releases.record.parts import drawn_digest, parsed_events, rational, versions_part
-from dpqr.releases.record.plan_document import SEAL, Figure, plan_document, sealed
+from dpqr.releases.record.parts import draws_digest, parsed_events, rational, versions_part
+from dpqr.releases.record.plan_document import SEAL, FigurePart, plan_document, seal_document
 from dpqr.releases.record.release_document import Paid, ReleaseRecord, parsed_record
 from dpqr.releases.release_files import CUMULATIVE, FIGURES_FILE, SYNTHETIC, VIEWS_FILE, file_hash
 from dpqr.releases.sentences import budget_words
@@ -47,7 +47,7 @@ ROUNDING = 1e-9
 """Relative difference of two prices that were computed with floats, by other versions of the libraries below them."""
 
 
-def record(evidence: Evidence) -> str:
+def record(evidence: ReleaseEvidence) -> str:
     """Read, of a known form, and what its hash was made of."""
     found, proofs = evidence.record, [name for name in PROOFS if name in evidence.document]
     if len(proofs) != (len(PROOFS) if is_since(found.version, PROVED) else 0):
@@ -66,7 +66,7 @@ def require_one_version(document: Mapping[str, Any]) -> None:
         raise GoalMissed("record, plan and versions name several versions of dpqr")
 
 
-def files(evidence: Evidence) -> str:
+def files(evidence: ReleaseEvidence) -> str:
     """Nothing is missing, nothing came, nothing was changed."""
     stated, kept = evidence.record.files, evidence.document.get("hashes")
     odd = sorted({*stated, *(kept or ()), RECORD}.symmetric_difference(os.listdir(evidence.path)))
@@ -82,7 +82,7 @@ def files(evidence: Evidence) -> str:
     return f"{len(kept)} files have the hashes that the record states"
 
 
-def events(evidence: Evidence) -> str:
+def events(evidence: ReleaseEvidence) -> str:
     """Every draw was paid by an event of its own, and together they cost no more than the plan proves."""
     found, document = evidence.record, evidence.document
     charged = evidence.events(document["events"])
@@ -111,7 +111,7 @@ def _charges(found: ReleaseRecord) -> Iterator[int]:
         yield drawn.charge
 
 
-def prices(evidence: Evidence) -> str:
+def prices(evidence: ReleaseEvidence) -> str:
     """The planned events, added up again under every accountant; the guarantee is no less than what was charged."""
     found, document = evidence.record, evidence.document
     budget = PrivacyBudget(*map(_exact, (found.plan.budget.epsilon, found.plan.budget.delta)))
@@ -127,7 +127,7 @@ def prices(evidence: Evidence) -> str:
     return f"{_number(planned)} events give the stated epsilon under {', '.join(shared)}{beside}"
 
 
-def _exact(figure: Figure) -> Fraction:
+def _exact(figure: FigurePart) -> Fraction:
     """An exact figure. GoalMissed where the float beside it is not the one that belongs to it."""
     value = Fraction(figure.exact)
     if upward(value) != figure.rounded:
@@ -135,7 +135,7 @@ def _exact(figure: Figure) -> Fraction:
     return value
 
 
-def _require_price(name: str, stated: Figure | None, today: Fraction | None, *, exactly: bool) -> None:
+def _require_price(name: str, stated: FigurePart | None, today: Fraction | None, *, exactly: bool) -> None:
     """GoalMissed unless the price is what the events cost; a later version may know that they cost less.
 
     exactly: whether this version must find the same.
@@ -167,7 +167,7 @@ PLANNED, BINDING = (0, 10), (0, 11)
 """Versions of dpqr from which on every reservation names its plan, and every settlement what was drawn."""
 
 
-def ledger(evidence: Evidence) -> str:
+def ledger(evidence: ReleaseEvidence) -> str:
     """The whole ledger is sound, and its entry has paid for this release."""
     stated, given = evidence.record.ledger, evidence.request.ledger
     if isinstance(stated, str):
@@ -180,17 +180,17 @@ def ledger(evidence: Evidence) -> str:
     planned = evidence.events(evidence.document["plan"]["events"])
     if paid.events != planned or not names_plan(paid, _followed(evidence), evidence.record.version):
         raise GoalMissed(f"entry {paid.number} paid for another plan")
-    if paid.reason != stated_reason(evidence.record):
+    if paid.reason != recorded_reason(evidence.record):
         raise GoalMissed(f"entry {paid.number} was paid for another reason, by or for somebody else")
     return f"{len(walked.entries)} entries are chained and priced; entry {paid.number} paid; {_end(evidence, walked)}"
 
 
-def names_plan(paid: Entry, followed: str, version: object) -> bool:
+def names_plan(paid: LedgerEntry, followed: str, version: object) -> bool:
     """Whether a reservation was made for the plan of this hash; of versions before PLANNED some name none."""
     return paid.plan == followed or (not paid.plan and not is_since(version, PLANNED))
 
 
-def settlement(evidence: Evidence) -> str:
+def settlement(evidence: ReleaseEvidence) -> str:
     """The entry that settled the run names the draws of this record: another run by the same plan has others."""
     stated = evidence.record.ledger
     if isinstance(stated, str):
@@ -211,19 +211,19 @@ def require_bound(walked: Record, number: int, record: Mapping[str, Any]) -> str
             f"not bound: entry {settled.number} is of dpqr 0.10 or older and names no draws; another release by the "
             "same plan could name the same entry"
         )
-    if settled.drawn != drawn_digest(record):
+    if settled.drawn != draws_digest(record):
         raise GoalMissed(f"entry {settled.number} names other draws than the record: it settled another run")
     return f"entry {settled.number} names the draws of the record, {settled.drawn[:12]}"
 
 
-def _entry(walked: Record, stated: Paid) -> Entry:
+def _entry(walked: Record, stated: Paid) -> LedgerEntry:
     paid = walked.entries[stated.entry] if stated.entry < len(walked.entries) else None
     if paid is None or paid.hash != stated.seal or (paid.kind, paid.dataset) != ("reserve", stated.dataset):
         raise GoalMissed(f"entry {stated.entry} is not the one whose seal the record states: it is another ledger")
     return paid
 
 
-def _end(evidence: Evidence, walked: Record) -> str:
+def _end(evidence: ReleaseEvidence, walked: Record) -> str:
     """How the run was settled. GoalMissed where its settlement does not cover what the record says was charged."""
     number = evidence.record.ledger.entry if isinstance(evidence.record.ledger, Paid) else None
     settled = next((entry for entry in walked.entries if entry.settles == number), None)
@@ -238,7 +238,7 @@ def _end(evidence: Evidence, walked: Record) -> str:
     return f"entry {settled.number} settled {'what was charged' if settled.events == drawn else 'all that was planned'}"
 
 
-def _require_charged(walked: Record, settled: Entry, stated: str | Paid) -> None:
+def _require_charged(walked: Record, settled: LedgerEntry, stated: str | Paid) -> None:
     """What the record says that the ledger keeps. GoalMissed where it keeps something else."""
     if isinstance(stated, str) or not stated.charged or settled.cost is None:
         return
@@ -247,13 +247,13 @@ def _require_charged(walked: Record, settled: Entry, stated: str | Paid) -> None
         raise GoalMissed(f"entry {settled.number} keeps {kept}, and the record says {stated.charged}")
 
 
-def locked_plan(evidence: Evidence) -> str:
+def locked_plan(evidence: ReleaseEvidence) -> str:
     """The plan of the record is the one that was reviewed."""
     given = evidence.request.plan
     if given is None:
         raise NotChecked("give the plan that was reviewed, if there is one")
     kept = read_plan(given).document
-    require_written(kept, Path(given))
+    require_same_text(kept, Path(given))
     followed = evidence.document["plan"]
     same = kept[SEAL] == _followed(evidence) and all(kept[part] == followed[part] for part in ("budget", "events"))
     if kept != followed and not (evidence.of_session and same):
@@ -261,33 +261,37 @@ def locked_plan(evidence: Evidence) -> str:
     return f"the release followed it; its sha256 is {kept[SEAL]}"
 
 
-def _followed(evidence: Evidence) -> str:
+def _followed(evidence: ReleaseEvidence) -> str:
     """The SHA-256 of the plan that was paid for: of a session, that of its opening."""
     return evidence.questions.plan if evidence.questions else str(evidence.record.plan.sha256)
 
 
 # Checks of a release that make it again: its plan from the public request, its figures from the recorded draws.
 
-STATED = ("version", "versions", "date", "publisher", "hashes", "sha256", "plan", "transcript")
+UNREPEATED_KEYS = ("version", "versions", "date", "publisher", "hashes", "sha256", "plan", "transcript")
 """Keys of the record that say how it was made, or that have a check of their own."""
 
 
-def plan(evidence: Evidence) -> str:
+def plan(evidence: ReleaseEvidence) -> str:
     """The documents and options of the record give its plan; what it says beside, nothing gives again."""
     kept = evidence.document["plan"]
-    if sealed(kept) != kept and (SEAL in kept or is_since(evidence.record.version, PROVED)):
+    if seal_document(kept) != kept and (SEAL in kept or is_since(evidence.record.version, PROVED)):
         raise GoalMissed("the plan in the record is not what its seal was made of")
     _ = evidence.planned_from
 
     def compared() -> Sameness:
-        made = {name: part for name, part in plan_document(evidence.plan).items() if name not in (*SPOKEN, "version")}
+        made = {
+            name: part
+            for name, part in plan_document(evidence.plan).items()
+            if name not in (*UNCOMPARED_KEYS, "version")
+        }
         older = {} if evidence.record.version == __version__ else dict.fromkeys(made)
         return same_documents(older | {name: kept[name] for name in made if name in kept}, made, "$.plan")
 
-    return f"the request in the record gives it; {_repeated(evidence, compared).words('values')}"
+    return f"the request in the record gives it; {_require_same(evidence, compared).words('values')}"
 
 
-def draws(evidence: Evidence) -> str:
+def draws(evidence: ReleaseEvidence) -> str:
     """The noisy draws are those that the plan makes, in their order, and lead to the choices that were made."""
     kept = evidence.document["transcript"]
     if evidence.of_session and evidence.questions is None:
@@ -296,7 +300,7 @@ def draws(evidence: Evidence) -> str:
     return f"{len(kept)} rounds follow the plan; {found.words('values')}"
 
 
-def _draws_of_session(evidence: Evidence) -> str:
+def _draws_of_session(evidence: ReleaseEvidence) -> str:
     """Every answer that was measured is a recorded draw of its own. Records of dpqr 0.6 and 0.7 hold no more."""
     draws = [(each.law, found) for each in evidence.record.transcript for found in (each.measured or ())[:1]]
     recorded = Counter(
@@ -312,22 +316,24 @@ def _draws_of_session(evidence: Evidence) -> str:
     return f"{len(paid):,} measured answers are recorded draws; {table.num_rows - len(paid):,} free ones: not repeated"
 
 
-def statements(evidence: Evidence) -> str:
+def statements(evidence: ReleaseEvidence) -> str:
     """What the record says beside plan and draws: guarantee, prices, receipt, certificate, warnings."""
-    kept = {name: part for name, part in evidence.document.items() if name not in STATED}
+    kept = {name: part for name, part in evidence.document.items() if name not in UNREPEATED_KEYS}
 
     def compared() -> Sameness:
-        return same_documents(kept, {name: part for name, part in evidence.made[1].items() if name not in STATED})
+        return same_documents(
+            kept, {name: part for name, part in evidence.made[1].items() if name not in UNREPEATED_KEYS}
+        )
 
     return _same(evidence, compared).words("values")
 
 
-def answers(evidence: Evidence) -> str:
+def answers(evidence: ReleaseEvidence) -> str:
     """Estimates, errors, measured values and intervals follow from the draws."""
-    return f"{_same(evidence, lambda: evidence.answers, 'rows').words('rows')}{_understated(evidence)}"
+    return f"{_same(evidence, lambda: evidence.answers, 'rows').words('rows')}{_understated_noise(evidence)}"
 
 
-def synthetic(evidence: Evidence) -> str:
+def synthetic(evidence: ReleaseEvidence) -> str:
     """Synthetic data follows from the draws and the public seed.
 
     A row is drawn after another, so where the fit ends a little elsewhere many come out otherwise.
@@ -344,7 +350,7 @@ def synthetic(evidence: Evidence) -> str:
     return found.words("rows")
 
 
-def figures_and_views(evidence: Evidence) -> str:
+def figures_and_views(evidence: ReleaseEvidence) -> str:
     """Figures, views and a counter's cumulative answers follow from the answers that were made again."""
     kinds = (FIGURES_FILE, VIEWS_FILE, f"{CUMULATIVE}.")
     names = [name for name in evidence.record.files if any(kind in name for kind in kinds)]
@@ -359,7 +365,7 @@ def figures_and_views(evidence: Evidence) -> str:
     return f"{sum(each.compared for each in found):,} rows equal bit for bit"
 
 
-def _understated(evidence: Evidence) -> str:
+def _understated_noise(evidence: ReleaseEvidence) -> str:
     """What a record of 0.10.0 or before states too small: of a session where records are replaced, the noise of answers
     that were measured with the table of their parts."""
     questions, made = evidence.questions, evidence.repeated
@@ -373,14 +379,14 @@ def _understated(evidence: Evidence) -> str:
     )
 
 
-def _elsewhere(evidence: Evidence) -> str:
+def _elsewhere(evidence: ReleaseEvidence) -> str:
     """What made the release, where it is not what runs here."""
     made_with, here = evidence.document["versions"], versions_part()
     other = [f"{name} {made_with[name]}" for name in here if made_with.get(name, here[name]) != here[name]]
     return f"; made with {', '.join(other)}" if other else "; made elsewhere, or changed since"
 
 
-def _same(evidence: Evidence, compare: Callable[[], Sameness], noun: str = "figures") -> Sameness:
+def _same(evidence: ReleaseEvidence, compare: Callable[[], Sameness], noun: str = "figures") -> Sameness:
     """What a comparison found. NotRepeated where figures are equal within the tolerance alone."""
     found = _here(evidence, compare)
     if found.near:
@@ -388,9 +394,9 @@ def _same(evidence: Evidence, compare: Callable[[], Sameness], noun: str = "figu
     return found
 
 
-def _here(evidence: Evidence, compare: Callable[[], Sameness]) -> Sameness:
+def _here(evidence: ReleaseEvidence, compare: Callable[[], Sameness]) -> Sameness:
     """What a comparison found. On the versions and the arithmetic that the record names nothing may differ by a bit."""
-    found = _repeated(evidence, compare)
+    found = _require_same(evidence, compare)
     if found.near and evidence.document["versions"] == versions_part():
         raise GoalMissed(
             f"{found.near:,} of {found.compared:,} figures differ, within the tolerance; but the record names the "
@@ -399,7 +405,7 @@ def _here(evidence: Evidence, compare: Callable[[], Sameness]) -> Sameness:
     return found
 
 
-def _repeated(evidence: Evidence, compare: Callable[[], Sameness]) -> Sameness:
+def _require_same(evidence: ReleaseEvidence, compare: Callable[[], Sameness]) -> Sameness:
     """What a comparison found. Another version of dpqr may rightly make another release of the same draws.
 
     A plan may be older than its release, and from elsewhere: its figures in floating point have a tolerance anywhere.
@@ -422,7 +428,7 @@ Prices = Mapping[str, Fraction | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repriced:
+class RepricedRelease:
     """version: of dpqr, that made the release. charged: the accountant that its guarantee rests on, which stays as it
     is. before: at `delta_before`, as the record states it. now: at `delta`. unverified: why the record may have been
     changed since it was written; empty: its hashes fit."""
@@ -452,12 +458,12 @@ def prices_today(events: Composition, delta: Fraction, charged: str) -> Prices:
     return {name: accountant.epsilon(events, delta) for name, accountant in shown.items()}
 
 
-def reprice(release: str, delta: str | None = None) -> Repriced:
+def reprice(release: str, delta: str | None = None) -> RepricedRelease:
     """Price the planned events of a release again. delta: where; None: at the release's own.
 
     Raises: UsageFault where there is no release, or no such delta; DocumentError where its record is damaged.
     """
-    at, files = shown_delta(delta), read_release(release)
+    at, files = parse_display_delta(delta), read_release(release)
     record = parsed_record(files.record, str(files.path / RECORD))
     try:
         events = parsed_events(files.record["plan"]["events"])
@@ -465,7 +471,7 @@ def reprice(release: str, delta: str | None = None) -> Repriced:
         stated = {name: _value(figure) for name, figure in record.spent.epsilon.items()}
     except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
         raise DocumentError(f"{files.path / RECORD}: states events or prices that dpqr does not know") from None
-    return Repriced(
+    return RepricedRelease(
         version=record.version,
         charged=record.spent.charged,
         delta_before=before,
@@ -476,7 +482,7 @@ def reprice(release: str, delta: str | None = None) -> Repriced:
     )
 
 
-def _value(figure: Figure | None) -> Fraction | None:
+def _value(figure: FigurePart | None) -> Fraction | None:
     return None if figure is None else Fraction(figure.exact)
 
 

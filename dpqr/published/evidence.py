@@ -20,7 +20,7 @@ from dpqr.kernel.events import Composition
 from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.location import NO_ANCHOR
 from dpqr.ledger.record import Record, is_export, read_export
-from dpqr.published.repeat import planned_again, repeated, repeated_session, replayed, write_again
+from dpqr.published.repeat import plan_from_record, repeat_release, repeated_session, replay_loop, write_repeated
 from dpqr.releases.answer_tables import handed_over
 from dpqr.releases.answers.answered import Earlier
 from dpqr.releases.answers.errors import FACTOR
@@ -29,10 +29,10 @@ from dpqr.releases.loop import Outcome
 from dpqr.releases.questions import Questions
 from dpqr.releases.read_release import ReleaseFiles, read_release, read_table
 from dpqr.releases.record.parts import parsed_events
-from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.record.release_document import ReleaseRecord, parsed_record
 from dpqr.releases.release_files import ERROR
-from dpqr.releases.result import Release
+from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import SESSION
 from dpqr.strategies.plan import Plan
 from dpqr.tables.engines.address import is_address
@@ -83,7 +83,7 @@ class NotRepeated(NotChecked):
         self.within = within
 
 
-class Evidence:
+class ReleaseEvidence:
     """A release and what it can be held against. scratch: a directory for the files that are made again."""
 
     def __init__(self, request: VerifyRequest, scratch: Path) -> None:
@@ -96,8 +96,8 @@ class Evidence:
             found = read_release(str(self.path)).record
         except DocumentError as fault:
             raise GoalMissed(str(fault)) from None
-        require_written(found, self.path / RECORD)
-        if any(name in found for name in PROOFS) and sealed(found) != found:
+        require_same_text(found, self.path / RECORD)
+        if any(name in found for name in PROOFS) and seal_document(found) != found:
             raise GoalMissed(f"{self.path / RECORD}: is not what its seal was made of")
         return found
 
@@ -152,7 +152,7 @@ class Evidence:
         if self.questions:
             return self.repeated.plan
         try:
-            made = planned_again(self.planned_from, self.path)
+            made = plan_from_record(self.planned_from, self.path)
         except (DocumentError, UsageFault) as fault:
             raise GoalMissed(f"the request in the record cannot be planned: {fault}") from None
         notes = self.record.plan.notes
@@ -161,10 +161,10 @@ class Evidence:
         return replace(made, notes=notes)
 
     @cached_property
-    def repeated(self) -> Release:
+    def repeated(self) -> FinishedRun:
         """The release that the recorded draws give. GoalMissed where they give none."""
         if self.questions is None:
-            again = self._drawn_again(lambda: repeated(self.record, self.plan))
+            again = self._drawn_again(lambda: repeat_release(self.record, self.plan))
             return replace(again, earlier=self._earlier)
         events, questions = self.events(self.document["events"]), self.questions
         return self._drawn_again(lambda: repeated_session(self.record, questions, events))
@@ -172,7 +172,7 @@ class Evidence:
     @cached_property
     def outcome(self) -> Outcome:
         """Where the loop ended with the recorded draws. GoalMissed where they are not those of the plan."""
-        return self._drawn_again(lambda: replayed(self.record, self.plan))
+        return self._drawn_again(lambda: replay_loop(self.record, self.plan))
 
     @property
     def _earlier(self) -> Earlier | None:
@@ -201,7 +201,7 @@ class Evidence:
     def made(self) -> tuple[Path, Any]:
         """The directory of the files that were made again, and their record."""
         directory = self._scratch / "release"
-        write_again(self.repeated, self.record, directory)
+        write_repeated(self.repeated, self.record, directory)
         return directory, read_record(directory)
 
     @cached_property
@@ -224,7 +224,7 @@ def walked_ledger(request: VerifyRequest) -> Record:
     return configured_ledger(given, request.anchor or NO_ANCHOR).verify()
 
 
-def require_written(document: Any, path: Path) -> None:
+def require_same_text(document: Any, path: Path) -> None:
     """GoalMissed unless a file holds the JSON text that dpqr writes for the document, blanks between its parts aside.
 
     A text may differ and mean the same: 1e-5 and 1E-5, a letter and its escape, a key that is stated twice.

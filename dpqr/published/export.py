@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import AlreadyThere, DocumentError, GoalMissed, UsageFault
-from dpqr.models.fit.evidence import EarlierTables, gather, merged
+from dpqr.models.fit.evidence import EarlierTables, gather, merge_measurements
 from dpqr.models.fit.local_fits import put_together
 from dpqr.published.checks import files as require_same_files
-from dpqr.published.evidence import Evidence, NotChecked, VerifyRequest, release_files
+from dpqr.published.evidence import NotChecked, ReleaseEvidence, VerifyRequest, release_files
 from dpqr.published.verify import require_verified, verify
 from dpqr.releases.answer_tables import figures_of, read_answers_frame, read_synthetic_frame
 from dpqr.releases.files import SingleFile, reserve_file
@@ -42,7 +42,7 @@ class ExportRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
+class ExportResult:
     """What was written. tables: their rows, by name; none where the file held this release already. notes: what is
     missing, and why."""
 
@@ -51,7 +51,7 @@ class Exported:
     notes: tuple[str, ...] = ()
 
 
-def export(request: ExportRequest) -> Exported:
+def export(request: ExportRequest) -> ExportResult:
     """Write a release as a DuckDB file: answers, figures, columns, cells, synthetic rows, facts.
 
     Raises:
@@ -64,16 +64,16 @@ def export(request: ExportRequest) -> Exported:
     """
     files = release_files(request.release)
     with TemporaryDirectory(prefix="dpqr-export-") as scratch:
-        evidence = Evidence(VerifyRequest(release=request.release), Path(scratch))
+        evidence = ReleaseEvidence(VerifyRequest(release=request.release), Path(scratch))
         seal = str(evidence.document.get(SEAL))
         replaced = _looked_at(request, seal)
         if replaced is None:
-            return Exported(path=request.duckdb, tables={}, notes=(f"{request.duckdb} holds this release already",))
+            return ExportResult(path=request.duckdb, tables={}, notes=(f"{request.duckdb} holds this release already",))
         place = reserve_file(request.duckdb, force=replaced, option=OPTION)
         notes = list(_unchanged(evidence))
         tables = dict(_tables(files, _domain(evidence, notes), notes))
     write_duckdb(place, tables)
-    return Exported(
+    return ExportResult(
         path=request.duckdb, tables={name: len(table) for name, table in tables.items()}, notes=tuple(notes)
     )
 
@@ -92,7 +92,7 @@ def _looked_at(request: ExportRequest, seal: str) -> bool | None:
     return None if request.if_exists == "skip" else True
 
 
-def _unchanged(evidence: Evidence) -> Iterator[str]:
+def _unchanged(evidence: ReleaseEvidence) -> Iterator[str]:
     """GoalMissed where a file is not what the record was written for."""
     try:
         require_same_files(evidence)
@@ -100,7 +100,7 @@ def _unchanged(evidence: Evidence) -> Iterator[str]:
         yield f"files were not compared: {reason}"
 
 
-def _domain(evidence: Evidence, notes: list[str]) -> Domain | None:
+def _domain(evidence: ReleaseEvidence, notes: list[str]) -> Domain | None:
     """The cells of the release; None where its record does not tell them."""
     try:
         return evidence.plan.problem.domain
@@ -270,7 +270,7 @@ def start_of(place: str) -> bytes:
         raise UsageFault(f"--start {place}: is a rehearsal, or has noise that is not private; give a release")
     require_verified(verify(VerifyRequest(release=place)))
     with TemporaryDirectory(prefix="dpqr-start-") as scratch:
-        evidence = Evidence(VerifyRequest(release=place), Path(scratch))
+        evidence = ReleaseEvidence(VerifyRequest(release=place), Path(scratch))
         try:
             domain, plan = evidence.planned_from["domain"], evidence.plan
         except NotChecked as reason:
@@ -293,6 +293,6 @@ def handed_on(problem: Problem, outcome: Outcome, sha256: str) -> EarlierTables 
     if records is None or records < 1.0:
         return None
     seen = put_together(gather(history, problem.domain.shape), records)
-    whole = merged([*seen, *(problem.start.aged(seen, records) if problem.start else ())])
+    whole = merge_measurements([*seen, *(problem.start.aged(seen, records) if problem.start else ())])
     tables = tuple(each for each in whole if each.block is None)
     return EarlierTables(sha256=sha256, records=records, tables=tables) if tables else None

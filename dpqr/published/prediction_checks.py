@@ -21,13 +21,13 @@ from dpqr.kernel.budget import NO_COST, PrivacyBudget, upward_text
 from dpqr.kernel.currency import currency
 from dpqr.kernel.errors import DocumentError, GoalMissed, InfeasiblePlan, UsageFault
 from dpqr.kernel.events import Composition
-from dpqr.ledger.ledger import UNSTATED, Reason, Reservation
+from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.ledger.record import Record
 from dpqr.prediction.forms import DIRECT
 from dpqr.prediction.learned_functions import step
 from dpqr.prediction.plan import PredictionPlan, usable
-from dpqr.prediction.planning import settled_prediction
-from dpqr.prediction.predict import as_read, grid, wanted_run
+from dpqr.prediction.planning import plan_prediction
+from dpqr.prediction.predict import grid, resolve_run, with_reading
 from dpqr.prediction.problem import CLASSIFIERS
 from dpqr.prediction.receipt import prediction_receipt
 from dpqr.prediction.recipes import StableRecipe
@@ -40,15 +40,15 @@ from dpqr.published.evidence import (
     Sameness,
     VerifyRequest,
     is_since,
-    require_written,
+    require_same_text,
     same_documents,
     walked_ledger,
 )
-from dpqr.releases.locked_plan import SPOKEN, read_plan
+from dpqr.releases.locked_plan import UNCOMPARED_KEYS, read_plan
 from dpqr.releases.read_release import prediction_record, read_table
-from dpqr.releases.reading import stated_prediction
+from dpqr.releases.reading import parse_prediction_request
 from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_PLAN_FORMAT, parsed_events, reason_part, record_path
-from dpqr.releases.record.plan_document import SEAL, sealed
+from dpqr.releases.record.plan_document import SEAL, seal_document
 from dpqr.releases.rehearsal import rows_to_draw
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
@@ -56,7 +56,7 @@ from dpqr.tables.source import TableSource
 DIGITS = 6
 SEALED = (0, 7)
 """Versions of dpqr from this on seal the records of predictions."""
-STATED = ("version", "hashes", SEAL, "plan")
+UNREPEATED_KEYS = ("version", "hashes", SEAL, "plan")
 """Keys of the record that have a check of their own."""
 
 
@@ -80,8 +80,8 @@ class PredictionEvidence:
         if found is None:
             raise GoalMissed(f"{self.path}: no record of predictions lies beside it, and it is none itself")
         own = Path(record_path(str(self.path)))
-        require_written(found, own if own.is_file() else self.path)
-        if SEAL in found and sealed(found) != found:
+        require_same_text(found, own if own.is_file() else self.path)
+        if SEAL in found and seal_document(found) != found:
             raise GoalMissed(f"{self.path}: its record is not what its seal was made of")
         return found
 
@@ -106,11 +106,11 @@ class PredictionEvidence:
         if request["options"]["trust"]:
             raise NotRepeated("a third party's code takes part in it, and a check runs no code that a record names")
         try:
-            stated = stated_prediction(request, TableSource(paths=(STDIN,)))
+            stated = parse_prediction_request(request, TableSource(paths=(STDIN,)))
             session = True if "draws" in self.document else stated.plan.session
-            wanted = wanted_run(replace(stated, plan=replace(stated.plan, session=session)))
+            wanted = resolve_run(replace(stated, plan=replace(stated.plan, session=session)))
             asked = replace(wanted.request, plan=replace(wanted.request.plan, session=stated.plan.session))
-            return as_read(settled_prediction(wanted.planner), asked)[0]
+            return with_reading(plan_prediction(wanted.planner), asked)[0]
         except (DocumentError, UsageFault, InfeasiblePlan) as fault:
             raise GoalMissed(f"the request in the record cannot be planned: {fault}") from None
 
@@ -128,7 +128,7 @@ class PredictionEvidence:
 def record(evidence: PredictionEvidence) -> str:
     """Read, of a known form, and what its hash was made of."""
     found = evidence.document
-    whole = sealed(found["plan"]) == found["plan"]
+    whole = seal_document(found["plan"]) == found["plan"]
     if not whole and (SEAL in found["plan"] or is_since(found["version"], SEALED)):
         raise GoalMissed("the plan in the record is not what its seal was made of")
     if SEAL not in found and is_since(found["version"], SEALED):
@@ -159,7 +159,7 @@ def locked_plan(evidence: PredictionEvidence) -> str:
     if given is None:
         raise NotChecked("give the plan that was reviewed, if there is one")
     kept = read_plan(given, PREDICTION_PLAN_FORMAT).document
-    require_written(kept, Path(given))
+    require_same_text(kept, Path(given))
     if kept != evidence.document["plan"]:
         raise GoalMissed(f"{given}: is another plan than the one that the predictions followed")
     return f"the predictions followed it; its sha256 is {kept[SEAL]}"
@@ -235,7 +235,7 @@ def plan(evidence: PredictionEvidence) -> str:
 
     def compared() -> Sameness:
         kept, made = evidence.document["plan"], prediction_plan_document(evidence.replanned)
-        parts = {name: part for name, part in made.items() if name not in (*SPOKEN, "version")}
+        parts = {name: part for name, part in made.items() if name not in (*UNCOMPARED_KEYS, "version")}
         older = {} if evidence.document["version"] == __version__ else dict.fromkeys(parts)
         return same_documents(older | {name: kept[name] for name in parts if name in kept}, parts, "$.plan")
 
@@ -245,11 +245,11 @@ def plan(evidence: PredictionEvidence) -> str:
 def statements(evidence: PredictionEvidence) -> str:
     """What the record says beside plan, prices and draws: guarantee, receipt, and the figures that follow from what was
     bought, lambda, sensitivity and noise among them."""
-    kept = {name: part for name, part in evidence.document.items() if name not in STATED}
+    kept = {name: part for name, part in evidence.document.items() if name not in UNREPEATED_KEYS}
 
     def compared() -> Sameness:
         made = _made_again(evidence.document, evidence.replanned)
-        return same_documents(kept, {name: part for name, part in made.items() if name not in STATED})
+        return same_documents(kept, {name: part for name, part in made.items() if name not in UNREPEATED_KEYS})
 
     found = _of_version(evidence, compared)
     if found.near:
@@ -284,7 +284,7 @@ def _made_again(document: dict[str, Any], planned: PredictionPlan) -> dict[str, 
         private=bool(document["private"]),
         counted=counted,
         paid=_payer(document["ledger"], made),
-        reason=Reason(**{name: document[name] or "" for name in reason_part(UNSTATED)}),
+        reason=Reason(**{name: document[name] or "" for name in reason_part(NO_REASON)}),
         rehearsed=rows_to_draw(made.problem.domain, made.problem.records) if document["rehearsal"] is True else None,
         charged=parsed_events(document["events"]) if "draws" in document else None,
     )

@@ -29,26 +29,26 @@ from dpqr.releases.draws import Draws, count_dropped
 from dpqr.releases.files import read_record, reserve
 from dpqr.releases.journal import RecordJournal
 from dpqr.releases.loop import Outcome, iterative_construction
-from dpqr.releases.questions import Asked, Questions, Replay, Surprise
+from dpqr.releases.questions import Asked, HardQueryAnswer, Questions, Replay
 from dpqr.releases.read_release import FORMS
-from dpqr.releases.reading import stated_request
+from dpqr.releases.reading import parse_release_request
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.release_document import Paid, ReleaseRecord
 from dpqr.releases.rehearsal import rehearsed_rows
-from dpqr.releases.release import checked_plan, construct, whole_prices
+from dpqr.releases.release import checked_plan, construct, price_schedule
 from dpqr.releases.release_files import write_release
-from dpqr.releases.result import Release
+from dpqr.releases.result import FinishedRun
 from dpqr.sessions.release import release_of
-from dpqr.sessions.session import Asks, QuestionPlan
-from dpqr.sessions.turn import surprise
-from dpqr.strategies.guard import guarded
+from dpqr.sessions.session import AskHistory, QuestionPlan
+from dpqr.sessions.turn import hard_query_answer
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
 
 
-class Unwatched:
+class SilentObserver:
     """Nobody looks on."""
 
     def finished(self, rounds: int, planned: int) -> None:
@@ -68,33 +68,33 @@ class NoNoise:
         raise AssertionError("a repeated run draws nothing")
 
 
-def planned_again(request: Any, folder: Path) -> Plan:
+def plan_from_record(request: Any, folder: Path) -> Plan:
     """The plan of the public request that a record holds. folder: where its files of coefficients lie.
 
     Raises: DocumentError, UsageFault or InfeasiblePlan, where this version of dpqr plans no such request.
     """
-    plan, _ = checked_plan(stated_request(request, TableSource(paths=(STDIN,)), folder))
+    plan, _ = checked_plan(parse_release_request(request, TableSource(paths=(STDIN,)), folder))
     return plan
 
 
-def repeated(record: ReleaseRecord, plan: Plan) -> Release:
+def repeat_release(record: ReleaseRecord, plan: Plan) -> FinishedRun:
     """The release that the recorded draws give. Raises: GoalMissed where they are not those of the plan."""
-    journal, guard = RecordJournal.of(record), EveryFilter(filters=(guarded(plan),))
+    journal, guard = RecordJournal.of(record), EveryFilter(filters=(make_filter(plan),))
     nothing, draws = recorded_draws(journal, guard, private=record.private)
-    prices = whole_prices(plan)
-    made = construct(plan, draws, nothing, guard, Unwatched(), prices, stated_payer(record.ledger, plan))
+    prices = price_schedule(plan)
+    made = construct(plan, draws, nothing, guard, SilentObserver(), prices, recorded_payer(record.ledger, plan))
     journal.finish()
     rehearsed = rehearsed_rows(plan.problem) if record.rehearsal is True else None
-    made = replace(made, charged=stated_charge(record.ledger), reason=stated_reason(record))
+    made = replace(made, charged=recorded_charge(record.ledger), reason=recorded_reason(record))
     return replace(made, rehearsed=rehearsed, planned=record.plan.sha256 or "")
 
 
-def replayed(record: ReleaseRecord, plan: Plan) -> Outcome:
-    """Where the loop ended with the recorded draws. Raises: as `repeated`."""
-    journal, guard = RecordJournal.of(record), EveryFilter(filters=(guarded(plan),))
+def replay_loop(record: ReleaseRecord, plan: Plan) -> Outcome:
+    """Where the loop ended with the recorded draws. Raises: as `repeat_release`."""
+    journal, guard = RecordJournal.of(record), EveryFilter(filters=(make_filter(plan),))
     nothing, draws = recorded_draws(journal, guard, private=record.private)
     count_dropped(draws.of_left_out(nothing), plan)
-    outcome = iterative_construction(draws, plan, Unwatched())
+    outcome = iterative_construction(draws, plan, SilentObserver())
     journal.finish()
     return outcome
 
@@ -107,12 +107,12 @@ def recorded_draws(
     return nothing, Draws(data=nothing, accountant=guard, noise=NoNoise(private), journal=journal)
 
 
-def stated_reason(record: ReleaseRecord) -> Reason:
+def recorded_reason(record: ReleaseRecord) -> Reason:
     """Why the release was made, who asked, and who approved."""
     return Reason(purpose=record.purpose or "", by=record.by or "", approved_by=record.approved_by or "")
 
 
-def write_again(made: Release, record: ReleaseRecord, directory: Path) -> Any:
+def write_repeated(made: FinishedRun, record: ReleaseRecord, directory: Path) -> Any:
     """Write the files of a repeated release into a new directory, in the forms of the first; its record."""
     form = next(form for form in FORMS if record.files[0].endswith(f"answers.{form}"))
     synthetic = record.synthetic
@@ -129,12 +129,12 @@ def write_again(made: Release, record: ReleaseRecord, directory: Path) -> Any:
     return read_record(directory)
 
 
-def stated_charge(stated: str | Paid) -> str:
+def recorded_charge(stated: str | Paid) -> str:
     """What the record says that the ledger keeps; empty: all that was set aside."""
     return "" if isinstance(stated, str) else stated.charged or ""
 
 
-def stated_payer(stated: str | Paid, plan: Plan) -> Reservation | None:
+def recorded_payer(stated: str | Paid, plan: Plan) -> Reservation | None:
     """What the record states of its payer; the ledger alone knows currency and cost."""
     if isinstance(stated, str):
         return None
@@ -151,26 +151,26 @@ def stated_payer(stated: str | Paid, plan: Plan) -> Reservation | None:
 # A session of questions made again from its record: what was measured first, and every answer in its order.
 
 
-def repeated_session(record: ReleaseRecord, stated: Questions, events: Composition) -> Release:
+def repeated_session(record: ReleaseRecord, stated: Questions, events: Composition) -> FinishedRun:
     """The release that the recorded draws give. events: that were charged. Raises: GoalMissed, DpqrError, where they
     are not those of the session; LookupError, ValueError, TypeError, where the record has not the form that dpqr gives
     it."""
     _require_order(stated, events)
-    paper = _paper(record, stated)
+    paper = _session_from_record(record, stated)
     rows = _first_rows(paper, stated)
-    asks = Asks(paper=paper, documents={number: list(each.queries) for number, each in enumerate(stated.asks)})
+    asks = AskHistory(paper=paper, documents={number: list(each.queries) for number, each in enumerate(stated.asks)})
     replay = Replay(
         terms=paper.terms,
         problem=paper.plan.problem,
         rule=RowWeights(start_rows=rows),
-        surprises=list(_surprises(record, stated, asks)),
+        surprises=list(_recorded_hard_queries(record, stated, asks)),
     )
     log = [line for number, asked in enumerate(stated.asks) for line in _lines(replay, asks, number, asked)]
     made = release_of(paper, log, rows, [each.measured for each in replay.surprises])
     if made is None:
         raise GoalMissed("the record holds no answers, and such a session leaves no release")
-    payer, reason = stated_payer(record.ledger, made.plan), stated_reason(record)
-    charged = stated_charge(record.ledger)
+    payer, reason = recorded_payer(record.ledger, made.plan), recorded_reason(record)
+    charged = recorded_charge(record.ledger)
     made = replace(made, planned=stated.plan or made.planned, questions=stated, charged=charged)
     return replace(made, events=events, paid=payer, reason=reason, private=record.private)
 
@@ -184,12 +184,12 @@ def _require_order(stated: Questions, events: Composition) -> None:
             raise GoalMissed(f"questions, ask {number}: starts from other draws than the record holds")
 
 
-def _paper(record: ReleaseRecord, stated: Questions) -> QuestionPlan:
+def _session_from_record(record: ReleaseRecord, stated: Questions) -> QuestionPlan:
     """The session as it was opened."""
     ((currency, figure),) = stated.rest.items()
     budget = record.plan.budget
     return QuestionPlan(
-        request=stated_request(stated.request, TableSource(paths=(STDIN,)), Path()).plan,
+        request=parse_release_request(stated.request, TableSource(paths=(STDIN,)), Path()).plan,
         budget=PrivacyBudget(Fraction(budget.epsilon.exact), Fraction(budget.delta.exact)),
         rest=Price(**{currency: Fraction(figure)}),
         surprises=stated.paid,
@@ -200,22 +200,22 @@ def _paper(record: ReleaseRecord, stated: Questions) -> QuestionPlan:
 
 def _first_rows(paper: QuestionPlan, stated: Questions) -> WeightedRows:
     """What the questions started from."""
-    journal, guard = RecordJournal(stated.opening), EveryFilter(filters=(guarded(paper.plan),))
+    journal, guard = RecordJournal(stated.opening), EveryFilter(filters=(make_filter(paper.plan),))
     _, draws = recorded_draws(journal, guard)
-    model = iterative_construction(draws, paper.plan, Unwatched()).hypothesis
+    model = iterative_construction(draws, paper.plan, SilentObserver()).hypothesis
     journal.finish()
     if not isinstance(model, Sampleable):
         raise GoalMissed("what the session measured first draws no rows")
     return WeightedRows.of(model, paper.plan.problem.domain.shape, paper.plan.problem.seed)
 
 
-def _surprises(record: ReleaseRecord, stated: Questions, asks: Asks) -> Iterator[Surprise]:
+def _recorded_hard_queries(record: ReleaseRecord, stated: Questions, asks: AskHistory) -> Iterator[HardQueryAnswer]:
     for (ask, block, row, side), drawn in zip(stated.surprises, record.transcript, strict=True):
         (measured,) = drawn.measured or ()
-        yield surprise(asks.paper.terms, side, asks.row(ask, block, row), [measured.values])
+        yield hard_query_answer(asks.paper.terms, side, asks.row(ask, block, row), [measured.values])
 
 
-def _lines(replay: Replay, asks: Asks, number: int, asked: Asked) -> Iterator[dict[str, Any]]:
+def _lines(replay: Replay, asks: AskHistory, number: int, asked: Asked) -> Iterator[dict[str, Any]]:
     """What the session's own log said of one ask."""
     yield {"ask": number, "queries": asks.documents[number]}
     rows = [(asks.row(number, block, row), free) for block, row, free in asked.answers]

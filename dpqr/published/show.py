@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from dpqr.domain.text.sources import parsed
+from dpqr.domain.text.sources import parse_plain
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.wording import Fact
 from dpqr.releases.answers.answered import AnsweredBlock
@@ -23,12 +23,12 @@ from dpqr.releases.read_release import (
     release_around,
     unverified_predictions,
 )
-from dpqr.releases.views import Nodes, Views, nodes_of, views_of
+from dpqr.releases.views import Nodes, WholeNumberViews, nodes_of, views_of
 from dpqr.workload.queries_file import read_queries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredRun:
     """What lies on disk of a run. entries: the blocks that it answered; of a prediction run, none. figures: rows of
     their table. unverified: why record and files do not belong together, or may not; empty: their hashes fit."""
 
@@ -39,35 +39,35 @@ class Kept:
     unverified: str = ""
 
 
-def show(place: str) -> Kept:
+def show(place: str) -> StoredRun:
     """The record of a release, or of predictions or a model, by any of its files.
 
     Raises: UsageFault where there is none; DocumentError where it is damaged. Privacy: public files only.
     """
-    found = _found(place)
+    found = _open_run(place)
     if isinstance(found, dict):
         doubt = unverified_predictions(place, found)
-        return Kept(record=found, receipt=kept_receipt(found, doubt), entries=(), unverified=doubt)
+        return StoredRun(record=found, receipt=stored_receipt(found, doubt), entries=(), unverified=doubt)
     figures, doubt = tuple(read_figures(found)), found.unverified
-    return Kept(
+    return StoredRun(
         record=found.record,
-        receipt=kept_receipt(found.record, doubt),
+        receipt=stored_receipt(found.record, doubt),
         entries=block_entries(found),
         figures=figures,
         unverified=doubt,
     )
 
 
-def unverified(place: str) -> str:
+def why_unverified(place: str) -> str:
     """Why a release, or predictions, may have been changed since it was made; empty: all hashes fit. Raises: as
     `show`."""
-    found = _found(place)
+    found = _open_run(place)
     return unverified_predictions(place, found) if isinstance(found, dict) else found.unverified
 
 
 def show_answers(place: str, query: str) -> AnsweredBlock:
     """The answers of one block of a release. Raises: as `show`, and UsageFault where it has no such block."""
-    found = _found(place)
+    found = _open_run(place)
     if isinstance(found, dict):
         raise UsageFault(f"{place}: predictions answer no queries; leave out --query")
     return read_answers(found, query)
@@ -78,13 +78,13 @@ def show_figure(place: str, name: str) -> tuple[dict[str, Any], ...]:
     return tuple(one for one in show(place).figures if one["figure"] == name)
 
 
-def show_views(place: str, base: int) -> Views:
+def show_views(place: str, base: int) -> WholeNumberViews:
     """The answers of marginals and hierarchies in whole numbers that add up. Raises: as `show`; InfeasiblePlan where
     there are none."""
-    found = _found(place)
+    found = _open_run(place)
     if isinstance(found, dict):
         raise UsageFault(f"{place}: predictions answer no queries; leave out --views")
-    return kept_views(found, base)
+    return stored_views(found, base)
 
 
 def show_bound(place: str, name: str) -> tuple[float, float] | None:
@@ -96,7 +96,7 @@ def show_bound(place: str, name: str) -> tuple[float, float] | None:
     return None if records is None else (float(records), float(bounds["confidence"]))
 
 
-def _found(place: str) -> ReleaseFiles | dict[str, Any]:
+def _open_run(place: str) -> ReleaseFiles | dict[str, Any]:
     around = release_around(place)
     record = None if around else prediction_record(place)
     if around is None and record is None:
@@ -104,13 +104,13 @@ def _found(place: str) -> ReleaseFiles | dict[str, Any]:
     return record or read_release(place if os.path.isdir(place) else around or place)
 
 
-def kept_receipt(record: dict[str, Any], unverified: str = "") -> tuple[Fact, ...]:
+def stored_receipt(record: dict[str, Any], unverified: str = "") -> tuple[Fact, ...]:
     """As it was printed; of a record that keeps none, what it says in words. unverified: why neither is believed."""
     doubt = (("Not verified", unverified),) if unverified else ()
-    return (*doubt, *_kept_lines(record))
+    return (*doubt, *_receipt_from_record(record))
 
 
-def _kept_lines(record: dict[str, Any]) -> tuple[Fact, ...]:
+def _receipt_from_record(record: dict[str, Any]) -> tuple[Fact, ...]:
     lines, trust = record.get("receipt"), record.get("trust")
     if isinstance(lines, list) and lines and all(_is_line(line) for line in lines):
         return tuple((name, text) for name, text in lines)
@@ -127,7 +127,7 @@ def _is_line(line: object) -> bool:
 # Views of a release on disk, from its answers and the documents in its record.
 
 
-def kept_views(files: ReleaseFiles, base: int) -> Views:
+def stored_views(files: ReleaseFiles, base: int) -> WholeNumberViews:
     """The views that `release_views` makes, of a release on disk. Raises: DocumentError for damaged files;
     InfeasiblePlan where there are no views."""
     try:
@@ -149,5 +149,5 @@ def _nodes(files: ReleaseFiles) -> Nodes:
     entries = [each for each in request["queries"]["queries"] if "coefficients" not in each] if request else []
     if not any("hierarchy" in each for each in entries):
         return Nodes()
-    document = read_queries({"queries": parsed(entries)}, parsed(request["domain"]))
+    document = read_queries({"queries": parse_plain(entries)}, parse_plain(request["domain"]))
     return nodes_of(document.workload, document.domain)

@@ -30,14 +30,14 @@ from dpqr.published.checks import (
     statements,
     synthetic,
 )
-from dpqr.published.evidence import Evidence, NotChecked, NotRepeated, VerifyRequest
+from dpqr.published.evidence import NotChecked, NotRepeated, ReleaseEvidence, VerifyRequest
 from dpqr.published.prediction_checks import PredictionEvidence
 from dpqr.releases.files import RECORD
 from dpqr.releases.read_release import NO_TABLE, require_regular
 from dpqr.tables.engines.address import is_address
 
 Held = TypeVar("Held")
-CHECKS: dict[str, Callable[[Evidence], str]] = {
+CHECKS: dict[str, Callable[[ReleaseEvidence], str]] = {
     "record": record,
     "files": files,
     "locked plan": locked_plan,
@@ -86,11 +86,11 @@ Outcome = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class CheckResult:
     """What one check found. code: 0; of a mismatch and of what is not repeated 6, of a damaged ledger 7. repeated:
     False where the tolerance was accepted.
 
-    >>> str(Check(name="answers", state="ok", text="1,231 rows equal bit for bit"))
+    >>> str(CheckResult(name="answers", state="ok", text="1,231 rows equal bit for bit"))
     'ok           answers: 1,231 rows equal bit for bit'
     """
 
@@ -105,14 +105,14 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
+class VerificationResult:
     """All checks in their order; they end with the first mismatch. What is not repeated here is no mismatch, and no
     success."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[CheckResult, ...]
 
     @property
-    def against(self) -> Check | None:
+    def against(self) -> CheckResult | None:
         """The check that decides against the release: the mismatch, or the first that was not repeated."""
         found = [each for each in self.checks if each.code]
         return next((each for each in found if each.state == "FAILED"), found[0] if found else None)
@@ -144,26 +144,26 @@ class Verified:
         return {"passed": self.passed, "outcome": self.outcome, "checks": checks, "limits": LIMITS}
 
 
-def verify(request: VerifyRequest) -> Verified:
+def verify(request: VerifyRequest) -> VerificationResult:
     """Check a release, and the ledger and the plan where they are given. Raises: UsageFault where one is not there;
     DataError where something else than regular files lies in the release's directory."""
     _require_there(request)
     if os.path.isfile(request.release):
-        return _verified(PREDICTIONS, PredictionEvidence(request), tolerance=request.tolerance)
+        return _run_checks(PREDICTIONS, PredictionEvidence(request), tolerance=request.tolerance)
     with TemporaryDirectory(prefix="dpqr-verify-") as scratch:
-        return _verified(CHECKS, Evidence(request, Path(scratch)), tolerance=request.tolerance)
+        return _run_checks(CHECKS, ReleaseEvidence(request, Path(scratch)), tolerance=request.tolerance)
 
 
-def _verified(checks: Mapping[str, Callable[[Held], str]], evidence: Held, *, tolerance: bool) -> Verified:
-    found: list[Check] = []
+def _run_checks(checks: Mapping[str, Callable[[Held], str]], evidence: Held, *, tolerance: bool) -> VerificationResult:
+    found: list[CheckResult] = []
     for name, check in checks.items():
-        found.append(_checked(name, check, evidence, tolerance=tolerance))
+        found.append(_run_check(name, check, evidence, tolerance=tolerance))
         if found[-1].state == "FAILED":
             break
-    return Verified(checks=tuple(found))
+    return VerificationResult(checks=tuple(found))
 
 
-def require_verified(found: Verified) -> None:
+def require_verified(found: VerificationResult) -> None:
     """GoalMissed or LedgerError where a check failed; GoalMissed where a figure was not repeated."""
     against = found.against
     if against is None:
@@ -189,19 +189,19 @@ def _require_there(request: VerifyRequest) -> None:
             raise UsageFault(f"{option} {place}: there is no such file; fix the path")
 
 
-def _checked(name: str, check: Callable[[Held], str], evidence: Held, *, tolerance: bool) -> Check:
+def _run_check(name: str, check: Callable[[Held], str], evidence: Held, *, tolerance: bool) -> CheckResult:
     try:
-        return Check(name=name, state="ok", text=check(evidence))
+        return CheckResult(name=name, state="ok", text=check(evidence))
     except NotRepeated as found:
         if not tolerance:
-            return Check(name=name, state="not repeated", text=str(found), code=GoalMissed.exit_code)
-        return Check(name=name, state="ok" if found.within else "not checked", text=str(found), repeated=False)
+            return CheckResult(name=name, state="not repeated", text=str(found), code=GoalMissed.exit_code)
+        return CheckResult(name=name, state="ok" if found.within else "not checked", text=str(found), repeated=False)
     except NotChecked as reason:
-        return Check(name=name, state="not checked", text=str(reason))
+        return CheckResult(name=name, state="not checked", text=str(reason))
     except LedgerError as damage:
-        return Check(name=name, state="FAILED", text=str(damage), code=damage.exit_code)
+        return CheckResult(name=name, state="FAILED", text=str(damage), code=damage.exit_code)
     except DpqrError as mismatch:
-        return Check(name=name, state="FAILED", text=str(mismatch), code=GoalMissed.exit_code)
+        return CheckResult(name=name, state="FAILED", text=str(mismatch), code=GoalMissed.exit_code)
     except FORM as fault:
         text = f"the record, or a file, has not the form that dpqr gives it ({type(fault).__name__})"
-        return Check(name=name, state="FAILED", text=text, code=GoalMissed.exit_code)
+        return CheckResult(name=name, state="FAILED", text=text, code=GoalMissed.exit_code)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, get_args
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.options import Path, document, text, texts
 from dpqr.python.release import Release
-from dpqr.python.results import Made, withheld
+from dpqr.python.results import FromRun, run_sanitised
 from dpqr.releases.requests import ExistingForm
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.published.export import Exported
-    from dpqr.published.later import Later as Answered
+    from dpqr.published.export import ExportResult
+    from dpqr.published.later import DerivedAnswers as Answered
     from dpqr.python.queries import Document
     from dpqr.releases.answers.answered import AnsweredBlock
 
@@ -70,10 +70,10 @@ class Later:
         return self._found.document()
 
     def __repr__(self) -> str:
-        from dpqr.kernel.wording import counted
+        from dpqr.kernel.wording import count_words
 
-        figures = f" and {counted(len(self._found.figures), 'value')} of figures" if self._found.figures else ""
-        return f"Later({counted(sum(block.rows for block in self.blocks), 'answer')}{figures})"
+        figures = f" and {count_words(len(self._found.figures), 'value')} of figures" if self._found.figures else ""
+        return f"Later({count_words(sum(block.rows for block in self.blocks), 'answer')}{figures})"
 
     def _repr_html_(self) -> str:
         shown: str = self.answers.to_html(max_rows=20, border=0)
@@ -107,15 +107,15 @@ def answer(
     from dpqr.published.later import answer as answered
     from dpqr.releases.answer_tables import answers_file, figures_of
 
-    request = AnswerRequest(release=_made(release), queries=_asked(queries, where, by))
+    request = AnswerRequest(release=_finished_or_directory(release), queries=_queries_document(queries, where, by))
     place = None if out is None else answers_file(os.fspath(out))
-    found = withheld(lambda: answered(request))
+    found = run_sanitised(lambda: answered(request))
     if place is not None:
         place.write(found.blocks, figures_of(found.figures))
     return Later(found)
 
 
-def _asked(queries: object, where: str | None, by: str | Sequence[str]) -> str | dict[str, Any]:
+def _queries_document(queries: object, where: str | None, by: str | Sequence[str]) -> str | dict[str, Any]:
     """A queries document. UsageFault: not one way of asking."""
     columns = list(texts("by", by))
     if (queries is None) == (where is None and not columns):
@@ -125,18 +125,18 @@ def _asked(queries: object, where: str | None, by: str | Sequence[str]) -> str |
     return {"queries": [{"marginal": columns} if where is None else {"where": text("where", where), "by": columns}]}
 
 
-def _made(release: Release | Path) -> Any:
+def _finished_or_directory(release: Release | Path) -> Any:
     """A release in memory, or the directory of one."""
     if not isinstance(release, Release):
         return os.fspath(release)
     origin = release._origin
-    return origin.finished if isinstance(origin, Made) else str(release.directory)
+    return origin.finished if isinstance(origin, FromRun) else str(release.directory)
 
 
 # A release as tables for other tools: the command line exports here too.
 
 
-def export(release: Path, *, duckdb: Path, if_exists: ExistingForm = "fail") -> Exported:
+def export(release: Path, *, duckdb: Path, if_exists: ExistingForm = "fail") -> ExportResult:
     """Write a release as a DuckDB file with the tables answers, columns, cells, synthetic and facts.
 
     Args:
@@ -155,4 +155,4 @@ def export(release: Path, *, duckdb: Path, if_exists: ExistingForm = "fail") -> 
 
     text("if_exists", if_exists, among=get_args(ExistingForm))
     request = ExportRequest(release=os.fspath(release), duckdb=os.fspath(duckdb), if_exists=if_exists)
-    return withheld(lambda: exported(request))
+    return run_sanitised(lambda: exported(request))

@@ -16,7 +16,7 @@ from dpqr.releases.locked_plan import following, require_forecast, require_same_
 from dpqr.releases.record.plan_document import SEAL, plan_document
 from dpqr.releases.release import checked_plan
 from dpqr.releases.requests import LedgerRequest, PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
-from dpqr.sessions.planning import OpenRequest, planned_session
+from dpqr.sessions.planning import OpenRequest, plan_session
 from dpqr.strategies.plan import Plan
 from dpqr.tables.source import TableSource
 
@@ -24,7 +24,7 @@ Approvable = TypeVar("Approvable", Plan, PredictionPlan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Approved:
+class ApprovedRun:
     """One release, or one run of predictions, that was approved: by which plan, and its hash; for whose budget; why,
     and by whom."""
 
@@ -34,7 +34,7 @@ class Approved:
     reason: Reason
 
 
-def approve(payer: LedgerRequest, path: str, reason: Reason) -> Approved:
+def approve(payer: LedgerRequest, path: str, reason: Reason) -> ApprovedRun:
     """Approve one run by the plan in the file `path`.
 
     The plan is made again from the documents that it holds, under the policy of today, so that nobody approves what
@@ -50,7 +50,7 @@ def approve(payer: LedgerRequest, path: str, reason: Reason) -> Approved:
     plan, document = _planned(payer, path)
     digest = str(document[SEAL])
     configured_ledger(payer.ledger, payer.anchor).approve(payer.dataset, digest, reason)
-    return Approved(dataset=payer.dataset, plan=plan, sha256=digest, reason=reason)
+    return ApprovedRun(dataset=payer.dataset, plan=plan, sha256=digest, reason=reason)
 
 
 def _planned(payer: LedgerRequest, path: str) -> tuple[Plan | PredictionPlan, dict[str, Any]]:
@@ -60,17 +60,17 @@ def _planned(payer: LedgerRequest, path: str) -> tuple[Plan | PredictionPlan, di
         empty = PredictionPlanRequest(target="", epsilon="", domain=None)
         asked = PredictionRequest(table=nothing, plan=empty, payer=payer)
         predicting, _, _ = checked_prediction(following_prediction(asked, path, opened=False))
-        return predicting, _as_made(predicting, prediction_plan_document)
+        return predicting, _require_same_words(predicting, prediction_plan_document)
     release = ReleaseRequest(source=nothing, plan=PlanRequest(), payer=payer)
     followed = following(release, path, opened=False)
     if followed.plan.questions is None:
         plan, _ = checked_plan(followed)
     else:
-        plan = planned_session(OpenRequest(name="", run=followed)).whole
-    return plan, _as_made(plan, plan_document)
+        plan = plan_session(OpenRequest(name="", run=followed)).whole
+    return plan, _require_same_words(plan, plan_document)
 
 
-def _as_made(plan: Approvable, document: Callable[[Approvable], dict[str, Any]]) -> dict[str, Any]:
+def _require_same_words(plan: Approvable, document: Callable[[Approvable], dict[str, Any]]) -> dict[str, Any]:
     """The locked plan's document. DocumentError where a person reads in it what the plan made again does not say."""
     inputs = plan.inputs
     if inputs is None or inputs.locked is None:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.options import Figure, PlanOptions, plan_request, texts, truth, whole
-from dpqr.python.results import withheld
+from dpqr.python.options import Figure, PlanOptions, boolean, integer, plan_request, texts
+from dpqr.python.results import run_sanitised
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.audit.run import Audit, Finding
-    from dpqr.kernel.plugins import Entry, Registry
+    from dpqr.kernel.plugins import Registry, RegistryEntry
     from dpqr.python.queries import Document
 
 
@@ -83,7 +83,7 @@ def list_strategies(
     if queries is None or eps is None:
         raise UsageFault(f"--explain needs --{'queries' if queries is None else 'eps'}; give it, or nothing")
     request = plan_request(queries, eps, domain, options)
-    return pd.DataFrame(explanation_rows(withheld(lambda: explain(request))))
+    return pd.DataFrame(explanation_rows(run_sanitised(lambda: explain(request))))
 
 
 def run_audit(
@@ -107,12 +107,12 @@ def run_audit(
     Raises:
         UsageFault: no such case.
     """
-    from dpqr.audit.run import RUNS, SHORT_RUNS, audit, chosen_cases
+    from dpqr.audit.run import RUNS, SHORT_RUNS, audit, select_cases
 
-    chosen = chosen_cases(texts("cases", cases))
-    if truth("short", short) and runs is not None:
+    chosen = select_cases(texts("cases", cases))
+    if boolean("short", short) and runs is not None:
         raise UsageFault("--short and --runs exclude each other; give one of them")
-    asked = whole("runs", runs) if runs is not None else SHORT_RUNS if short else RUNS
+    asked = integer("runs", runs) if runs is not None else SHORT_RUNS if short else RUNS
     return audit(chosen, asked, short=short, done=done)
 
 
@@ -127,7 +127,7 @@ def strategy_rows() -> list[dict[str, str]]:
     return [_strategy_row(registry, entry) for registry in (*ROLES, LOSSES, LEARNERS) for entry in registry.entries()]
 
 
-def _strategy_row(registry: Registry, entry: Entry) -> dict[str, str]:
+def _strategy_row(registry: Registry, entry: RegistryEntry) -> dict[str, str]:
     from dpqr.kernel.plugins import HOUSE
     from dpqr.releases.roles import SUMMARIES, USES
 

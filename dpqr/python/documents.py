@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.ledger import payer
-from dpqr.python.options import Check, Path, document, stated, text, texts, truth, whole
-from dpqr.python.results import withheld
+from dpqr.python.options import Check, Path, boolean, check_options, document, integer, text, texts
+from dpqr.python.results import run_sanitised
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.domain.text.documents import Fixed
+    from dpqr.domain.text.documents import AppliedFix
     from dpqr.python.ledger import Ledger
-    from dpqr.python.project import Started
+    from dpqr.python.project import NewProject
     from dpqr.python.queries import Document
     from dpqr.releases.documents import DomainRequest
     from dpqr.tables.codebooks.columns import Written
@@ -38,7 +38,7 @@ class Checked:
     """
 
     record: dict[str, Any]
-    fixed: tuple[Fixed, ...] = ()
+    fixed: tuple[AppliedFix, ...] = ()
 
     @property
     def columns(self) -> pd.DataFrame:
@@ -54,10 +54,10 @@ class Checked:
         return tuple(self.record["notes"])
 
     def __repr__(self) -> str:
-        from dpqr.kernel.wording import counted
+        from dpqr.kernel.wording import count_words
 
-        asked = counted(self.record["queries"], "query"), counted(self.record["blocks"], "block")
-        return f"Checked({asked[0]} in {asked[1]} over {counted(self.record['cells'], 'cell')})"
+        asked = count_words(self.record["queries"], "query"), count_words(self.record["blocks"], "block")
+        return f"Checked({asked[0]} in {asked[1]} over {count_words(self.record['cells'], 'cell')})"
 
     def _repr_html_(self) -> str:
         shown: str = self.columns.to_html(index=False, border=0)
@@ -89,10 +89,10 @@ def check(
     over = None if domain is None else document("domain", domain)
     if fix and (isinstance(asked, dict) or isinstance(over, dict)):
         raise UsageFault("fix: is about files, and a document is in memory; give paths, or leave it out")
-    written = withheld(lambda: fix_documents(asked, over)) if truth("fix", fix) else []
-    found = withheld(lambda: check_documents(asked, over, strict=truth("strict", strict)))
+    written = run_sanitised(lambda: fix_documents(asked, over)) if boolean("fix", fix) else []
+    found = run_sanitised(lambda: check_documents(asked, over, strict=boolean("strict", strict)))
     if out is not None:
-        withheld(lambda: write_queries(os.fspath(out), asked, over))
+        run_sanitised(lambda: write_queries(os.fspath(out), asked, over))
     return Checked(found, tuple(written))
 
 
@@ -130,7 +130,7 @@ _SOURCES: Mapping[str, Check] = {
     "codebooks": lambda _, given: tuple(map(str, [given] if isinstance(given, str | os.PathLike) else given)),
     "types": texts,
     "queries": lambda _, given: os.fspath(given),
-    "max_rows": whole,
+    "max_rows": integer,
 }
 
 
@@ -166,7 +166,7 @@ def domain_file(
 
     who = payer(dataset, ledger, anchor) if dataset is not None else None
     request = replace(_domain_request(table, sources, to), payer=who)
-    made = withheld(lambda: made_from(request))
+    made = run_sanitised(lambda: made_from(request))
     if out is not None:
         write_new(os.fspath(out), made.text)
     return made
@@ -174,7 +174,7 @@ def domain_file(
 
 def init(
     directory: Path = ".", table: Path | None = None, *, dataset: str | None = None, **sources: Unpack[DomainSources]
-) -> Started:
+) -> NewProject:
     """Write dpqr.toml, domain.json and queries.json into a directory, to be filled in.
 
     Args:
@@ -191,13 +191,13 @@ def init(
     from dpqr.python.project import start
 
     asked = _domain_request(table, sources)
-    return withheld(lambda: start(os.fspath(directory), asked, dataset))
+    return run_sanitised(lambda: start(os.fspath(directory), asked, dataset))
 
 
 def _domain_request(table: Path | None, sources: DomainSources, to: WrittenForm | None = None) -> DomainRequest:
     from dpqr.releases.documents import DomainRequest
 
-    held = stated(sources, _SOURCES)
+    held = check_options(sources, _SOURCES)
     return DomainRequest(data=_path(table), table=held.pop("name", None), to=to, **held)
 
 

@@ -167,12 +167,12 @@ def _categories(name: str, known: Any, public: bool) -> dict[str, Any]:
 
 
 def _labels(name: str, known: Sequence[Any]) -> dict[str, Any]:
-    from dpqr.tables.frames import spelt_out
+    from dpqr.tables.frames import cell_text
 
     values = [each.item() if hasattr(each, "item") else each for each in known]
     if all(isinstance(each, int) and not isinstance(each, bool) for each in values):
         return {"name": name, "type": "integer", "constraints": {"enum": values}}
-    return {"name": name, "type": "string", "constraints": {"enum": [_text(each, spelt_out) for each in values]}}
+    return {"name": name, "type": "string", "constraints": {"enum": [_text(each, cell_text) for each in values]}}
 
 
 def _text(value: Any, spelt_out: Any) -> str:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.ledger import ledger_paths
-from dpqr.python.options import Figure, Path, RunOptions, document, limits, plan_request, table_source, truth, whole
-from dpqr.python.release import Release, Unwatched
-from dpqr.python.results import Receipt, withheld
+from dpqr.python.options import Figure, Path, RunOptions, boolean, document, integer, limits, plan_request, table_source
+from dpqr.python.release import Release, SilentObserver
+from dpqr.python.results import Receipt, run_sanitised
 from dpqr.releases.requests import EvaluateRequest
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpqr.python.queries import Document
     from dpqr.releases.exact_errors import Accuracy
     from dpqr.releases.requests import SweepRequest
-    from dpqr.report.evaluation import Trial
+    from dpqr.report.evaluation import SweepTrial
     from dpqr.tables.source import TableSource
 
 
@@ -131,7 +131,7 @@ def evaluate(
     """
     from dpqr.report.evaluation import evaluate as compared
 
-    with _kept(release, truth("rows", rows)) as place:
+    with _kept(release, boolean("rows", rows)) as place:
         request = EvaluateRequest(
             truth=table_source(true, {"delimiter": delimiter, "encoding": encoding, "counts": counts}),
             release=place,
@@ -142,7 +142,7 @@ def evaluate(
             html=None if html is None else os.fspath(html),
             **dict(zip(("ledger", "anchor"), ledger_paths(ledger, anchor), strict=True)),
         )
-        return Evaluation(withheld(lambda: compared(request)))
+        return Evaluation(run_sanitised(lambda: compared(request)))
 
 
 @contextmanager
@@ -219,7 +219,7 @@ def sweep(
     request = SweepRequest(
         source=_declared(public, rehearse, options),
         plans=plans,
-        repeats=whole("repeats", repeats),
+        repeats=integer("repeats", repeats),
         limits=limits(options),
         dataset=dataset,
         **dict(zip(("ledger", "anchor"), files, strict=True)),
@@ -237,13 +237,13 @@ def _declared(public: object, rehearse: bool, options: Mapping[str, object]) -> 
     return None if rehearse else table_source(public, options)
 
 
-def _tried(request: SweepRequest) -> list[Trial]:
+def _tried(request: SweepRequest) -> list[SweepTrial]:
     """All trials. UsageFault where none was made."""
     from dpqr.report.evaluation import sweep as trials
 
     if not request.plans:
         raise UsageFault("sweep: an empty list leaves nothing to try; give at least one value")
-    found = withheld(lambda: list(trials(request, Unwatched())))
+    found = run_sanitised(lambda: list(trials(request, SilentObserver())))
     if all(each.refusal is not None for each in found):
         raise UsageFault(f"sweep: nothing could be planned so; {found[0].refusal}")
     return found
@@ -253,7 +253,7 @@ def _several(given: Any) -> Sequence[Any]:
     return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
 
 
-def _rows(trial: Trial) -> Iterator[dict[str, Any]]:
+def _rows(trial: SweepTrial) -> Iterator[dict[str, Any]]:
     asked = trial.asked
     told: dict[str, Any] = {"eps": float(asked.epsilon), "repeat": trial.repeat}
     if trial.release is None or trial.accuracy is None:

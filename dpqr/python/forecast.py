@@ -8,16 +8,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.options import Figure, Path, PlanOptions, figure, table_source, whole
+from dpqr.python.options import Figure, Path, PlanOptions, figure, integer, table_source
 from dpqr.python.release import release_request
-from dpqr.python.results import Receipt, withheld
+from dpqr.python.results import Receipt, run_sanitised
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
     from dpqr.python.queries import Document
-    from dpqr.releases.forecast import ForecastRequest, GoalRequest, Outlook
+    from dpqr.releases.forecast import EpsilonForecasts, ForecastRequest, GoalRequest
     from dpqr.releases.requests import ReleaseRequest
     from dpqr.tables.source import TableSource
 
@@ -33,7 +33,7 @@ class Forecast:
     [[1.0, 'prefix(age)', 4]]
     """
 
-    def __init__(self, outlook: Outlook) -> None:
+    def __init__(self, outlook: EpsilonForecasts) -> None:
         self._outlook = outlook
 
     @property
@@ -58,9 +58,9 @@ class Forecast:
     @property
     def record(self) -> dict[str, Any]:
         """The whole forecast as plain JSON values, as `dpqr plan --json` prints it."""
-        from dpqr.releases.forecast import outlook_document
+        from dpqr.releases.forecast import forecasts_document
 
-        return outlook_document(self._outlook)
+        return forecasts_document(self._outlook)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -88,10 +88,10 @@ class Forecast:
 
     def __repr__(self) -> str:
         from dpqr.kernel.budget import upward_text
-        from dpqr.kernel.wording import counted
+        from dpqr.kernel.wording import count_words
 
         epsilons = ", ".join(upward_text(point.forecast.epsilon) for point in self._outlook.points)
-        return f"Forecast(eps {epsilons}, {counted(len(self._outlook.points[0].forecast.blocks), 'query')})"
+        return f"Forecast(eps {epsilons}, {count_words(len(self._outlook.points[0].forecast.blocks), 'query')})"
 
     def _repr_html_(self) -> str:
         return self.text._repr_html_()
@@ -137,7 +137,7 @@ def forecast(
     )
     goal, table = goal_request(error, relative, confidence, goal_queries), proxy_table(proxy, options)
     request = forecast_request(planned, eps=eps, goal=goal, proxy=table, like=like, runs=runs)
-    return Forecast(withheld(lambda: forecast_releases(request)))
+    return Forecast(run_sanitised(lambda: forecast_releases(request)))
 
 
 def forecast_request(
@@ -159,7 +159,7 @@ def forecast_request(
         n=planned.plan.n,
         proxy=proxy,
         like=None if like is None else os.fspath(like),
-        runs=None if runs is None else whole("runs", runs),
+        runs=None if runs is None else integer("runs", runs),
     )
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from dpqr.domain.periods import EVERY, Every
 from dpqr.kernel.errors import DpqrError, UsageFault
-from dpqr.python.options import Check, Figure, Path, figure, record_count, stated, text, truth, whole
-from dpqr.python.results import Receipt, withheld
-from dpqr.tables.engines.address import shown as place
+from dpqr.python.options import Check, Figure, Path, boolean, check_options, figure, integer, record_count, text
+from dpqr.python.results import Receipt, run_sanitised
+from dpqr.tables.engines.address import require_displayable as place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from dpqr.ledger.budgets import PeriodRequest, PricedAccount
     from dpqr.ledger.chain import Mark
     from dpqr.ledger.chained_ledger import ChainedLedger
-    from dpqr.ledger.ledger import Entry
-    from dpqr.python.approval import Approved
+    from dpqr.ledger.ledger import LedgerEntry
+    from dpqr.python.approval import ApprovedRun
     from dpqr.releases.requests import LedgerRequest
     from dpqr.tables.policy import Source
 
@@ -135,10 +135,10 @@ class Ledger:
             unit=unit,
             kind=text("kind", kind, among=("private", "public", "synthetic")),
             reason=reason({"purpose": purpose, "by": by}),
-            policy=Policy(counts=counts, fail=truth("allow_fail", allow_fail), **reading),
+            policy=Policy(counts=counts, fail=boolean("allow_fail", allow_fail), **reading),
             periods=periods,
         )
-        return Budget.of(withheld(lambda: open_budget(self._opened(), asked)))
+        return Budget.of(run_sanitised(lambda: open_budget(self._opened(), asked)))
 
     def policy(self, dataset: str, *, fail: bool | None = None, **reading: Unpack[PolicyOptions]) -> Budget:
         """Change which table every run reads (`source`), and how, the latter towards stricter only.
@@ -150,7 +150,7 @@ class Ledger:
         from dpqr.tables.policy import PolicyChange
 
         change = PolicyChange(fail=fail, **policy_fields(reading))
-        return Budget.of(withheld(lambda: restrict(self._opened(), dataset, change)))
+        return Budget.of(run_sanitised(lambda: restrict(self._opened(), dataset, change)))
 
     def approve(self, dataset: str, plan: Path, *, by: str | None = None, purpose: str | None = None) -> Approval:
         """Approve one release by the plan in a file. by: who approves, and is not who will ask.
@@ -163,7 +163,7 @@ class Ledger:
         from dpqr.releases.requests import LedgerRequest
 
         payer = LedgerRequest(dataset=text("dataset", dataset), ledger=self.path, anchor=self.anchor)
-        return Approval(withheld(lambda: approve(payer, os.fspath(plan), reason({"purpose": purpose, "by": by}))))
+        return Approval(run_sanitised(lambda: approve(payer, os.fspath(plan), reason({"purpose": purpose, "by": by}))))
 
     def budget(self, dataset: str) -> Budget:
         """What one dataset has spent and has left.
@@ -185,7 +185,7 @@ class Ledger:
         from dpqr.ledger.budgets import budgets
 
         at = None if delta is None else figure("delta", delta)
-        return tuple(map(Budget.of, withheld(lambda: budgets(self._opened(), dataset, at))))
+        return tuple(map(Budget.of, run_sanitised(lambda: budgets(self._opened(), dataset, at))))
 
     def show(self, dataset: str | None = None, *, delta: Figure | None = None) -> pd.DataFrame:
         """The same as a table, one row a dataset; spent is rounded up and left down.
@@ -198,11 +198,11 @@ class Ledger:
         rows = [_row(one) | {f"eps_{name}": _up(cost) for name, cost in one.priced.prices.items()} for one in found]
         return pd.DataFrame(rows, columns=None if rows else [each.name for each in fields(Budget) if each.repr])
 
-    def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
+    def entries(self, dataset: str | None = None) -> tuple[LedgerEntry, ...]:
         """The entries of one dataset, or all: budgets, reservations, settlements."""
         from dpqr.ledger.budgets import history
 
-        return withheld(lambda: history(self._opened(), dataset))
+        return run_sanitised(lambda: history(self._opened(), dataset))
 
     def history(self, dataset: str | None = None) -> pd.DataFrame:
         """The same as a table, one row an entry; costs in the budget's currency."""
@@ -235,13 +235,13 @@ class Ledger:
         """
         from dpqr.ledger.budgets import verify
 
-        return withheld(lambda: verify(self._opened()))
+        return run_sanitised(lambda: verify(self._opened()))
 
     def export(self) -> Iterator[str]:
         """The record as JSON lines, from which anybody can check the chain."""
         from dpqr.ledger.budgets import export
 
-        return withheld(lambda: export(self._opened()))
+        return run_sanitised(lambda: export(self._opened()))
 
     def renew_anchor(self) -> Mark:
         """Write the anchor of a ledger that has none yet, or whose anchor was lost; what it says.
@@ -249,37 +249,37 @@ class Ledger:
         Raises:
             UsageFault: no anchor is named.
         """
-        return withheld(lambda: self._opened().renew_anchor())
+        return run_sanitised(lambda: self._opened().renew_anchor())
 
     def move(self, to: Path) -> Ledger:
         """Carry the whole ledger on in another file or database, `to`; this one ends. The anchor goes with it."""
         from dpqr.ledger.budgets import move
 
-        withheld(lambda: move(self._opened(), os.fspath(to)))
+        run_sanitised(lambda: move(self._opened(), os.fspath(to)))
         return Ledger(to, self.anchor)
 
     def grant(self, role: str) -> None:
         """Let a role of the PostgreSQL database pay for runs: it may append, and change or remove no entry."""
         from dpqr.ledger.budgets import grant
 
-        withheld(lambda: grant(self._opened(), text("role", role)))
+        run_sanitised(lambda: grant(self._opened(), text("role", role)))
 
     def revoke(self, role: str) -> None:
         """Let a role of the PostgreSQL database pay for nothing any more."""
         from dpqr.ledger.budgets import revoke
 
-        withheld(lambda: revoke(self._opened(), text("role", role)))
+        run_sanitised(lambda: revoke(self._opened(), text("role", role)))
 
     def checkpoint(self) -> Mark:
         """Keep the state of all budgets, so that new jobs replay nothing that came before; where the ledger stands.
 
         A ledger in a file keeps it by itself, and so does every use of one on a server by its owner.
         """
-        return withheld(lambda: self._opened().checkpoint())
+        return run_sanitised(lambda: self._opened().checkpoint())
 
     def reject(self) -> tuple[int, ...]:
         """Go on in spite of entries that jobs have appended past dpqr and that break the rules; their numbers."""
-        return withheld(lambda: self._opened().reject())
+        return run_sanitised(lambda: self._opened().reject())
 
     def _opened(self) -> ChainedLedger:
         from dpqr.ledger.budgets import configured_ledger
@@ -347,11 +347,11 @@ class BudgetOptions(PolicyOptions, total=False):
 
 _POLICY: Mapping[str, Check] = {
     "max_records": record_count,
-    "max_bytes": whole,
-    "max_memory": partial(whole, least=2**28),
+    "max_bytes": integer,
+    "max_memory": partial(integer, least=2**28),
     "delimiter": text,
     "encoding": text,
-    "require_approval": truth,
+    "require_approval": boolean,
     "source": text,
     "source_query": lambda _, given: os.fspath(given),
 }
@@ -365,7 +365,7 @@ _PERIODS: Mapping[str, Check] = {
 
 def policy_fields(given: Mapping[str, object]) -> dict[str, Any]:
     """The options of a policy by the names of its fields. UsageFault for a source that no budget may be bound to."""
-    named = stated(given, _POLICY)
+    named = check_options(given, _POLICY)
     source = _source(named.pop("source", None), named.pop("source_query", None))
     fields = {name.removeprefix("max_").removeprefix("require_"): value for name, value in named.items()}
     return fields if source is None else {**fields, "source": source}
@@ -406,7 +406,7 @@ def budget_fields(given: Mapping[str, object]) -> tuple[dict[str, Any], PeriodRe
     """
     from dpqr.ledger.budgets import PeriodRequest
 
-    periods = stated({name: value for name, value in given.items() if name in _PERIODS}, _PERIODS)
+    periods = check_options({name: value for name, value in given.items() if name in _PERIODS}, _PERIODS)
     from dpqr.tables.policy import FILES
 
     policy = policy_fields({name: value for name, value in given.items() if name not in _PERIODS})
@@ -452,7 +452,7 @@ def ledger_paths(ledger: Path | Ledger | None, anchor: Path | None) -> tuple[str
 class Approval:
     """One run that a ledger pays for, by a plan that somebody has approved; printed, it says what was approved."""
 
-    def __init__(self, approved: Approved) -> None:
+    def __init__(self, approved: ApprovedRun) -> None:
         self._approved = approved
 
     @property

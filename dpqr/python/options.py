@@ -46,7 +46,7 @@ def figure(name: str, value: object) -> str:
     raise UsageFault(f"{name}: {type(value).__name__} is no decimal number; give 1, 0.5 or '1e-9'")
 
 
-def whole(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
+def integer(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
     """A whole number within bounds. UsageFault for anything else."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise UsageFault(f"{name}: {type(value).__name__} is no whole number; give one, for example 1000")
@@ -81,7 +81,7 @@ def line(name: str, value: object) -> str:
     return found
 
 
-def truth(name: str, value: object) -> bool:
+def boolean(name: str, value: object) -> bool:
     """True or False. UsageFault for anything else."""
     if not isinstance(value, bool):
         raise UsageFault(f"{name}: {type(value).__name__} is neither True nor False")
@@ -96,10 +96,10 @@ def texts(name: str, value: object) -> tuple[str, ...]:
     return tuple(text(name, each) for each in given)
 
 
-record_count: Check = partial(whole, most=MOST_RECORDS)
+record_count: Check = partial(integer, most=MOST_RECORDS)
 
 
-def stated(given: Mapping[str, object], known: Mapping[str, Check]) -> dict[str, Any]:
+def check_options(given: Mapping[str, object], known: Mapping[str, Check]) -> dict[str, Any]:
     """The options that were stated, checked. TypeError for a name that is no option."""
     for name in given:
         if name not in known:
@@ -176,7 +176,7 @@ class ReleaseOptions(PlanOptions, total=False):
 
 
 PLANNING: Mapping[str, Check] = {
-    "strict": truth,
+    "strict": boolean,
     "delta": figure,
     "neighbours": partial(text, among=("add-remove", "replace")),
     "n": record_count,
@@ -184,7 +184,7 @@ PLANNING: Mapping[str, Check] = {
     "max_rows": record_count,
     "counts": text,
     "count_dropped": figure,
-    "no_count_dropped": truth,
+    "no_count_dropped": boolean,
     "error_bars": figure,
     "certify": figure,
     "schedule": text,
@@ -192,28 +192,28 @@ PLANNING: Mapping[str, Check] = {
     "check": text,
     "update": text,
     "accountant": text,
-    "rounds": whole,
-    "opening": truth,
+    "rounds": integer,
+    "opening": boolean,
     "alpha": figure,
     "beta": figure,
     "variant": partial(text, among=("anytime", "printed", "sharp")),
-    "replay": truth,
-    "max_model_size": whole,
+    "replay": boolean,
+    "max_model_size": integer,
     "trust": texts,
-    "seed": partial(whole, least=0),
+    "seed": partial(integer, least=0),
     "period": text,
-    "cumulative": whole,
+    "cumulative": integer,
     "start": lambda _, value: os.fspath(value),
 }
 READING: Mapping[str, Check] = {
     "delimiter": text,
     "encoding": text,
-    "max_cells": whole,
+    "max_cells": integer,
     "max_records": record_count,
-    "max_columns": whole,
-    "max_bytes": whole,
-    "max_memory": whole,
-    "workers": partial(whole, most=MOST_WORKERS),
+    "max_columns": integer,
+    "max_bytes": integer,
+    "max_memory": integer,
+    "workers": partial(integer, most=MOST_WORKERS),
 }
 RELEASING: Mapping[str, Check] = {
     "after": lambda _, value: os.fspath(value),
@@ -221,7 +221,7 @@ RELEASING: Mapping[str, Check] = {
     "synthetic": partial(text, among=get_args(SyntheticForm)),
     "bins": partial(text, among=get_args(BinForm)),
     "if_exists": partial(text, among=get_args(ExistingForm)),
-    "views": partial(whole, most=10**6),
+    "views": partial(integer, most=10**6),
     "purpose": remark,
     "by": remark,
     "approved_by": remark,
@@ -240,7 +240,7 @@ def plan_request(queries: object, epsilon: Figure | None, domain: object, given:
         UsageFault: a value that no option may have.
         TypeError: a name that is no option.
     """
-    options = stated(given, ALL)
+    options = check_options(given, ALL)
     planned = {name: value for name, value in options.items() if name in PLANNING}
     if "start" in planned:
         planned["start"] = _start(planned["start"])
@@ -256,9 +256,9 @@ def plan_request(queries: object, epsilon: Figure | None, domain: object, given:
 def _start(place: str) -> bytes:
     """What an earlier release hands on, once it was verified. Raises: DpqrError."""
     from dpqr.published.export import start_of
-    from dpqr.python.results import withheld
+    from dpqr.python.results import run_sanitised
 
-    return withheld(lambda: start_of(place))
+    return run_sanitised(lambda: start_of(place))
 
 
 def table_source(table: object, given: Mapping[str, object]) -> TableSource:
@@ -291,25 +291,25 @@ def _table(table: object, told: Mapping[str, Any]) -> TableSource:
 
 def output(directory: Path | None, given: Mapping[str, object]) -> OutputRequest:
     """The files that were asked for."""
-    held = stated(given, ALL)
+    held = check_options(given, ALL)
     named = (held.get(name) for name in ("format", "synthetic", "bins", "if_exists", "views"))
     return output_request(None if directory is None else os.fspath(directory), *named)
 
 
 def publisher(given: Mapping[str, object]) -> str:
     """Whose release it is; empty: not stated."""
-    return str(stated(given, ALL).get("publisher", ""))
+    return str(check_options(given, ALL).get("publisher", ""))
 
 
 def reason(given: Mapping[str, object]) -> Reason:
     """Why a budget is opened or charged, who asks, and who approved."""
-    held = stated({name: value for name, value in given.items() if name in REASONS}, RELEASING)
+    held = check_options({name: value for name, value in given.items() if name in REASONS}, RELEASING)
     return Reason(**held)
 
 
 def limits(given: Mapping[str, object]) -> Limits:
     """The stated limits; the others keep their defaults."""
-    held = stated({name: value for name, value in given.items() if name in LIMITS}, READING)
+    held = check_options({name: value for name, value in given.items() if name in LIMITS}, READING)
     return Limits(**{name.removeprefix("max_"): value for name, value in held.items()})
 
 

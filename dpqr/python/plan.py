@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.python.options import Figure, Path, PlanOptions
 from dpqr.python.release import release_request
-from dpqr.python.results import Receipt, withheld
+from dpqr.python.results import Receipt, run_sanitised
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,16 +82,16 @@ class Plan:
         """
         from dpqr.releases.locked_plan import plan_file, save_plan
 
-        withheld(lambda: save_plan(self._planned, plan_file(os.fspath(path))))
+        run_sanitised(lambda: save_plan(self._planned, plan_file(os.fspath(path))))
 
     def __str__(self) -> str:
         return str(self.text)
 
     def __repr__(self) -> str:
-        from dpqr.kernel.wording import counted
+        from dpqr.kernel.wording import count_words
 
         workload = self._planned.problem.workload
-        asked = f"{counted(workload.rows, 'query')} in {counted(len(workload.blocks), 'block')}"
+        asked = f"{count_words(workload.rows, 'query')} in {count_words(len(workload.blocks), 'block')}"
         return f"Plan({asked}, eps {float(self._planned.budget.epsilon):g})"
 
     def _repr_html_(self) -> str:
@@ -122,4 +122,4 @@ def plan(
     request = release_request(
         source, queries=queries, eps=eps, domain=domain, dataset=dataset, ledger=ledger, anchor=anchor, **options
     )
-    return Plan(*withheld(lambda: dry_run(request)))
+    return Plan(*run_sanitised(lambda: dry_run(request)))

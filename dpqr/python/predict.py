@@ -19,18 +19,18 @@ from dpqr.python.options import (
     Figure,
     Path,
     SharedOptions,
+    boolean,
+    check_options,
     document,
     figure,
+    integer,
     limits,
     reason,
-    stated,
     table_source,
     text,
-    truth,
-    whole,
 )
-from dpqr.python.release import Unwatched
-from dpqr.python.results import Receipt, withheld
+from dpqr.python.release import SilentObserver
+from dpqr.python.results import Receipt, run_sanitised
 from dpqr.releases.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.tables.source import TableSource
 
@@ -86,9 +86,9 @@ class Predictions:
         return Receipt.of(lambda: facts(self.lines))
 
     def __repr__(self) -> str:
-        from dpqr.kernel.wording import counted
+        from dpqr.kernel.wording import count_words
 
-        given = "a function" if self._table is None else counted(self._table.rows, "row")
+        given = "a function" if self._table is None else count_words(self._table.rows, "row")
         promise = self.guarantee.partition(",")[0].partition(" (")[0]
         return f"Predictions({given}, {promise[:1].lower()}{promise[1:]})"
 
@@ -129,7 +129,7 @@ class PredictionPlan:
         from dpqr.prediction.planning import save_prediction_plan
         from dpqr.releases.locked_plan import plan_file
 
-        withheld(lambda: save_prediction_plan(self._planned, plan_file(os.fspath(path))))
+        run_sanitised(lambda: save_prediction_plan(self._planned, plan_file(os.fspath(path))))
 
     def __repr__(self) -> str:
         return str(self.text)
@@ -179,19 +179,19 @@ def predict(
 
 def _applied(request: ModelRequest) -> Predictions:
     from dpqr.prediction.predict import apply_model
-    from dpqr.published.show import kept_receipt
+    from dpqr.published.show import stored_receipt
 
-    applied = withheld(lambda: apply_model(request))
-    return Predictions(applied.record, kept_receipt(applied.record), applied.table)
+    applied = run_sanitised(lambda: apply_model(request))
+    return Predictions(applied.record, stored_receipt(applied.record), applied.table)
 
 
 def _planned(request: PredictionRequest) -> PredictionPlan:
     from dpqr.prediction.predict import planned_prediction
     from dpqr.prediction.receipt import prediction_plan_view
-    from dpqr.prediction.record import outlook_part, prediction_plan_document
+    from dpqr.prediction.record import alternatives_part, prediction_plan_document
 
-    plan, outlook = withheld(lambda: planned_prediction(request))
-    record = prediction_plan_document(plan) | {"outlook": outlook_part(outlook)}
+    plan, outlook = run_sanitised(lambda: planned_prediction(request))
+    record = prediction_plan_document(plan) | {"outlook": alternatives_part(outlook)}
     return PredictionPlan(record, Receipt.of(lambda: prediction_plan_view(plan, outlook)), plan)
 
 
@@ -201,7 +201,7 @@ def _learned(request: PredictionRequest) -> Predictions:
     from dpqr.prediction.receipt import prediction_receipt
     from dpqr.prediction.record import prediction_document
 
-    finished = withheld(lambda: learned(request, Unwatched()))
+    finished = run_sanitised(lambda: learned(request, SilentObserver()))
     lines = prediction_receipt(finished)
     return Predictions(
         prediction_document(finished, lines), lines, released_table(finished) if finished.pointwise else None
@@ -272,11 +272,11 @@ LEARNING: Mapping[str, Check] = {
     **dict.fromkeys(("positive", "method", "slots", "kernel", "base", "vote"), text),
     **dict.fromkeys(("penalty", "radius", "smoothness", "decay", "tune", "tau", "theta"), figure),
     **dict.fromkeys(("bandwidth", "target_error"), figure),
-    **dict.fromkeys(("t0", "releases", "degree", "features", "parts", "predictions"), whole),
+    **dict.fromkeys(("t0", "releases", "degree", "features", "parts", "predictions"), integer),
     **{name: PLANNING[name] for name in SHARED},
 }
 """Options that are fields of the plan's request."""
-KNOWN = {**LEARNING, **READING, **{name: RELEASING[name] for name in REASONS}}
+OPTION_CHECKS = {**LEARNING, **READING, **{name: RELEASING[name] for name in REASONS}}
 
 
 def prediction_request(
@@ -318,13 +318,13 @@ def prediction_request(
         payer=who,
         reason=reason(held),
         notes=notes,
-        rehearse=truth("rehearse", rehearse),
+        rehearse=boolean("rehearse", rehearse),
     )
     if plan is None:
         return request
     from dpqr.prediction.planning import following_prediction
 
-    return withheld(lambda: following_prediction(request, os.fspath(plan)))
+    return run_sanitised(lambda: following_prediction(request, os.fspath(plan)))
 
 
 def model_request(given: Mapping[str, Any], idle: Mapping[str, object]) -> ModelRequest:
@@ -345,7 +345,7 @@ def model_request(given: Mapping[str, Any], idle: Mapping[str, object]) -> Model
 
 def _learning(given: Mapping[str, Any]) -> dict[str, Any]:
     """The checked options of the learner and of reading tables."""
-    return stated({name: value for name, value in given.items() if name not in RUN}, KNOWN)
+    return check_options({name: value for name, value in given.items() if name not in RUN}, OPTION_CHECKS)
 
 
 def points_source(points: object, held: Mapping[str, Any]) -> TableSource:

@@ -163,14 +163,14 @@ queries = "{queries}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
+class NewProject:
     """The paths of the files of a new project, and what there is to say of its domain."""
 
     paths: tuple[str, ...]
     remarks: tuple[str, ...]
 
 
-def start(directory: str, asked: DomainRequest, dataset: str | None) -> Started:
+def start(directory: str, asked: DomainRequest, dataset: str | None) -> NewProject:
     """Write dpqr.toml, domain.json and queries.json into `directory`.
 
     Args:
@@ -195,7 +195,7 @@ def start(directory: str, asked: DomainRequest, dataset: str | None) -> Started:
         DOMAIN: _document_text(domain),
         QUERIES: _document_text(_queries(len(domain["fields"]))),
     }
-    return Started(paths=write_files(directory, texts), remarks=made.remarks)
+    return NewProject(paths=write_files(directory, texts), remarks=made.remarks)
 
 
 def write_files(directory: str, texts: Mapping[str, str]) -> tuple[str, ...]:

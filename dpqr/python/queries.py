@@ -77,7 +77,9 @@ class Queries:
         weight: Weight | None = None,
     ) -> Queries:
         """The listed marginals, or all of `ways` columns out of `columns` (of the domain, where none are given)."""
-        asked: Any = [list(each) for each in listed] if ways is None else _stated(ways=ways, columns=_listed(columns))
+        asked: Any = (
+            [list(each) for each in listed] if ways is None else _without_none(ways=ways, columns=_listed(columns))
+        )
         return self._with({"marginals": asked}, name=name, weight=weight)
 
     def where(
@@ -102,7 +104,7 @@ class Queries:
     ) -> Queries:
         """How many records lie in each range of a column, or each rectangle of several: `between` lists them, or that
         many `random` ones are drawn from a public seed."""
-        asked = _stated(ranges=columns[0] if len(columns) == 1 else list(columns), random=random, seed=seed)
+        asked = _without_none(ranges=columns[0] if len(columns) == 1 else list(columns), random=random, seed=seed)
         between_bounds = {} if between is None else {"between": _plain(between)}
         return self._with(asked | between_bounds, by=by, name=name, weight=weight)
 
@@ -117,7 +119,7 @@ class Queries:
         weight: Weight | None = None,
     ) -> Queries:
         """That many conjunctions from the public seed, each of `ways` comparisons (from, to) on distinct columns."""
-        drawn = _stated(random=random, seed=seed, ways=_listed(ways), columns=_listed(columns))
+        drawn = _without_none(random=random, seed=seed, ways=_listed(ways), columns=_listed(columns))
         return self._with({"conjunctions": drawn}, name=name, weight=weight)
 
     def sum(self, column: str, **options: Unpack[Grouped]) -> Queries:
@@ -160,7 +162,7 @@ class Queries:
         **options: Unpack[Grouped],
     ) -> Queries:
         """How many records there are in every node of the column's hierarchy, or of these of its levels."""
-        return self._with(_stated(hierarchy=column, levels=_listed(levels)), **options)
+        return self._with(_without_none(hierarchy=column, levels=_listed(levels)), **options)
 
     def coefficients(
         self,
@@ -171,7 +173,7 @@ class Queries:
         weight: Weight | None = None,
     ) -> Queries:
         """Any linear queries: a file of coefficients in [0, 1] for the cells of some columns."""
-        asked = _stated(coefficients=os.path.abspath(path), columns=_listed(columns))
+        asked = _without_none(coefficients=os.path.abspath(path), columns=_listed(columns))
         return self._with(asked, name=name, weight=weight)
 
     def over(self, domain: Document) -> Queries:
@@ -183,7 +185,7 @@ class Queries:
 
     def _with(self, entry: dict[str, Any], *, by: str | Sequence[str] = (), **named: Any) -> Queries:
         listed = [by] if isinstance(by, str) else list(by)
-        told = entry | ({"by": listed} if listed else {}) | _stated(**named)
+        told = entry | ({"by": listed} if listed else {}) | _without_none(**named)
         kind = next(iter(told))
         decode(told, KINDS[kind], Location(kind))
         grown = Queries((*self.entries, told), self.domain)
@@ -243,7 +245,7 @@ def _require_answerable(asked: Queries) -> None:
     read_documents({"queries": list(asked.entries)}, domain)
 
 
-def _stated(**given: Any) -> dict[str, Any]:
+def _without_none(**given: Any) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -12,15 +12,15 @@ from dpqr.python.options import (
     Figure,
     Path,
     ReleaseOptions,
+    boolean,
     limits,
     output,
     plan_request,
     publisher,
     reason,
     table_source,
-    truth,
 )
-from dpqr.python.results import Kept, Made, Origin, Receipt, pivot, withheld
+from dpqr.python.results import FromFiles, FromRun, Origin, Receipt, pivot, run_sanitised
 from dpqr.releases.requests import LedgerRequest, ReleaseRequest
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ class Release:
         Raises:
             InfeasiblePlan: there are no marginals, or too many cells overlap.
         """
-        from dpqr.python.options import whole
+        from dpqr.python.options import integer
 
-        return self._origin.views(whole("base", base))
+        return self._origin.views(integer("base", base))
 
     @property
     def measured(self) -> pd.DataFrame:
@@ -156,13 +156,13 @@ class Release:
         Raises:
             UsageFault: the directory cannot be written, or there is one and it shall not be replaced.
         """
-        if not isinstance(self._origin, Made):
+        if not isinstance(self._origin, FromRun):
             raise UsageFault("save: this release was read from its directory; copy that")
         from dpqr.releases.release import save
 
         held = self._origin.finished
         stated = {"format": format, "synthetic": synthetic, "bins": bins, "if_exists": if_exists, "views": views}
-        withheld(lambda: save(held, output(directory, stated)))
+        run_sanitised(lambda: save(held, output(directory, stated)))
 
     def report(self, html: Path) -> None:
         """Write the page of `dpqr report --html` to a new file.
@@ -177,9 +177,9 @@ class Release:
         write_page(self._origin.reported(), html)
 
     def __repr__(self) -> str:
-        from dpqr.kernel.wording import counted
+        from dpqr.kernel.wording import count_words
 
-        asked = f"{counted(len(self.answers), 'answer')} in {counted(len(self.queries), 'query')}"
+        asked = f"{count_words(len(self.answers), 'answer')} in {count_words(len(self.queries), 'query')}"
         promise = self.guarantee.partition(" (")[0].partition(",")[0]
         return f"Release({asked}, {promise[:1].lower()}{promise[1:]})"
 
@@ -250,9 +250,9 @@ def _released(request: ReleaseRequest) -> Release:
     from dpqr.releases.release import already_released
     from dpqr.releases.release import release as released
 
-    if withheld(lambda: already_released(request)):
+    if run_sanitised(lambda: already_released(request)):
         return read_release(request.output.directory or "")
-    return Release(Made(withheld(lambda: released(request, Unwatched()))))
+    return Release(FromRun(run_sanitised(lambda: released(request, SilentObserver()))))
 
 
 def read_release(directory: Path) -> Release:
@@ -264,7 +264,7 @@ def read_release(directory: Path) -> Release:
     """
     from dpqr.releases.read_release import read_release as files_of
 
-    return Release(Kept(files_of(os.fspath(directory))))
+    return Release(FromFiles(files_of(os.fspath(directory))))
 
 
 # The request of a release, from options by name: the command line and the Python interface make it here.
@@ -303,18 +303,18 @@ def release_request(
         plan=plan_request(queries, eps, domain, options),
         output=output(out, options),
         limits=limits(options),
-        payer=_payer(dataset, ledger, anchor, truth("resume", resume), pays=table is not None and not rehearse),
+        payer=_payer(dataset, ledger, anchor, boolean("resume", resume), pays=table is not None and not rehearse),
         reason=reason(options),
         publisher=publisher(options),
         notes=notes,
-        rehearse=truth("rehearse", rehearse),
-        after=_sound(options.get("after")),
+        rehearse=boolean("rehearse", rehearse),
+        after=_verified_earlier_release(options.get("after")),
     )
     if plan is None:
         return request
     from dpqr.releases.locked_plan import following
 
-    return withheld(lambda: following(request, os.fspath(plan)))
+    return run_sanitised(lambda: following(request, os.fspath(plan)))
 
 
 def _payer(
@@ -325,7 +325,7 @@ def _payer(
     return payer(dataset, ledger, anchor, resume) if named else None
 
 
-def _sound(after: Path | None) -> str | None:
+def _verified_earlier_release(after: Path | None) -> str | None:
     """The release before of a counter, once it was verified. Raises: UsageFault, GoalMissed, LedgerError."""
     if after is None:
         return None
@@ -333,14 +333,14 @@ def _sound(after: Path | None) -> str | None:
     from dpqr.published.verify import require_verified, verify
 
     place = os.fspath(after)
-    withheld(lambda: require_verified(verify(VerifyRequest(release=place))))
+    run_sanitised(lambda: require_verified(verify(VerifyRequest(release=place))))
     return place
 
 
-class Unwatched:
+class SilentObserver:
     """Watches a run and says nothing.
 
-    >>> Unwatched().read(50)
+    >>> SilentObserver().read(50)
     """
 
     def read(self, percent: int) -> None:

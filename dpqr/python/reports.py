@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import TypedDict, Unpack
 
-from dpqr.python.options import Path, stated, text
-from dpqr.python.results import withheld
+from dpqr.python.options import Path, check_options, text
+from dpqr.python.results import run_sanitised
 from dpqr.releases.documents import write_new
-from dpqr.report.cards import Stated
-from dpqr.report.page.reported import Reported
+from dpqr.report.cards import CuratorFacts
+from dpqr.report.page.reported import ReportInput
 from dpqr.report.reports import ReportRequest, release_html, report
 
 
@@ -55,10 +55,10 @@ def write_report(
     """
     files = {"html": html, "registry": registry, "croissant": croissant, "ledger": ledger, "anchor": anchor}
     given = {name: None if path is None else os.fspath(path) for name, path in files.items()}
-    request = ReportRequest(release=os.fspath(release), **given, stated=Stated(**stated(human, _HUMAN)))
-    return withheld(lambda: report(request))
+    request = ReportRequest(release=os.fspath(release), **given, stated=CuratorFacts(**check_options(human, _HUMAN)))
+    return run_sanitised(lambda: report(request))
 
 
-def write_page(found: Reported, path: Path) -> None:
+def write_page(found: ReportInput, path: Path) -> None:
     """Write the page of a release to a new file. Raises: UsageFault, AlreadyThere."""
     write_new(os.fspath(path), release_html(found), option="report")

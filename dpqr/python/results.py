@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.releases.read_release import ReleaseFiles
-    from dpqr.releases.result import Release as FinishedRun
-    from dpqr.report.page.reported import Reported
+    from dpqr.releases.result import FinishedRun as FinishedRun
+    from dpqr.report.page.reported import ReportInput
 
 
 NO_COUNTER = "cumulative: this release is of no counter; its answers are those of its own rows"
@@ -31,10 +31,10 @@ class Origin(Protocol):
     def record(self) -> dict[str, Any]: ...
     def receipt(self) -> Receipt: ...
     def synthetic(self) -> pd.DataFrame: ...
-    def reported(self) -> Reported: ...
+    def reported(self) -> ReportInput: ...
 
 
-class Made:
+class FromRun:
     """A release of this process."""
 
     def __init__(self, finished: FinishedRun) -> None:
@@ -87,13 +87,13 @@ class Made:
 
         return synthetic_frame(synthesise(self.finished, "rows").table)
 
-    def reported(self) -> Reported:
+    def reported(self) -> ReportInput:
         from dpqr.report.reports import reported_release
 
         return reported_release(self.finished, self.record())
 
 
-class Kept:
+class FromFiles:
     """A release on disk."""
 
     def __init__(self, files: ReleaseFiles) -> None:
@@ -120,27 +120,27 @@ class Kept:
         return read_cumulative_frame(self.files)
 
     def views(self, base: int) -> pd.DataFrame:
-        from dpqr.published.show import kept_views
+        from dpqr.published.show import stored_views
         from dpqr.releases.answer_tables import plain_frame
         from dpqr.releases.views import views_table
 
-        return plain_frame(views_table(kept_views(self.files, base)))
+        return plain_frame(views_table(stored_views(self.files, base)))
 
     def record(self) -> dict[str, Any]:
         return self.files.record
 
     def receipt(self) -> Receipt:
         from dpqr.kernel.wording import facts
-        from dpqr.published.show import kept_receipt
+        from dpqr.published.show import stored_receipt
 
-        return Receipt.of(lambda: facts(kept_receipt(self.files.record, self.files.unverified)))
+        return Receipt.of(lambda: facts(stored_receipt(self.files.record, self.files.unverified)))
 
     def synthetic(self) -> pd.DataFrame:
         from dpqr.releases.answer_tables import read_synthetic_frame
 
         return read_synthetic_frame(self.files)
 
-    def reported(self) -> Reported:
+    def reported(self) -> ReportInput:
         from dpqr.report.reports import reported_files
 
         return reported_files(self.files)
@@ -180,7 +180,7 @@ class Receipt(str):
 T = TypeVar("T")
 
 
-def withheld(work: Callable[[], T]) -> T:
+def run_sanitised(work: Callable[[], T]) -> T:
     """What `work` returns. A DpqrError passes; any other failure becomes one, as the command line ends with it.
 
     Privacy:

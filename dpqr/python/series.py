@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.options import Path, text
 from dpqr.python.release import Release
-from dpqr.python.results import Receipt, withheld
+from dpqr.python.results import Receipt, run_sanitised
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.releases.table_files import Tidy
     from dpqr.report.release import SeriesForm
-    from dpqr.report.series import Series as Found
+    from dpqr.report.series import ReleaseSeries as Found
 
 
 class Series:
@@ -98,9 +98,9 @@ class Series:
         return str(Receipt.of(self.view))
 
     def __repr__(self) -> str:
-        from dpqr.kernel.wording import counted
+        from dpqr.kernel.wording import count_words
 
-        return f"Series({counted(len(self.points), 'point')}, {counted(len(self._found.trends), 'query')})"
+        return f"Series({count_words(len(self.points), 'point')}, {count_words(len(self._found.trends), 'query')})"
 
     def _repr_html_(self) -> str:
         return Receipt.of(self.view)._repr_html_()
@@ -126,7 +126,7 @@ def series(releases: Sequence[Release | Path], *, query: str | None = None) -> S
         raise UsageFault("releases: is one release; give a list of them")
     places = tuple(map(_place, releases))
     wanted = None if query is None else text("query", query)
-    return Series(withheld(lambda: found(places, wanted)))
+    return Series(run_sanitised(lambda: found(places, wanted)))
 
 
 def _place(release: Release | Path) -> str:

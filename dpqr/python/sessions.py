@@ -14,17 +14,17 @@ from dpqr.python.options import (
     Path,
     PlanOptions,
     document,
+    integer,
     limits,
     plan_request,
     reason,
     table_source,
     text,
-    whole,
 )
 from dpqr.python.plan import Plan
 from dpqr.python.predict import PredictionPlan, PredictionRun, Predictions, points_source, prediction_request
-from dpqr.python.release import Release, Unwatched
-from dpqr.python.results import Made, Receipt, withheld
+from dpqr.python.release import Release, SilentObserver
+from dpqr.python.results import FromRun, Receipt, run_sanitised
 from dpqr.releases.requests import LedgerRequest, ReleaseRequest
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedSession:
+class SessionHandle:
     """A session, by its name beside the ledger that pays for it.
 
     table: given where it is in memory; a file is known from the opening.
@@ -71,7 +71,7 @@ def session_payer(ledger: Path | Ledger | None, anchor: Path | None) -> LedgerRe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session(OpenedSession):
+class Session(SessionHandle):
     """A session of questions, by its name beside the ledger that pays for it.
 
     table: given where it is in memory; a file is known from the opening.
@@ -101,14 +101,14 @@ class Session(OpenedSession):
         from dpqr.sessions.interactive import ask
 
         request = ask_request(self.name, self.payer, where=where, queries=queries, table=self.table)
-        found = withheld(lambda: ask(request, Unwatched()))
+        found = run_sanitised(lambda: ask(request, SilentObserver()))
         return pd.DataFrame([each.document() for each in found])
 
     def status(self) -> Status:
         """How it stands: questions, surprises that are left to pay for, the reach of a free answer."""
         from dpqr.sessions.interactive import status
 
-        return withheld(lambda: status(self.name, self.payer))
+        return run_sanitised(lambda: status(self.name, self.payer))
 
     def close(self, out: Path | None = None) -> Release | None:
         """End it: its answers as a release, written into the new directory `out` if one is named.
@@ -120,8 +120,8 @@ class Session(OpenedSession):
         from dpqr.sessions.interactive import close
 
         output = OutputRequest(directory=None if out is None else os.fspath(out))
-        finished = withheld(lambda: close(self.name, self.payer, output))
-        return None if finished is None else Release(Made(finished))
+        finished = run_sanitised(lambda: close(self.name, self.payer, output))
+        return None if finished is None else Release(FromRun(finished))
 
 
 def open_session(
@@ -162,8 +162,8 @@ def open_session(
     asked: dict[str, Any] = {"expect": expect, "surprises": surprises, "questions": questions, "plan": plan}
     request = open_request(table, name=name, eps=eps, domain=domain, **paid, **asked, options=dict(options))
     if dry_run:
-        return Plan(*withheld(lambda: session_plan(request)))
-    withheld(lambda: opened(request, Unwatched()))
+        return Plan(*run_sanitised(lambda: session_plan(request)))
+    run_sanitised(lambda: opened(request, SilentObserver()))
     return Session.paid_by(ledger, anchor, name=name, table=table if request.run.source.frame is not None else None)
 
 
@@ -212,8 +212,8 @@ def open_request(
         raise UsageFault("open: state the epsilon of the whole session: add --eps E")
     asked = replace(
         plan_request(expect, eps, domain, options),
-        surprises=None if surprises is None else whole("surprises", surprises),
-        questions=None if questions is None else whole("questions", questions),
+        surprises=None if surprises is None else integer("surprises", surprises),
+        questions=None if questions is None else integer("questions", questions),
     )
     named = any(each is not None for each in (table, dataset, ledger, anchor))
     run = ReleaseRequest(
@@ -224,7 +224,7 @@ def open_request(
         reason=reason(options),
         notes=notes,
     )
-    followed = run if plan is None else withheld(lambda: following(run, os.fspath(plan)))
+    followed = run if plan is None else run_sanitised(lambda: following(run, os.fspath(plan)))
     return OpenRequest(name=name, run=followed)
 
 
@@ -232,7 +232,7 @@ def open_request(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionSession(OpenedSession):
+class PredictionSession(SessionHandle):
     """A session of predictions, by its name beside the ledger that pays for it.
 
     table: given where it is in memory; a file is known from the opening.
@@ -263,14 +263,14 @@ class PredictionSession(OpenedSession):
         from dpqr.sessions.predictions import ask_predictions
 
         request = ask_predictions_request(self.name, self.payer, points, table=self.table)
-        found = released_table(withheld(lambda: ask_predictions(request, Unwatched())))
+        found = released_table(run_sanitised(lambda: ask_predictions(request, SilentObserver())))
         return pd.DataFrame({name: plain_values(column) for name, column in found.columns.items()})
 
     def status(self) -> PredictionStatus:
         """How it stands: how many points are paid for and left, and the noise of each."""
         from dpqr.sessions.predictions import prediction_status
 
-        return withheld(lambda: prediction_status(self.name, self.payer))
+        return run_sanitised(lambda: prediction_status(self.name, self.payer))
 
     def close(self, out: Path | None = None) -> Predictions | None:
         """End it: its points with their predictions, written into the new file `out` if one is named.
@@ -284,7 +284,7 @@ class PredictionSession(OpenedSession):
         from dpqr.sessions.predictions import close_predictions
 
         place = None if out is None else os.fspath(out)
-        finished = withheld(lambda: close_predictions(self.name, self.payer, place))
+        finished = run_sanitised(lambda: close_predictions(self.name, self.payer, place))
         if finished is None:
             return None
         lines = prediction_receipt(finished)
@@ -313,7 +313,7 @@ def open_predictions(
     request = open_predictions_request(table, name, options)
     if dry_run:
         return _planned(request)
-    withheld(lambda: opened(request, Unwatched()))
+    run_sanitised(lambda: opened(request, SilentObserver()))
     kept = table if request.run.table.frame is not None else None
     return PredictionSession.paid_by(options.get("ledger"), options.get("anchor"), name=name, table=kept)
 
@@ -344,9 +344,9 @@ def ask_predictions_request(name: str, payer: LedgerRequest, points: object, *, 
 
 def _planned(request: OpenPredictions) -> PredictionPlan:
     from dpqr.prediction.receipt import prediction_plan_view
-    from dpqr.prediction.record import outlook_part, prediction_plan_document
-    from dpqr.sessions.predictions import planned_predictions
+    from dpqr.prediction.record import alternatives_part, prediction_plan_document
+    from dpqr.sessions.predictions import plan_predictions
 
-    made = withheld(lambda: planned_predictions(request))
-    record = prediction_plan_document(made.plan) | {"outlook": outlook_part(made.outlook)}
+    made = run_sanitised(lambda: plan_predictions(request))
+    record = prediction_plan_document(made.plan) | {"outlook": alternatives_part(made.outlook)}
     return PredictionPlan(record, Receipt.of(lambda: prediction_plan_view(made.plan, made.outlook)), made.plan)

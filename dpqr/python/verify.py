@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dpqr.python.options import Path
-from dpqr.python.results import Receipt, withheld
+from dpqr.python.results import Receipt, run_sanitised
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.published.verify import Check, Verified
-    from dpqr.report.comparison import Comparison as Compared
+    from dpqr.published.verify import CheckResult, VerificationResult
+    from dpqr.report.comparison import ReleaseComparison as Compared
 
 
 class Verification:
@@ -28,7 +28,7 @@ class Verification:
     (Verification(passed), 'record')
     """
 
-    def __init__(self, found: Verified) -> None:
+    def __init__(self, found: VerificationResult) -> None:
         self._found = found
 
     @property
@@ -44,7 +44,7 @@ class Verification:
         return self._found.outcome
 
     @property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[CheckResult, ...]:
         """Each with `name`, `state` ("ok", "FAILED", "not checked", "not repeated") and `text`."""
         return self._found.checks
 
@@ -114,9 +114,9 @@ class Comparison:
         return str(Receipt.of(self.view))
 
     def __repr__(self) -> str:
-        from dpqr.kernel.wording import counted
+        from dpqr.kernel.wording import count_words
 
-        return f"Comparison({counted(len(self._found.blocks), 'query')} in both)"
+        return f"Comparison({count_words(len(self._found.blocks), 'query')} in both)"
 
     def _repr_html_(self) -> str:
         return Receipt.of(self.view)._repr_html_()
@@ -149,7 +149,7 @@ def verify(
     ledger, anchor, plan = (None if place is None else os.fspath(place) for place in (ledger, anchor, plan))
     given = {"usual": usual, "tolerance": tolerance}
     request = VerifyRequest(release=os.fspath(release), ledger=ledger, anchor=anchor, plan=plan, **given)
-    return Verification(withheld(lambda: verified(request)))
+    return Verification(run_sanitised(lambda: verified(request)))
 
 
 def reprice(release: Path, *, delta: str | None = None) -> pd.DataFrame:
@@ -170,7 +170,7 @@ def reprice(release: Path, *, delta: str | None = None) -> pd.DataFrame:
 
     from dpqr.published.checks import reprice as repriced
 
-    found = withheld(lambda: repriced(os.fspath(release), delta))
+    found = run_sanitised(lambda: repriced(os.fspath(release), delta))
     document = found.document()
     columns = {side: _floats(document[side]["epsilon"]) for side in ("stated", "now")}
     priced = pd.DataFrame(columns).rename_axis("accountant").reset_index()
@@ -197,4 +197,4 @@ def compare(first: Path, second: Path, *, proxy: Path | None = None) -> Comparis
 
     named = None if proxy is None else os.fspath(proxy)
     request = CompareRequest(first=os.fspath(first), second=os.fspath(second), proxy=named)
-    return Comparison(withheld(lambda: compared(request)))
+    return Comparison(run_sanitised(lambda: compared(request)))

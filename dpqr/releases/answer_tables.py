@@ -18,23 +18,30 @@ from pyarrow import csv, parquet
 from dpqr.domain.periods import PeriodTree
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Blocks, Earlier, added, answered
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Blocks, Earlier, add_periods, answered_block
 from dpqr.releases.answers.answered import FIGURES as HELD
 from dpqr.releases.answers.errors import BASES
 from dpqr.releases.files import RECORD, SingleFile, reserve_file
-from dpqr.releases.read_release import BlockEntry, ReleaseFiles, block_entries, completed, read_blocks, read_figures
-from dpqr.releases.release_files import BASIS, CUMULATIVE, FIGURES, OWN_COLUMNS
-from dpqr.releases.result import Release
+from dpqr.releases.read_release import (
+    BlockEntry,
+    ReleaseFiles,
+    block_entries,
+    read_blocks,
+    read_figures,
+    with_later_columns,
+)
+from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, CUMULATIVE, FIGURES
+from dpqr.releases.result import FinishedRun
 from dpqr.releases.table_files import (
-    NOTHING,
+    FIGURE_COLUMNS,
+    NO_TEXT,
     NUMBERS,
-    OWN,
     Column,
     TableFormat,
     Texts,
     Tidy,
-    as_written,
-    beside,
+    free_column_name,
+    undo_inert,
     write_table,
 )
 
@@ -42,7 +49,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def answered_table(blocks: Sequence[AnsweredBlock], own: Sequence[str] = OWN_COLUMNS) -> Tidy:
+def answered_table(blocks: Sequence[AnsweredBlock], own: Sequence[str] = ANSWER_COLUMNS) -> Tidy:
     """The answers of some blocks, one row an answer, with the columns of a release's file of answers.
 
     own: as `named_cells`."""
@@ -61,14 +68,14 @@ def named_cells(blocks: Sequence[AnsweredBlock], own: Sequence[str]) -> dict[str
     columns: dict[str, Column] = {"query": Texts(np.repeat(np.arange(len(blocks)), [b.rows for b in blocks]), names)}
     cells = dict.fromkeys(column.name for block in blocks for column in block.columns if column.name != DETAIL)
     for name in (*cells, DETAIL):
-        columns[name if name == DETAIL else beside(own, name)] = _texts(name, blocks, rows)
+        columns[name if name == DETAIL else free_column_name(own, name)] = _texts(name, blocks, rows)
     return columns
 
 
 def _texts(name: str, blocks: Sequence[AnsweredBlock], rows: int) -> Texts:
     """One column of cells, with nothing where a block sums over it."""
     titles: dict[str, int] = {}
-    places, start = np.full(rows, NOTHING), 0
+    places, start = np.full(rows, NO_TEXT), 0
     for block in blocks:
         for column in block.columns:
             if column.name == name:
@@ -124,8 +131,11 @@ def answers_file(given: str) -> AnswersFile:
 def figures_of(records: Sequence[Mapping[str, Any]]) -> Tidy:
     """Rows of tables of figures as one table."""
     names = list(dict.fromkeys(name for one in records for name in one))
-    ordered = [*(name for name in OWN[:2] if name in names), *(name for name in names if name not in OWN)]
-    ordered += [name for name in OWN[2:] if name in names]
+    ordered = [
+        *(name for name in FIGURE_COLUMNS[:2] if name in names),
+        *(name for name in names if name not in FIGURE_COLUMNS),
+    ]
+    ordered += [name for name in FIGURE_COLUMNS[2:] if name in names]
     columns: dict[str, Column] = {}
     for name in ordered:
         values = [one.get(name) for one in records]
@@ -133,7 +143,7 @@ def figures_of(records: Sequence[Mapping[str, Any]]) -> Tidy:
             columns[name] = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
             continue
         titles = list(dict.fromkeys(value for value in values if value is not None))
-        columns[name] = Texts(np.array([NOTHING if value is None else titles.index(value) for value in values]), titles)
+        columns[name] = Texts(np.array([NO_TEXT if value is None else titles.index(value) for value in values]), titles)
     return Tidy(len(records), columns)
 
 
@@ -141,11 +151,11 @@ def figures_of(records: Sequence[Mapping[str, Any]]) -> Tidy:
 
 Pair = tuple[str, str]
 """The columns of an answer and of its error."""
-NEW_COLUMNS: Pair = ("estimate", "error")
+CUMULATIVE_COLUMNS: Pair = ("estimate", "error")
 EARLIER: Pair = ("earlier", "earlier_error")
 
 
-def cumulative_table(release: Release) -> Tidy | None:
+def cumulative_table(release: FinishedRun) -> Tidy | None:
     """The cumulative answers of a counter's release; None: it is of no counter.
 
     Columns: those of its answers; what was added to the answers of the rows that were read (`EARLIER`); and, for later
@@ -159,20 +169,20 @@ def cumulative_table(release: Release) -> Tidy | None:
         return None
     tree, domain = turn.counter.tree, release.plan.problem.domain
     earlier = (release.earlier or Earlier()).counts
-    own = tuple(answered(each, domain) for each in release.answers)
-    blocks = added(own, earlier.get(turn.level))
+    own = tuple(answered_block(each, domain) for each in release.answers)
+    blocks = add_periods(own, earlier.get(turn.level))
     table = answered_table(blocks, _columns(tree))
     parts = {EARLIER: earlier.get(turn.level)}
     parts |= {_handed(level): blocks if level <= turn.level else earlier.get(level) for level in _levels(tree)}
     columns = dict(table.columns)
     for pair, held in parts.items():
-        for name, figure in zip(pair, NEW_COLUMNS, strict=True):
+        for name, figure in zip(pair, CUMULATIVE_COLUMNS, strict=True):
             columns[name] = _joined(held, figure, table.rows)
     return Tidy(table.rows, columns)
 
 
 def read_cumulative(
-    files: ReleaseFiles, tree: PeriodTree, wanted: Sequence[BlockEntry], pair: Pair = NEW_COLUMNS
+    files: ReleaseFiles, tree: PeriodTree, wanted: Sequence[BlockEntry], pair: Pair = CUMULATIVE_COLUMNS
 ) -> Blocks:
     """The cumulative answers of some blocks, or another pair of columns in their place.
 
@@ -185,16 +195,16 @@ def read_cumulative(
     own = _columns(tree)
 
     def shown(table: pa.Table) -> pa.Table:
-        for name, held in zip(NEW_COLUMNS, pair, strict=True):
+        for name, held in zip(CUMULATIVE_COLUMNS, pair, strict=True):
             table = table.set_column(table.column_names.index(name), name, table[held].cast(pa.float64()))
-        return table.drop_columns([name for name in own if name not in OWN_COLUMNS])
+        return table.drop_columns([name for name in own if name not in ANSWER_COLUMNS])
 
     return tuple(read_blocks(files, wanted, CUMULATIVE, own, shown))
 
 
 def handed_on(files: ReleaseFiles, tree: PeriodTree, number: int) -> dict[int, Blocks]:
     """The counts that release `number` of a counter hands on, by level. Raises: as `read_cumulative`."""
-    pairs = {0: NEW_COLUMNS} | {level: _handed(level) for level in _levels(tree)}
+    pairs = {0: CUMULATIVE_COLUMNS} | {level: _handed(level) for level in _levels(tree)}
     return _read(files, tree, {level: pair for level, pair in pairs.items() if number >= tree.base**level})
 
 
@@ -220,7 +230,7 @@ def _handed(level: int) -> Pair:
 
 
 def _columns(tree: PeriodTree) -> tuple[str, ...]:
-    return (*OWN_COLUMNS, *EARLIER, *(name for level in _levels(tree) for name in _handed(level)))
+    return (*ANSWER_COLUMNS, *EARLIER, *(name for level in _levels(tree) for name in _handed(level)))
 
 
 def _joined(blocks: Blocks | None, figure: str, rows: int) -> FloatArray:
@@ -272,7 +282,7 @@ def _read_frame(files: ReleaseFiles, path: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        table = completed(_table(os.fspath(path)))
+        table = with_later_columns(_table(os.fspath(path)))
         files.require_unchanged(path.name)
         names = table.column_names
         figures = {*FIGURES, *names[names.index(BASIS) + 1 :]}
@@ -302,7 +312,7 @@ def read_figures_frame(files: ReleaseFiles) -> pd.DataFrame:
     import pandas as pd
 
     records = read_figures(files)
-    kinds = {name: float if name in NUMBERS else object for name in (records[0] if records else OWN)}
+    kinds = {name: float if name in NUMBERS else object for name in (records[0] if records else FIGURE_COLUMNS)}
     columns = {name: pd.Series([one[name] for one in records], dtype=kind) for name, kind in kinds.items()}
     return pd.DataFrame(columns)
 
@@ -354,7 +364,7 @@ def _table(path: str) -> Any:
 def _bare(column: Any) -> Any:
     """Texts of a CSV without the apostrophes that keep spreadsheets from computing."""
     texts = column.combine_chunks().dictionary_encode()
-    shown = [None if text is None else as_written(text) for text in texts.dictionary.to_pylist()]
+    shown = [None if text is None else undo_inert(text) for text in texts.dictionary.to_pylist()]
     return pa.DictionaryArray.from_arrays(texts.indices, pa.array(shown, pa.string()))
 
 

@@ -18,17 +18,17 @@ from dpqr.models.hypothesis import Hypothesis, Sampleable
 from dpqr.strategies.checks import LIMIT, gap
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.transcript import Round, Stage, Transcript
-from dpqr.strategies.updates.interface import CarriedBound, UpdateRule
+from dpqr.strategies.updates.interface import TransferableBound, UpdateRule
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.related_blocks import all_answers
-from dpqr.workload.workload import Measurement, rounded
+from dpqr.workload.workload import Measurement, round_answers
 
 MOST = 40
 """Updates before each round, at most: the rest waits for the next one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Answered:
+class BoundedMeasurement:
     """The answers of one measured block. noise: what they are off by at most, in records, on the good event."""
 
     block: QueryBlock
@@ -44,14 +44,14 @@ class Answers:
     ()
     """
 
-    blocks: tuple[Answered, ...] = ()
+    blocks: tuple[BoundedMeasurement, ...] = ()
 
     def after(self, finished: Round, stage: Stage | None) -> Answers:
         """With one more round's."""
         if finished.measurement is None or stage is None:
             return self
         (block,) = finished.measurement.blocks
-        newest = Answered(block=block, measured=finished.measurement, noise=stage.noise)
+        newest = BoundedMeasurement(block=block, measured=finished.measurement, noise=stage.noise)
         known = {one.block.name: one for one in self.blocks} | {block.name: newest}
         return Answers(blocks=tuple(known.values()))
 
@@ -80,7 +80,7 @@ NEAR = 1e-9
 
 
 @lru_cache(maxsize=2**13)
-def _single(one: Answered, row: int) -> Measurement:
+def _single(one: BoundedMeasurement, row: int) -> Measurement:
     """One answer by itself."""
     if one.block.rows == 1:
         return one.measured
@@ -91,8 +91,8 @@ def _single(one: Answered, row: int) -> Measurement:
 def furthest(measured: Measurement, hypothesis: Hypothesis) -> Measurement:
     """The answer of one measured block that is furthest from the hypothesis', by itself: the stop test's."""
     (block,), (values,) = measured.blocks, measured.values
-    apart = np.abs(values - rounded(hypothesis.answer(block), LIMIT))
-    return _single(Answered(block=block, measured=measured, noise=Fraction(0)), int(apart.argmax()))
+    apart = np.abs(values - round_answers(hypothesis.answer(block), LIMIT))
+    return _single(BoundedMeasurement(block=block, measured=measured, noise=Fraction(0)), int(apart.argmax()))
 
 
 def updated_in_stage(
@@ -103,23 +103,25 @@ def updated_in_stage(
     A rule whose bound is not carried from level to level is given all measurements after a round that did not stop, as
     without stages: nothing is known of what else its updates may be.
     """
-    if isinstance(rule, CarriedBound):
-        return made_consistent(rule, problem, hypothesis, answers, stage)
+    if isinstance(rule, TransferableBound):
+        return restore_consistency(rule, problem, hypothesis, answers, stage)
     if transcript.stopped or not answers.blocks:
         return hypothesis
-    return updated(rule, replace(problem, level=stage.level), hypothesis, transcript)
+    return apply_rule(rule, replace(problem, level=stage.level), hypothesis, transcript)
 
 
-def made_consistent(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, answers: Answers, stage: Stage) -> Any:
+def restore_consistency(
+    rule: UpdateRule[Any], problem: Problem, hypothesis: Any, answers: Answers, stage: Stage
+) -> Any:
     """D <- U(D, f, v) as long as an answer that was paid for contradicts D at the stage's level; None: U is exhausted.
 
     Why it is proved. On the good event an answer v is within its noise of f(x), whenever it was drawn. So where
     |v - f(D)| - noise >= 5 alpha n / 8, the true gap is that large, on the side that v shows: the update is one of a
     database update sequence at the stage's level, and lowers the rule's potential like one that a round has paid for.
-    `CarriedBound` counts both kinds together, so there are no more paid rounds than without them. A round that its stop
-    test does not end makes one at least, for its own answer contradicts D (6 of `noise`, less one, is `clear`). Where
-    the number of records is the table's, the level is the whole gap that is sure: an update at a higher level takes
-    more of the potential. `noise` holds the half step by which a hypothesis' answer is rounded.
+    `TransferableBound` counts both kinds together, so there are no more paid rounds than without them. A round that its
+    stop test does not end makes one at least, for its own answer contradicts D (6 of `noise`, less one, is `clear`).
+    Where the number of records is the table's, the level is the whole gap that is sure: an update at a higher level
+    takes more of the potential. `noise` holds the half step by which a hypothesis' answer is rounded.
 
     Privacy:
         Post-processing of released values.
@@ -131,7 +133,7 @@ def made_consistent(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, an
             sure = gap(single, hypothesis) - noise
             if sure < stage.clear or done == MOST:
                 continue
-            hypothesis = stepped(rule, replace(problem, level=_level(stage, sure, problem)), hypothesis, (single,))
+            hypothesis = apply_step(rule, replace(problem, level=_level(stage, sure, problem)), hypothesis, (single,))
             if hypothesis is None:
                 return None
             done += 1
@@ -155,14 +157,14 @@ SLACK = 1e-6
 """How far below 0 rounding may take an answer of a distribution, as a fraction of its records (at least 1)."""
 
 
-def started(rule: UpdateRule[Any], problem: Problem) -> Any:
+def start_rule(rule: UpdateRule[Any], problem: Problem) -> Any:
     """The rule's first hypothesis. Raises: HypothesisFailed."""
     found = _called(rule, rule.start, problem)
     require_sound(found, rule.name)
     return found
 
 
-def updated(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, transcript: Transcript) -> Any:
+def apply_rule(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, transcript: Transcript) -> Any:
     """The rule's next hypothesis; None if no hypothesis agrees with all answers.
 
     The hypothesis stays as it is before the first measurement, and after a round that a crash lost: a rule that reads
@@ -177,11 +179,11 @@ def updated(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, transcript
     lost = transcript.rounds[-1].measurement is None
     if not history or (lost and not rule.cumulative):
         return hypothesis
-    return stepped(rule, problem, hypothesis, history)
+    return apply_step(rule, problem, hypothesis, history)
 
 
-def stepped(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, history: Sequence[Measurement]) -> Any:
-    """One update by measurements, the newest last; None as for `updated`. Raises: HypothesisFailed."""
+def apply_step(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, history: Sequence[Measurement]) -> Any:
+    """One update by measurements, the newest last; None as for `apply_rule`. Raises: HypothesisFailed."""
     found = _called(rule, rule.update, problem, hypothesis, history)
     if found is not None:
         require_sound(found, rule.name, history[-1].blocks)

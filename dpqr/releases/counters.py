@@ -14,14 +14,14 @@ from dpqr.kernel.currency import PAIR
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.ledger.budgets import configured_ledger
-from dpqr.ledger.ledger import RELEASED, Entry, Terms
+from dpqr.ledger.ledger import RELEASED, BudgetTerms, LedgerEntry
 from dpqr.ledger.record import Record
 from dpqr.releases.answer_tables import handed_on
 from dpqr.releases.answers.answered import Earlier
 from dpqr.releases.read_release import ReleaseFiles, read_release
 from dpqr.releases.record.plan_document import counter_part
-from dpqr.releases.requests import UNPAID, LedgerRequest, PlanRequest, ReleaseRequest
-from dpqr.strategies.counter import Counter, CounterTurn
+from dpqr.releases.requests import WITHOUT_BUDGET, LedgerRequest, PlanRequest, ReleaseRequest
+from dpqr.strategies.counter import Counter, CounterStep
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 from dpqr.tables.source import TableSource
@@ -47,7 +47,7 @@ def with_first(request: ReleaseRequest) -> ReleaseRequest:
     return replace(request, plan=replace(plan, first=first))
 
 
-def as_counter(request: PlanRequest) -> PlanRequest:
+def with_counter_strategies(request: PlanRequest) -> PlanRequest:
     """The request with the strategies of a counter. UsageFault for others, and for a counter without a period."""
     if request.cumulative is None:
         return request
@@ -71,7 +71,7 @@ def _refuse_more(request: PlanRequest) -> None:
         `Counter` prices a node by how far the rows that it uses move its answers. Rows that it leaves out are bounded
         in each release alone.
     """
-    share = None if request.error_bars in UNPAID else request.error_bars
+    share = None if request.error_bars in WITHOUT_BUDGET else request.error_bars
     asked = {"--count-dropped": request.count_dropped, "--certify": request.certify, "--error-bars": share}
     for option, value in asked.items():
         if value is not None:
@@ -81,7 +81,7 @@ def _refuse_more(request: PlanRequest) -> None:
             )
 
 
-def with_turn(problem: Problem, request: PlanRequest) -> Problem:
+def with_counter_step(problem: Problem, request: PlanRequest) -> Problem:
     """The problem with what this release is of its counter, and so with the rows that it reads.
 
     Raises:
@@ -96,7 +96,7 @@ def with_turn(problem: Problem, request: PlanRequest) -> Problem:
         _refuse_more(request)
     life = PrivacyBudget.parse(request.epsilon, request.delta)
     counter = Counter.of(request.cumulative, life, str(request.accountant), unit)
-    turn = CounterTurn(
+    turn = CounterStep(
         counter=counter,
         first=Period.parse(request.first or rows.period.name, rows.period.every),
         period=rows.period,
@@ -105,7 +105,7 @@ def with_turn(problem: Problem, request: PlanRequest) -> Problem:
     return replace(problem, unit=unit, turn=turn, period=replace(rows, since=turn.since, first=first))
 
 
-def counter_notes(turn: CounterTurn | None) -> tuple[str, ...]:
+def counter_notes(turn: CounterStep | None) -> tuple[str, ...]:
     """What plan and record say of a counter."""
     if turn is None:
         return ()
@@ -132,7 +132,7 @@ def _times(prices: int) -> str:
     return "once" if prices == 1 else f"{prices} times"
 
 
-def _life_words(turn: CounterTurn) -> str:
+def _life_words(turn: CounterStep) -> str:
     """What bounds a person's rows, and what that asks of the table."""
     return (
         f"of each person the first {turn.counter.unit.rows} rows from {turn.first.name} on are used, over the whole "
@@ -233,7 +233,7 @@ def earlier_counts(request: ReleaseRequest, plan: Plan) -> Earlier | None:
     return Earlier(counts=counts, period=turn.before.name, sha256=sha256)
 
 
-def _require_before(files: ReleaseFiles, plan: Plan, turn: CounterTurn) -> None:
+def _require_before(files: ReleaseFiles, plan: Plan, turn: CounterStep) -> None:
     """The same counter, one period earlier, of the same questions."""
     theirs, mine = counter_of(files), counter_part(turn)["counter"]
     if theirs.get("number") != turn.number - 1:
@@ -273,7 +273,7 @@ def paid_notes(payer: LedgerRequest | None, period: PeriodRows | None, before: s
         )
 
 
-def _paid_by(terms: Terms, period: PeriodRows | None) -> str:
+def _paid_by(terms: BudgetTerms, period: PeriodRows | None) -> str:
     if period is not None and period.first is not None:
         return _paid_by_layer(terms, period)
     if terms.periods is None:
@@ -286,7 +286,7 @@ def _paid_by(terms: Terms, period: PeriodRows | None) -> str:
     return f"paid from the budget of {period.each}; a person's periods add up within the budget for life"
 
 
-def _paid_by_layer(terms: Terms, period: PeriodRows) -> str:
+def _paid_by_layer(terms: BudgetTerms, period: PeriodRows) -> str:
     """Of a counter that bounds each person's rows over its life."""
     budget = f"the budget of {period.each}" if terms.periods else "the whole budget"
     if terms.currency is PAIR:
@@ -294,7 +294,7 @@ def _paid_by_layer(terms: Terms, period: PeriodRows) -> str:
     return f"paid from {budget}: over its life a counter costs a person one price a level, if each release is made once"
 
 
-def _corrected(record: Record, dataset: str, period: PeriodRows, before: str | None) -> Entry | None:
+def _corrected(record: Record, dataset: str, period: PeriodRows, before: str | None) -> LedgerEntry | None:
     """The reservation of the newest finished release of a period."""
     finished = {entry.settles for entry in record.entries if entry.kind == "settle" and entry.note == RELEASED}
     found = None

@@ -16,32 +16,32 @@ from dpqr.domain.attribute import Attribute
 from dpqr.domain.domain import Domain, possible_faults, unstated_faults
 from dpqr.domain.domain_file import PLACEHOLDER
 from dpqr.domain.form import UnitForm
-from dpqr.domain.proposals import filled as with_queries
+from dpqr.domain.proposals import fill_placeholders as with_queries
 from dpqr.domain.proposals import identifier_hint
 from dpqr.domain.text.decoding import decode
-from dpqr.domain.text.documents import Fixed, read_document, write_fixes, written_in
+from dpqr.domain.text.documents import AppliedFix, document_root, read_document, write_fixes
 from dpqr.domain.text.sources import plain, states_sql
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.releases.files import reserve_file, write_text
 from dpqr.releases.planning import failing_notes, read_documents, unit_notes, unit_of
-from dpqr.releases.reading import bound
+from dpqr.releases.reading import resolve_source
 from dpqr.releases.record.release_document import release_schema
 from dpqr.releases.requests import LedgerRequest
 from dpqr.tables.codebooks.columns import (
     Codebook,
-    Column,
-    Filled,
+    CodebookColumn,
+    DraftDomain,
     Outline,
     Written,
-    document,
-    filled,
-    overlaid,
+    fill_gaps,
+    merge_columns,
+    non_default_parts,
+    outline_document,
     read_types,
-    stated,
 )
 from dpqr.tables.codebooks.known import WRITERS, read_codebook
 from dpqr.tables.codebooks.plain_schemas import typed_columns
-from dpqr.tables.points import documents_apart
+from dpqr.tables.points import refuse_table_as_document
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import column_types
 from dpqr.workload.form import schema
@@ -75,12 +75,12 @@ def check_documents(queries: Given, domain: Given | None, *, strict: bool = Fals
     }
 
 
-def fix_documents(queries: Given, domain: Given | None) -> list[Fixed]:
+def fix_documents(queries: Given, domain: Given | None) -> list[AppliedFix]:
     """Write the obvious fixes of both documents into their files; what was written.
 
     What no obvious fix removes is left to `check_documents`. Raises: UsageFault where a file cannot be written.
     """
-    written: list[Fixed] = []
+    written: list[AppliedFix] = []
     for _ in range(ROUNDS):
         try:
             read_documents(queries, domain)
@@ -181,7 +181,7 @@ def domain_file(request: DomainRequest) -> Written:
     if data is not None and data.lower().endswith(ENDINGS):
         books, data = (data, *books), None
     table = _table(request, data)
-    with documents_apart(table):
+    with refuse_table_as_document(table):
         codebooks = [read_codebook(path, request.form, request.table) for path in books]
     sources = [*codebooks, read_types(request.types)]
     if table is None and not any(each.outline.fields for each in sources):
@@ -192,35 +192,37 @@ def domain_file(request: DomainRequest) -> Written:
         remarks += _delimiter_hint(header)
         sources = [_renamed(each, header) for each in sources]
         remarks += _differences([header, *sources], request.unit)
-        sources = [header, *(_kept(each, header) for each in sources)]
-    sources += _stated_unit(request, [column.name for column in sources[0].outline.fields] if table else None)
+        sources = [header, *(_restrict_to_header(each, header) for each in sources)]
+    sources += _unit_codebook(request, [column.name for column in sources[0].outline.fields] if table else None)
     named = next((each.name for each in codebooks if each.name), "")
-    with documents_apart(table):
-        outline = _asked_for(_joined(sources), request.queries)
+    with refuse_table_as_document(table):
+        outline = _apply_queries(_merge_sources(sources), request.queries)
     remarks += _unit_hint(outline)
-    written = _written(outline, request.to, named or Path(next(iter(books), data or "data")).name.partition(".")[0])
+    written = _render_outline(
+        outline, request.to, named or Path(next(iter(books), data or "data")).name.partition(".")[0]
+    )
     return Written(content=written.content, remarks=(*remarks, *written.remarks))
 
 
 def _table(request: DomainRequest, data: str | None) -> TableSource | None:
     """The table whose columns are looked at: the named one, or the one that the budget's owner has registered."""
     named = TableSource.unnamed() if data is None else TableSource(paths=(data,))
-    table = bound(replace(named, delimiter=request.delimiter, encoding=request.encoding), request.payer)
+    table = resolve_source(replace(named, delimiter=request.delimiter, encoding=request.encoding), request.payer)
     return table if table.named else None
 
 
-def _asked_for(outline: Outline, queries: str | None) -> Outline:
+def _apply_queries(outline: Outline, queries: str | None) -> Outline:
     """With the edges and labels that the queries name, where no source states any."""
     if queries is None:
         return outline
     asked: Any = translated_sql(queries).document if states_sql(queries) else read_document(Path(queries))
-    location = written_in(Path(queries))
+    location = document_root(Path(queries))
     if not isinstance(asked, dict):
         raise location.fault("a queries file is an object with 'queries'; correct it there")
-    return decode(with_queries(document(outline), asked), Outline, location)
+    return decode(with_queries(outline_document(outline), asked), Outline, location)
 
 
-def _stated_unit(request: DomainRequest, header: list[str] | None) -> Iterator[Codebook]:
+def _unit_codebook(request: DomainRequest, header: list[str] | None) -> Iterator[Codebook]:
     """The unit that the options state, as a source of its own. Raises: UsageFault.
 
     header: the table's columns; None: there is no table.
@@ -266,7 +268,7 @@ def _renamed(source: Codebook, header: Codebook) -> Codebook:
     return Codebook(name=source.name, outline=msgspec.structs.replace(source.outline, fields=tuple(fields)))
 
 
-def _kept(source: Codebook, header: Codebook) -> Codebook:
+def _restrict_to_header(source: Codebook, header: Codebook) -> Codebook:
     """Its columns that the header has."""
     names = {column.name for column in header.outline.fields}
     fields = tuple(column for column in source.outline.fields if column.name in names)
@@ -286,17 +288,17 @@ def _differences(sources: Sequence[Codebook], unit: str | None) -> Iterator[str]
         yield f"in the table, and described by no codebook: {', '.join(alone)}"
 
 
-def _joined(sources: Sequence[Codebook]) -> Outline:
+def _merge_sources(sources: Sequence[Codebook]) -> Outline:
     """All statements about each column, later sources over earlier ones; the table's own keys likewise.
 
     The first source lists the columns where it is a header; else every source adds its own.
     """
-    columns: dict[str, Column] = {}
+    columns: dict[str, CodebookColumn] = {}
     for source in sources:
         for column in source.outline.fields:
             before = columns.get(column.name)
-            columns[column.name] = column if before is None else overlaid(before, column)
-    top = {key: value for each in sources for key, value in stated(each.outline)}
+            columns[column.name] = column if before is None else merge_columns(before, column)
+    top = {key: value for each in sources for key, value in non_default_parts(each.outline)}
     joined = Outline(**{**top, "fields": tuple(columns.values())})
     if isinstance(joined.unit, UnsetType):
         return joined
@@ -304,15 +306,15 @@ def _joined(sources: Sequence[Codebook]) -> Outline:
     return msgspec.structs.replace(joined, fields=tuple(each for each in joined.fields if each.name != persons))
 
 
-def _written(outline: Outline, form: str | None, name: str) -> Written:
+def _render_outline(outline: Outline, form: str | None, name: str) -> Written:
     if form is not None and form not in ("frictionless", "sizes"):
         return WRITERS[form](outline, name)
-    whole = filled(outline)
-    written = Written(content=document(whole.outline)) if form is None else WRITERS[form](whole.outline, name)
+    whole = fill_gaps(outline)
+    written = Written(content=outline_document(whole.outline)) if form is None else WRITERS[form](whole.outline, name)
     return Written(content=written.content, remarks=(*_open_points(whole), *written.remarks))
 
 
-def _open_points(whole: Filled) -> Iterator[str]:
+def _open_points(whole: DraftDomain) -> Iterator[str]:
     """What the curator has still to do."""
     if whole.proposed:
         yield f"proposed, change what does not suit: {'; '.join(whole.proposed)}"

@@ -21,7 +21,7 @@ from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.mechanisms.block_errors import GaussianErrors, LaplaceErrors
-from dpqr.mechanisms.noisy_answers import on_left_out
+from dpqr.mechanisms.noisy_answers import for_dropped_records
 from dpqr.models.hypothesis import Hypothesis
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.plan import Plan
@@ -38,10 +38,10 @@ Blocks = tuple[QueryBlock, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class RecordedDraw:
     """A draw that was begun before. value: what it released; None: that was lost in a crash, and is not drawn anew.
 
-    >>> Past(value=3).value
+    >>> RecordedDraw(value=3).value
     3
     """
 
@@ -57,7 +57,7 @@ class Journal(Protocol):
         made a second time: else one could draw until the answer pleases.
     """
 
-    def past(self, event: PrivacyEvent, blocks: Blocks) -> Past | None:
+    def past(self, event: PrivacyEvent, blocks: Blocks) -> RecordedDraw | None:
         """The next draw, which must be of this event and these blocks (none, if it chooses), as it was; None: it is
         still to be made."""
         ...
@@ -73,12 +73,12 @@ class Journal(Protocol):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Unkept:
+class NoJournal:
     """No journal: a run that dies is lost with all that it has paid.
 
     >>> from fractions import Fraction
     >>> from dpqr.kernel.events import ExponentialEvent
-    >>> Unkept().past(ExponentialEvent(epsilon=Fraction(1)), ()) is None
+    >>> NoJournal().past(ExponentialEvent(epsilon=Fraction(1)), ()) is None
     True
     """
 
@@ -109,7 +109,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn(Generic[Out]):
+class PaidDraw(Generic[Out]):
     """A paid draw. value: what was released; None if it was lost in a crash. charge: number of the event that paid."""
 
     value: Out | None
@@ -137,7 +137,7 @@ class Draws:
     data: Private[Counts]
     accountant: PrivacyFilter
     noise: NoiseSource
-    journal: Journal = field(default_factory=Unkept)
+    journal: Journal = field(default_factory=NoJournal)
     left_out: bool = False
 
     def of_left_out(self, data: Private[Counts]) -> Draws:
@@ -154,18 +154,18 @@ class Draws:
         chosen = None if drawn.value is None else candidates[drawn.value]
         return Choice(candidate=chosen, index=drawn.value, charges=(drawn.charge,))
 
-    def measure(self, plan: Plan, blocks: Candidate, price: Price) -> Drawn[Measurement]:
+    def measure(self, plan: Plan, blocks: Candidate, price: Price) -> PaidDraw[Measurement]:
         """Measure all blocks in one draw of noisy answers."""
         unit, check = plan.problem.unit, plan.roles.check
         law, mechanism = check.law(blocks, unit, price), check.mechanism(blocks, unit, price)
-        charged = on_left_out(mechanism, unit) if self.left_out else mechanism
+        charged = for_dropped_records(mechanism, unit) if self.left_out else mechanism
         return self._drawn(charged, blocks, _values, lambda plain: _measurement(plain, blocks, law))
 
-    def errors(self, mechanism: LaplaceErrors | GaussianErrors) -> Drawn[IntArray]:
+    def errors(self, mechanism: LaplaceErrors | GaussianErrors) -> PaidDraw[IntArray]:
         """Noisy L1 errors of released answers."""
         return self._drawn(mechanism, mechanism.errors.blocks, lambda values: [values.tolist()], _integers)
 
-    def error_sum(self, mechanism: LaplaceErrors | GaussianErrors) -> Drawn[IntArray]:
+    def error_sum(self, mechanism: LaplaceErrors | GaussianErrors) -> PaidDraw[IntArray]:
         """The noisy L1 error of one group of blocks, measured within the loop. The journal keeps one integer."""
         return self._drawn(mechanism, (), lambda values: int(values[0]), lambda plain: np.array([_index(plain)]))
 
@@ -175,7 +175,7 @@ class Draws:
         blocks: Blocks,
         encode: Callable[[Out], Plain],
         decode: Callable[[Plain], Out],
-    ) -> Drawn[Out]:
+    ) -> PaidDraw[Out]:
         """Make one draw, or take it from the journal of the run that is continued.
 
         A journalled draw is charged to this run's filter too, which starts at zero. The ledger has paid for it already.
@@ -183,11 +183,11 @@ class Draws:
         past = self.journal.past(mechanism.event, blocks)
         if past is not None:
             charge = self.accountant.charge(mechanism.event)
-            return Drawn(value=None if past.value is None else decode(past.value), charge=charge)
+            return PaidDraw(value=None if past.value is None else decode(past.value), charge=charge)
         self.journal.begin(mechanism.event, blocks)
         drawn = measure(self.data, mechanism, accountant=self.accountant, noise=self.noise)
         self.journal.record(encode(drawn.value))
-        return Drawn(value=drawn.value, charge=drawn.charge)
+        return PaidDraw(value=drawn.value, charge=drawn.charge)
 
 
 def _index(plain: Plain) -> int:

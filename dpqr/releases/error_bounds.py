@@ -35,7 +35,7 @@ from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks import gap
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules import error_bars
-from dpqr.strategies.schedules.by_count import followed
+from dpqr.strategies.schedules.by_count import actual_plan
 from dpqr.strategies.transcript import ErrorSum, Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.related_blocks import all_answers
@@ -145,7 +145,9 @@ def error_bounds(plan: Plan, errors: BlockErrors | None, estimates: Mapping[str,
     problem = plan.problem
     if errors is None or plan.phase("bounds") is None:
         return None
-    apart = _apart(errors.sums, estimates) | ({} if errors.largest is None else _apart(errors.largest, estimates))
+    apart = _distances(errors.sums, estimates) | (
+        {} if errors.largest is None else _distances(errors.largest, estimates)
+    )
     mean = _mean(errors.sums, apart, float(problem.beta))
     each = _each(errors.largest or errors.sums, apart, float(problem.beta))
     return ErrorBounds(
@@ -156,7 +158,7 @@ def error_bounds(plan: Plan, errors: BlockErrors | None, estimates: Mapping[str,
     )
 
 
-def _apart(drawn: ErrorDraw, estimates: Mapping[str, FloatArray]) -> dict[str, float]:
+def _distances(drawn: BlockErrorDraw, estimates: Mapping[str, FloatArray]) -> dict[str, float]:
     """By block, the L1 distance r of the released answers from those that the draw compared, in units of the grid."""
     blocks, compared = drawn.errors.blocks, drawn.errors.expected
     assert compared is not None, "the draw was made"
@@ -165,7 +167,7 @@ def _apart(drawn: ErrorDraw, estimates: Mapping[str, FloatArray]) -> dict[str, f
     return {block.name: float(each) for block, each in zip(blocks, apart, strict=True)}
 
 
-def _each(drawn: ErrorDraw, apart: Mapping[str, float], beta: float) -> dict[str, float]:
+def _each(drawn: BlockErrorDraw, apart: Mapping[str, float], beta: float) -> dict[str, float]:
     """The bound of each block, from the largest error of its group, or from its own."""
     tail, found = drawn.law.tail(beta / len(drawn.values)), {}
     for group, value in zip(drawn.errors.groups, drawn.values, strict=True):
@@ -177,7 +179,7 @@ def _each(drawn: ErrorDraw, apart: Mapping[str, float], beta: float) -> dict[str
     return found
 
 
-def _mean(drawn: ErrorDraw, apart: Mapping[str, float], beta: float) -> float:
+def _mean(drawn: BlockErrorDraw, apart: Mapping[str, float], beta: float) -> float:
     """The bound of the mean, from the sum of all values.
 
     The sum's noise is within the sum of all tails, and within `weighted_tail` of equal weights.
@@ -195,14 +197,14 @@ def _mean(drawn: ErrorDraw, apart: Mapping[str, float], beta: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class BlockErrorTuning:
     """Set by `python tests/benchmarks/certify.py`; figures: tests/benchmarks/RESULTS.md."""
 
     noise: float = 0.02  # deviation of a group's mean error, as a fraction of the records: groups are no smaller
     tail: float = 0.5  # tail of the largest errors of groups, as a fraction of the mean error
 
 
-TUNING = Tuning()
+TUNING = BlockErrorTuning()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +236,7 @@ class NoisyError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ErrorDraw:
+class BlockErrorDraw:
     """One draw of `errors`, as it was released.
 
     values: a noisy integer for each group, shape (groups,). law: of its noise. charge: number of the event that paid.
@@ -258,13 +260,13 @@ class BlockErrors:
     >>> from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
     >>> everybody = QueryBlock(name="all")
     >>> errors = GroupErrors(groups=((everybody,),), expected=np.array([640]), unit=PrivacyUnit())
-    >>> drawn = ErrorDraw(errors=errors, values=np.array([128]), law=DiscreteLaplace(Fraction(64)), charge=7)
+    >>> drawn = BlockErrorDraw(errors=errors, values=np.array([128]), law=DiscreteLaplace(Fraction(64)), charge=7)
     >>> BlockErrors(sums=drawn).by_name["all"].value
     2.0
     """
 
-    sums: ErrorDraw
-    largest: ErrorDraw | None = None
+    sums: BlockErrorDraw
+    largest: BlockErrorDraw | None = None
 
     @cached_property
     def by_name(self) -> dict[str, NoisyError]:
@@ -290,9 +292,9 @@ def measured_errors(draws: Draws, plan: Plan, released: Hypothesis, transcript: 
         `GroupErrors`. Each is charged before it is made, and journalled, like those of the loop.
     """
     blocks = plan.problem.workload.blocks
-    made = followed(plan, transcript)
+    made = actual_plan(plan, transcript)
     phase = made.phase("errors") or made.phase("bounds")
-    missed = unmeasured(error_bars.searched(plan), transcript)
+    missed = unmeasured_blocks(error_bars.optional_blocks(plan), transcript)
     if phase is None or (phase.noun == "errors" and not missed):
         return None
     price, draw = phase.price, partial(_drawn, draws, plan, released, phase.price)
@@ -309,11 +311,11 @@ def measured_errors(draws: Draws, plan: Plan, released: Hypothesis, transcript: 
     return BlockErrors(sums=sums, largest=draw(parts, largest=True))
 
 
-def _of_sums(sums: ErrorDraw | None) -> BlockErrors | None:
+def _of_sums(sums: BlockErrorDraw | None) -> BlockErrors | None:
     return None if sums is None else BlockErrors(sums=sums)
 
 
-def unmeasured(blocks: Sequence[QueryBlock], transcript: Transcript) -> tuple[QueryBlock, ...]:
+def unmeasured_blocks(blocks: Sequence[QueryBlock], transcript: Transcript) -> tuple[QueryBlock, ...]:
     """The blocks that no measurement of the run answers. Public."""
     return error_bars.unmeasured(blocks, [block for one in transcript.measurements for block in one.blocks])
 
@@ -329,7 +331,7 @@ def _groups(blocks: tuple[QueryBlock, ...], records: float, price: Price) -> Gro
     return _parts(_ranked(blocks), int(min(most, len(blocks))))
 
 
-def _affordable(sums: ErrorDraw, price: Price, beta: float) -> int:
+def _affordable(sums: BlockErrorDraw, price: Price, beta: float) -> int:
     """Into how many groups the blocks are cut, each with its largest error: as many as keep the tail of H values at
     once, about H log(H / beta) / epsilon, within TUNING.tail of the mean error that the sums have shown."""
     count, pure = len(sums.errors.blocks), float(price.pure)
@@ -353,7 +355,7 @@ def _parts(ranked: tuple[QueryBlock, ...], count: int) -> Groups:
 
 def _drawn(
     draws: Draws, plan: Plan, released: Hypothesis, price: Price, groups: Groups, *, largest: bool = False
-) -> ErrorDraw | None:
+) -> BlockErrorDraw | None:
     """None where a crash has lost the draw, or where the hypothesis' answers are beyond all that integers can hold."""
     try:
         mechanism = _mechanism(plan, released, price, groups, largest=largest)
@@ -362,7 +364,7 @@ def _drawn(
     drawn = draws.errors(mechanism)
     if drawn.value is None:
         return None
-    return ErrorDraw(errors=mechanism.errors, values=drawn.value, law=mechanism.law, charge=drawn.charge)
+    return BlockErrorDraw(errors=mechanism.errors, values=drawn.value, law=mechanism.law, charge=drawn.charge)
 
 
 def observed_errors(draws: Draws, plan: Plan, step: Step, hypothesis: Hypothesis) -> Round:

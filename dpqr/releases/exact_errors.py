@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.domain.histogram import Counts, occupied
+from dpqr.domain.histogram import Counts, occupied_cells
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.events import PrivacyEvent
 from dpqr.kernel.exact import ExactEvent, PublicFilter
@@ -21,7 +21,7 @@ from dpqr.workload.sensitivity import Norm, sensitivity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Truth:
+class TrueAnswers:
     """records: how many there are. answers: one array a block, shape (rows,), in records (or the column's unit)."""
 
     records: int
@@ -42,13 +42,13 @@ class ExactAnswers:
     def event(self) -> PrivacyEvent:
         return ExactEvent().as_event
 
-    def sample(self, value: Counts, noise: NoiseSource) -> Truth:
+    def sample(self, value: Counts, noise: NoiseSource) -> TrueAnswers:
         value.prefetch([block.axes for block in self.blocks])
         answers = tuple(block.answer(value) * float(block.scale) for block in self.blocks)
-        return Truth(records=int(value.marginal(())), answers=answers)
+        return TrueAnswers(records=int(value.marginal(())), answers=answers)
 
 
-def true_answers(data: Private[Counts], blocks: tuple[QueryBlock, ...]) -> Truth:
+def true_answers(data: Private[Counts], blocks: tuple[QueryBlock, ...]) -> TrueAnswers:
     """The truth about `data`, for eyes that may see it: public or synthetic tables only.
 
     Privacy:
@@ -71,7 +71,7 @@ class OccupiedCells:
         return ExactEvent().as_event
 
     def sample(self, value: Counts, noise: NoiseSource) -> tuple[AnyArray, IntArray]:
-        return occupied(value)
+        return occupied_cells(value)
 
 
 def public_cells(data: Private[Counts]) -> tuple[AnyArray, IntArray]:
@@ -155,7 +155,7 @@ class Accuracy:
         }
 
 
-def compare(blocks: Sequence[QueryBlock], truth: Truth, answers: Sequence[FloatArray]) -> Accuracy:
+def compare(blocks: Sequence[QueryBlock], truth: TrueAnswers, answers: Sequence[FloatArray]) -> Accuracy:
     """`answers` beside the truth, both one array a block, shape (rows,), in the same units."""
     compared = zip(blocks, truth.answers, answers, strict=True)
     errors = [block_error(block, true, given) for block, true, given in compared]

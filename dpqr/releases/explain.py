@@ -12,7 +12,7 @@ from dpqr.kernel.unit import Neighbours
 from dpqr.releases.forecast_error import closed_mean
 from dpqr.releases.planning import RIVALS, WITHOUT_N, fraction, plan_release, read_documents, unit_of
 from dpqr.releases.requests import PlanRequest
-from dpqr.releases.roles import USES, settled
+from dpqr.releases.roles import USES, resolve_auto_schedule
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 from dpqr.strategies.known import SCHEDULES, UPDATES
 from dpqr.strategies.problem import Level, Problem, Variant
@@ -32,9 +32,9 @@ def explain(request: PlanRequest) -> Explanation:
     """
     document = read_documents(request.queries, request.domain, strict=request.strict)
     stated, asked = fraction(request.alpha, "--alpha"), replace(request, alpha=None)
-    chosen, reasons = _chosen(asked, document)
+    chosen, reasons = _choose_schedule(asked, document)
     forecasts = tuple(_forecast(asked, document, name) for name in SCHEDULES.builtins if name != "auto")
-    promised = {rule: dict(_promised(asked, document, rule)) for rule in UPDATES.builtins}
+    promised = {rule: dict(_provable_alphas(asked, document, rule)) for rule in UPDATES.builtins}
     smallest = min((alpha for alphas in promised.values() for alpha in alphas.values()), default=USUAL_ALPHA)
     problem = Problem(
         domain=document.domain,
@@ -101,18 +101,18 @@ def _plain(rule: RuleBounds) -> dict[str, Any]:
     return {**asdict(rule), "alphas": {variant: float(alpha) for variant, alpha in rule.alphas.items()}}
 
 
-def _chosen(request: PlanRequest, document: QueriesDocument) -> tuple[str, str]:
+def _choose_schedule(request: PlanRequest, document: QueriesDocument) -> tuple[str, str]:
     """The schedule that a release takes, and why."""
-    settled_request, reasons = settled(request, document.workload)
+    settled_request, reasons = resolve_auto_schedule(request, document.workload)
     try:
-        plan = plan_release(_asked(request, "auto"), document)
+        plan = plan_release(_request_with_schedule(request, "auto"), document)
     except InfeasiblePlan:
         return settled_request.schedule, " ".join(reasons)
     rival = RIVALS.get(plan.schedule.name)
     return plan.schedule.name, rival if rival in plan.notes else " ".join(reasons)
 
 
-def _asked(request: PlanRequest, schedule: str) -> PlanRequest:
+def _request_with_schedule(request: PlanRequest, schedule: str) -> PlanRequest:
     """The request with that schedule; under add-remove a declared n goes only to those that use one."""
     idle = request.neighbours == Neighbours.ADD_REMOVE.value and schedule in WITHOUT_N
     return replace(request, schedule=schedule, n=None if idle else request.n)
@@ -120,7 +120,7 @@ def _asked(request: PlanRequest, schedule: str) -> PlanRequest:
 
 def _forecast(request: PlanRequest, document: QueriesDocument, name: str) -> ScheduleForecast:
     try:
-        plan = plan_release(_asked(request, name), document)
+        plan = plan_release(_request_with_schedule(request, name), document)
     except InfeasiblePlan as refusal:
         return ScheduleForecast(name=name, use=USES[name], refusal=str(refusal))
     alpha = None if plan.promised is None else float(plan.promised)
@@ -128,11 +128,13 @@ def _forecast(request: PlanRequest, document: QueriesDocument, name: str) -> Sch
     return ScheduleForecast(name=name, use=USES[name], rounds=plan.rounds, noise=noise, error=error, alpha=alpha)
 
 
-def _promised(request: PlanRequest, document: QueriesDocument, rule: str) -> Iterator[tuple[Variant, Fraction]]:
+def _provable_alphas(request: PlanRequest, document: QueriesDocument, rule: str) -> Iterator[tuple[Variant, Fraction]]:
     """The smallest alpha of `theory` with that update rule, by whose constants; nothing where it promises none."""
     for variant in VARIANTS:
         try:
-            plan = plan_release(replace(_asked(request, "theory"), update=rule, variant=variant), document)
+            plan = plan_release(
+                replace(_request_with_schedule(request, "theory"), update=rule, variant=variant), document
+            )
         except InfeasiblePlan:
             continue
         if plan.promised is not None:

@@ -30,7 +30,7 @@ from dpqr.releases.record.parts import option_parts
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.strategy_matrices import PIdentity
 from dpqr.workload.trees import NestedTree, Tree
@@ -237,7 +237,7 @@ def _(matrix: PIdentity) -> dict[str, Any]:
 
 
 @_matrix.register
-def _(matrix: Merged) -> dict[str, Any]:
+def _(matrix: BucketMatrix) -> dict[str, Any]:
     return {"merged": _matrix(matrix.inner), "buckets": _array(matrix.buckets)}
 
 

@@ -12,31 +12,31 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpqr.domain.domain import Domain, as_written
+from dpqr.domain.domain import Domain, with_titles
 from dpqr.kernel.budget import PrivacyBudget, exact_decimal, upward_text
 from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.kernel.unit import Neighbours
-from dpqr.kernel.wording import counted, seconds_words
+from dpqr.kernel.wording import count_words, seconds_words
 from dpqr.releases.exact_errors import public_cells
 from dpqr.releases.forecast_error import (
     UNKNOWN,
-    BlockError,
-    Expected,
-    Forecast,
+    ErrorDistribution,
+    ExpectedBlockError,
     MissingError,
+    PlanForecast,
     PublicTable,
     closed_form,
     forecast,
     likely_words,
-    made_up_tables,
     planned_runs,
+    simulate_tables,
 )
 from dpqr.releases.planning import WITHOUT_N, fraction
 from dpqr.releases.read_release import observed_error, published_epsilon, read_release
 from dpqr.releases.record.parts import domain_part
 from dpqr.releases.record.plan_document import plan_document
 from dpqr.releases.rehearsal import ROWS
-from dpqr.releases.release import dry_run, planned
+from dpqr.releases.release import dry_run, plan_without_output_checks
 from dpqr.releases.requests import ReleaseRequest
 from dpqr.releases.resources import Resources, loop_seconds
 from dpqr.strategies.plan import Plan
@@ -92,12 +92,12 @@ class Point:
     """One epsilon: its plan, its forecast, and what a release takes."""
 
     plan: Plan
-    forecast: Forecast
+    forecast: PlanForecast
     resources: Resources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class EpsilonForecasts:
     """Forecasts by epsilon, ascending. goal: what was asked for; then the point is the smallest epsilon that keeps it.
 
     seconds: of a processor that the forecast of one epsilon takes, about. notes: what the figures rest on.
@@ -109,7 +109,7 @@ class Outlook:
     goal: Goal | None = None
 
 
-def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = lambda _: None) -> Outlook:
+def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = lambda _: None) -> EpsilonForecasts:
     """Forecast every epsilon of the request, or find the smallest one that keeps its goal.
 
     Args:
@@ -121,7 +121,7 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     """
     _require_question(request)
     goal = None if request.goal is None else _goal(request.goal)
-    first = planned(_at(request, request.epsilons[0] if request.epsilons else "1"))
+    first = plan_without_output_checks(_at(request, request.epsilons[0] if request.epsilons else "1"))
     tables, notes = _tables(request, first.problem)
     runs = len(tables) * (request.runs or planned_runs(first, len(tables)))
     if goal is not None and runs == 1:
@@ -129,16 +129,16 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     seconds = max(1.0, runs * loop_seconds(first))
 
     def announced(words: str) -> None:
-        begun(f"{words}: {counted(runs, 'simulated release')}, about {seconds_words(seconds)} of one processor")
+        begun(f"{words}: {count_words(runs, 'simulated release')}, about {seconds_words(seconds)} of one processor")
 
     missing = None
     if request.like is not None and closed_form(first) is None:
-        missing, note = _missing(request.like, request, first.problem.domain, announced)
+        missing, note = _missing_error(request.like, request, first.problem.domain, announced)
         notes = (*notes, note)
 
-    def made(epsilon: str) -> Forecast:
+    def made(epsilon: str) -> PlanForecast:
         announced(f"forecasting epsilon {epsilon}")
-        found = forecast(planned(_at(request, epsilon)), tables, request.runs)
+        found = forecast(plan_without_output_checks(_at(request, epsilon)), tables, request.runs)
         return found if missing is None else missing.added(found)
 
     if goal is None:
@@ -149,10 +149,10 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     ordered = tuple(sorted(points, key=lambda point: point.forecast.epsilon))
     staged = (point.plan for point in ordered if point.plan.stop and point.plan.stop.stages)
     likely = tuple(likely_words(plan, tables) for plan in staged)
-    return Outlook(points=ordered, seconds=seconds, notes=(*likely, *notes), goal=goal)
+    return EpsilonForecasts(points=ordered, seconds=seconds, notes=(*likely, *notes), goal=goal)
 
 
-def outlook_document(outlook: Outlook) -> dict[str, Any]:
+def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
     """Plain JSON values."""
     goal = outlook.goal
     return {
@@ -174,7 +174,7 @@ def outlook_document(outlook: Outlook) -> dict[str, Any]:
     }
 
 
-def forecast_document(found: Forecast) -> dict[str, Any]:
+def forecast_document(found: PlanForecast) -> dict[str, Any]:
     """One forecast as plain JSON values; errors are mean absolute errors of an answer."""
     return {
         "epsilon": float(found.epsilon),
@@ -239,7 +239,7 @@ def _at(request: ForecastRequest, epsilon: str) -> ReleaseRequest:
     return replace(request.release, plan=replace(asked, epsilon=epsilon, n=request.n if used else None))
 
 
-def _point(request: ForecastRequest, found: Forecast, epsilon: str) -> Point:
+def _point(request: ForecastRequest, found: PlanForecast, epsilon: str) -> Point:
     """Checked as a dry run is: whatever is shown could be released."""
     asked = _at(request, epsilon)
     plan, taken = dry_run(asked)
@@ -251,14 +251,14 @@ def _tables(request: ForecastRequest, problem: Problem) -> tuple[Sequence[Public
     limits, domain = request.release.limits, problem.domain
     if request.proxy is not None:
         name = ", ".join(request.proxy.paths) if request.proxy.frame is None else "the proxy"
-        table = _loaded(name, request.proxy, domain, request, limits, None)
+        table = _load_public_table(name, request.proxy, domain, request, limits, None)
         return (table,), (PROXY.format(name=name),)
     if request.like is not None:
         table = _earlier(request.like, request, domain, limits)
         return (table,), (f"simulated on the synthetic rows of {request.like}",)
     stated = request.n or problem.n or problem.declared or domain.facts.records
     notes = (MADE_UP,) if stated else (ASSUMED.format(records=ROWS), MADE_UP)
-    return made_up_tables(domain, stated or ROWS, problem.seed), notes
+    return simulate_tables(domain, stated or ROWS, problem.seed), notes
 
 
 def _earlier(directory: str, request: ForecastRequest, domain: Domain, limits: Limits) -> PublicTable:
@@ -271,17 +271,17 @@ def _earlier(directory: str, request: ForecastRequest, domain: Domain, limits: L
         )
     path, titled, records = files.synthetic("--like")
     source = TableSource(paths=(str(path),))
-    return _loaded(directory, source, as_written(domain, titled=titled), request, limits, records)
+    return _load_public_table(directory, source, with_titles(domain, titled=titled), request, limits, records)
 
 
-def _missing(
+def _missing_error(
     name: str, request: ForecastRequest, domain: Domain, announced: Callable[[str], None]
 ) -> tuple[MissingError | None, str]:
     """What an earlier release's rows leave out, by a simulation at its own epsilon and n, and a sentence of it."""
     record = read_release(name).record
     epsilon = published_epsilon(record) or "1"
     table = _earlier(name, replace(request, n=None), domain, request.release.limits)
-    plan = planned(_at(replace(request, n=table.records), epsilon))
+    plan = plan_without_output_checks(_at(replace(request, n=table.records), epsilon))
     observed = observed_error(record, plan, table.records)
     if observed is None:
         return None, UNKNOWN.format(name=name)
@@ -290,7 +290,7 @@ def _missing(
     return missing, missing.words(name)
 
 
-def _loaded(
+def _load_public_table(
     name: str, source: TableSource, domain: Domain, request: ForecastRequest, limits: Limits, each: float | None
 ) -> PublicTable:
     """A public table, with as many records as were stated, or as it has.
@@ -309,11 +309,11 @@ def _loaded(
 
 # Goal: the smallest epsilon whose forecast error is small enough.
 
-Forecaster = Callable[[Fraction], Forecast]
+Forecaster = Callable[[Fraction], PlanForecast]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class GoalSearchTuning:
     """Of the search, in factors of epsilon."""
 
     start: float = 1.0
@@ -324,7 +324,7 @@ class Tuning:
     digits: int = 3  # of an epsilon that is tried
 
 
-TUNING = Tuning()
+TUNING = GoalSearchTuning()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,36 +349,36 @@ class Goal:
         whose = f"the error of {', '.join(map(repr, self.names))}" if self.names else "the blocks' mean error"
         return f"{whose} is at most {what} with probability {float(self.confidence):g}"
 
-    def kept(self, found: Forecast) -> bool:
+    def kept(self, found: PlanForecast) -> bool:
         return self.reached(found) <= self.most
 
-    def reached(self, found: Forecast) -> float:
+    def reached(self, found: PlanForecast) -> float:
         """What stays below the goal's figure with the goal's confidence. UsageFault: no block has such a name."""
         return self._worst(found).at_most(self.confidence)
 
-    def typical(self, found: Forecast) -> float:
+    def typical(self, found: PlanForecast) -> float:
         """The mean of the same error."""
         return self._worst(found).mean
 
-    def _worst(self, found: Forecast) -> Expected:
+    def _worst(self, found: PlanForecast) -> ErrorDistribution:
         """Of the errors that shall keep the goal, the one that is furthest from it."""
         errors = [self._of(block, found.records) for block in self._named(found)]
         mean = found.over_n if self.relative else found.error
         return max(errors or [mean], key=lambda error: error.at_most(self.confidence))
 
-    def _named(self, found: Forecast) -> list[BlockError]:
+    def _named(self, found: PlanForecast) -> list[ExpectedBlockError]:
         known = {block.name: block for block in found.blocks}
         for name in self.names:
             if name not in known:
                 raise UsageFault(f"--for {name}: no query has this name; known: {', '.join(list(known)[:8])}")
         return [known[name] for name in self.names]
 
-    def _of(self, block: BlockError, records: int) -> Expected:
+    def _of(self, block: ExpectedBlockError, records: int) -> ErrorDistribution:
         scale = block.over_n(records) / block.error.mean if self.relative and block.error.mean else 1.0
-        return Expected(mean=block.error.mean * scale, deviation=block.error.deviation * scale)
+        return ErrorDistribution(mean=block.error.mean * scale, deviation=block.error.deviation * scale)
 
 
-def smallest_epsilon(forecast: Forecaster, goal: Goal) -> Forecast:
+def smallest_epsilon(forecast: Forecaster, goal: Goal) -> PlanForecast:
     """The forecast of the smallest epsilon that keeps the goal, to three digits.
 
     Bracketed by factors, then by bisection on a logarithmic scale towards where the line between both ends meets the
@@ -397,7 +397,7 @@ def smallest_epsilon(forecast: Forecaster, goal: Goal) -> Forecast:
     return high
 
 
-def _bracket(forecast: Forecaster, goal: Goal) -> tuple[Forecast | None, Forecast]:
+def _bracket(forecast: Forecaster, goal: Goal) -> tuple[PlanForecast | None, PlanForecast]:
     """An epsilon that misses the goal, and a larger one that keeps it; None: the smallest keeps it."""
     found, missed, kept = forecast(_rounded(TUNING.start)), None, None
     while missed is None or kept is None:
@@ -415,7 +415,7 @@ def _bracket(forecast: Forecaster, goal: Goal) -> tuple[Forecast | None, Forecas
     return missed, kept
 
 
-def _between(low: Forecast, high: Forecast, goal: Goal) -> float:
+def _between(low: PlanForecast, high: PlanForecast, goal: Goal) -> float:
     """Where the line through both ends in logarithms meets the goal, kept off the ends."""
     ends = [math.log(max(goal.reached(found), 1e-300)) for found in (low, high)]
     drop = ends[0] - ends[1]

@@ -20,8 +20,8 @@ from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.models.hypothesis import prepare
 from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction, released
-from dpqr.strategies.guard import guarded
+from dpqr.releases.loop import iterative_construction, released_hypothesis
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 from dpqr.workload.sensitivity import Norm, sensitivity
 
@@ -31,7 +31,7 @@ _HALF_NORMAL = math.sqrt(math.pi / 2 - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class SimulationTuning:
     """How much is simulated for one plan: the same everywhere, so that a forecast is."""
 
     single: int = 8  # runs where there is one table
@@ -39,14 +39,14 @@ class Tuning:
     closed: int = 24  # runs on all tables together, where there is a closed form: they show the spread alone
 
 
-TUNING = Tuning()
+TUNING = SimulationTuning()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class ErrorDistribution:
     """The law of an error from release to release. mean, deviation: where tables were made up, over these too.
 
-    >>> single = Expected(mean=0.798, deviation=0.603)  # |normal noise| of deviation 1
+    >>> single = ErrorDistribution(mean=0.798, deviation=0.603)  # |normal noise| of deviation 1
     >>> round(single.at_most(Fraction(95, 100)), 1)
     2.0
     """
@@ -66,13 +66,13 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlockError:
+class ExpectedBlockError:
     """One block. reach: the most that one record can change an answer; 1 for counts."""
 
     name: str
     answers: int
     reach: float
-    error: Expected
+    error: ErrorDistribution
 
     def over_n(self, records: int) -> float:
         """Its expected L1 error over `records` times the reach: what `dpqr evaluate` calls L1 / n."""
@@ -80,7 +80,7 @@ class BlockError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class PlanForecast:
     """Of one plan. Every figure is an estimate, and public.
 
     records: n, as declared, assumed, or held by the public table. error: mean over the blocks of their errors, each
@@ -92,9 +92,9 @@ class Forecast:
     epsilon: Fraction
     schedule: str
     records: int
-    blocks: tuple[BlockError, ...]
-    error: Expected
-    over_n: Expected
+    blocks: tuple[ExpectedBlockError, ...]
+    error: ErrorDistribution
+    over_n: ErrorDistribution
     tables: tuple[str, ...]
     runs: int
     closed: bool
@@ -108,12 +108,12 @@ def closed_form(plan: Plan) -> FloatArray | None:
 
 
 def closed_mean(plan: Plan) -> float | None:
-    """The mean over the blocks, each over its reach: the same figure as `Forecast.error`."""
+    """The mean over the blocks, each over its reach: the same figure as `PlanForecast.error`."""
     closed = closed_form(plan)
     return None if closed is None else float((closed / reaches(plan)).mean())
 
 
-def forecast(plan: Plan, tables: Sequence[PublicTable], runs: int | None = None) -> Forecast:
+def forecast(plan: Plan, tables: Sequence[PublicTable], runs: int | None = None) -> PlanForecast:
     """Release every table several times by the plan, with public noise, and compare with its answers.
 
     Where there is a closed form, the means are its, and the runs show the spread alone. The same seeds serve every
@@ -139,12 +139,12 @@ def forecast(plan: Plan, tables: Sequence[PublicTable], runs: int | None = None)
     over_n = (errors * answers / reach).mean(axis=2) / records[:, None]
     n = round(float(records.mean()))
     means = _expected(errors, closed, _HALF_NORMAL / np.sqrt(answers))
-    return Forecast(
+    return PlanForecast(
         epsilon=plan.budget.epsilon,
         schedule=plan.schedule.name,
         records=n,
         blocks=tuple(
-            BlockError(name=block.name, answers=block.rows, reach=float(most), error=one)
+            ExpectedBlockError(name=block.name, answers=block.rows, reach=float(most), error=one)
             for block, most, one in zip(plan.problem.workload.blocks, reach, means, strict=True)
         ),
         error=_expected((errors / reach).mean(axis=2)[..., None], _mean(closed, 1 / reach))[0],
@@ -178,9 +178,9 @@ class _Unwatched:
 
 def simulated_errors(plan: Plan, table: PublicTable, seed: int) -> FloatArray:
     """The mean absolute error of each block's answers in one simulated release of the table, shape (blocks,)."""
-    draws = Draws(data=Private(table.counts), accountant=guarded(plan), noise=PublicNoise(seed))
+    draws = Draws(data=Private(table.counts), accountant=make_filter(plan), noise=PublicNoise(seed))
     shown, blocks = (
-        released(plan, iterative_construction(draws, plan, _Unwatched())),
+        released_hypothesis(plan, iterative_construction(draws, plan, _Unwatched())),
         plan.problem.workload.blocks,
     )
     prepare(shown, blocks)
@@ -191,7 +191,9 @@ def simulated_errors(plan: Plan, table: PublicTable, seed: int) -> FloatArray:
     return np.fromiter(distances, dtype=np.float64, count=len(blocks))
 
 
-def _expected(errors: FloatArray, closed: FloatArray | None, least: FloatArray | float = 0.0) -> list[Expected]:
+def _expected(
+    errors: FloatArray, closed: FloatArray | None, least: FloatArray | float = 0.0
+) -> list[ErrorDistribution]:
     """Means and deviations.
 
     Args:
@@ -203,7 +205,10 @@ def _expected(errors: FloatArray, closed: FloatArray | None, least: FloatArray |
     runs = errors.reshape(-1, errors.shape[2])
     spread = runs.var(axis=0, ddof=1) if len(runs) > 1 else np.zeros(errors.shape[2])
     deviations = np.sqrt(np.maximum(spread, (least * means) ** 2))
-    return [Expected(mean=float(mean), deviation=float(spread)) for mean, spread in zip(means, deviations, strict=True)]
+    return [
+        ErrorDistribution(mean=float(mean), deviation=float(spread))
+        for mean, spread in zip(means, deviations, strict=True)
+    ]
 
 
 def _mean(closed: FloatArray | None, weights: FloatArray) -> FloatArray | None:
@@ -230,19 +235,19 @@ class MissingError:
     observed, simulated: both errors. precision: epsilon times n of the earlier release: noise over n falls in inverse
     proportion to it.
 
-    >>> excess = Expected(mean=0.1, deviation=0.0)
+    >>> excess = ErrorDistribution(mean=0.1, deviation=0.0)
     >>> half = MissingError(excess=excess, observed=0.3, simulated=0.2, precision=1000.0).at(2000.0)
     >>> round(half.mean, 3), round(half.deviation, 3)
     (0.075, 0.014)
     """
 
-    excess: Expected
+    excess: ErrorDistribution
     observed: float
     simulated: float
     precision: float
 
     @classmethod
-    def of(cls, observed: Expected, simulated: Forecast) -> MissingError:
+    def of(cls, observed: ErrorDistribution, simulated: PlanForecast) -> MissingError:
         """The posterior of the excess under a normal law around 0 whose spread is estimated from the excess itself
         (empirical Bayes). 0 where it is negative, or within one deviation of its noise.
 
@@ -253,7 +258,7 @@ class MissingError:
         gap = max(0.0, observed.mean - simulated.over_n.mean)
         noise = observed.deviation**2 + simulated.over_n.deviation**2 * (1 + 1 / simulated.runs)
         kept = max(0.0, 1.0 - noise / gap**2) if gap else 0.0
-        excess = Expected(mean=kept * gap, deviation=math.sqrt(kept * noise))
+        excess = ErrorDistribution(mean=kept * gap, deviation=math.sqrt(kept * noise))
         return cls(
             excess=excess,
             observed=observed.mean,
@@ -269,7 +274,7 @@ class MissingError:
             "what its rows leave out, and counts here"
         )
 
-    def at(self, precision: float) -> Expected:
+    def at(self, precision: float) -> ErrorDistribution:
         """What a release of that epsilon times n misses of what the earlier one missed.
 
         All of it where its noise is as large. Where its noise is smaller, structure that the larger noise hid may be
@@ -278,9 +283,9 @@ class MissingError:
         least = min(1.0, self.precision / precision)
         part, doubt = (1 + least) / 2, (1 - least) / math.sqrt(12)
         deviation = math.hypot(self.excess.deviation * part, self.excess.mean * doubt)
-        return Expected(mean=self.excess.mean * part, deviation=deviation)
+        return ErrorDistribution(mean=self.excess.mean * part, deviation=deviation)
 
-    def added(self, found: Forecast) -> Forecast:
+    def added(self, found: PlanForecast) -> PlanForecast:
         """The forecast on the same rows at another budget, with what they leave out; all blocks grow alike. Without
         any error there is none to scale."""
         missed, over = self.at(_precision(found)), found.over_n.mean
@@ -288,22 +293,22 @@ class MissingError:
             return found
         more, spread = missed.mean / over, missed.deviation / over
 
-        def grown(error: Expected) -> Expected:
+        def grown(error: ErrorDistribution) -> ErrorDistribution:
             deviation = math.hypot(error.deviation * (1 + more), error.mean * spread)
-            return Expected(mean=error.mean * (1 + more), deviation=deviation)
+            return ErrorDistribution(mean=error.mean * (1 + more), deviation=deviation)
 
         blocks = tuple(replace(block, error=grown(block.error)) for block in found.blocks)
         return replace(found, blocks=blocks, error=grown(found.error), over_n=grown(found.over_n))
 
 
-def _precision(found: Forecast) -> float:
+def _precision(found: PlanForecast) -> float:
     return float(found.epsilon) * max(found.records, 1)
 
 
 # Likely: what a loop in stages certifies on public tables, before any private data is opened.
 
 
-class _SilentRun:
+class _SilentObserver:
     def finished(self, rounds: int, planned: int) -> None:
         """Nothing."""
 
@@ -320,8 +325,8 @@ def likely_certificates(plan: Plan, tables: Sequence[PublicTable]) -> tuple[floa
     found = []
     for place, table in enumerate(tables):
         noise = PublicNoise(plan.problem.seed + place)
-        draws = Draws(data=Private(table.counts), accountant=guarded(plan), noise=noise)
-        outcome = iterative_construction(draws, plan, _SilentRun())
+        draws = Draws(data=Private(table.counts), accountant=make_filter(plan), noise=noise)
+        outcome = iterative_construction(draws, plan, _SilentObserver())
         found.append(min(outcome.transcript.bounds, default=float(table.records)) / max(1, table.records))
     return tuple(found)
 
@@ -397,7 +402,7 @@ class PublicTable:
         return cls(name=name, records=int(counts.sum()), counts=_histogram(shape, cells[kept], counts[kept]))
 
 
-def made_up_tables(domain: Domain, records: int, seed: int) -> tuple[PublicTable, ...]:
+def simulate_tables(domain: Domain, records: int, seed: int) -> tuple[PublicTable, ...]:
     """Tables of skewed columns that depend on each other through hidden factors, each more or less than the others.
 
     Why: how far a model is from a table depends on how much the records gather in few cells and on how columns depend

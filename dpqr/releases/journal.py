@@ -25,8 +25,8 @@ from dpqr.kernel.events import PrivacyEvent
 from dpqr.kernel.files import PIECE, fill, sync_directory, write_whole
 from dpqr.ledger.chain import BEGINNING, seal
 from dpqr.ledger.codec import canonical, encode_events
-from dpqr.ledger.ledger import Ledger, Reservation, Run
-from dpqr.releases.draws import Blocks, Past, Plain
+from dpqr.ledger.ledger import BudgetLedger, Reservation, Run
+from dpqr.releases.draws import Blocks, Plain, RecordedDraw
 from dpqr.releases.fingerprints import blocks_digest
 from dpqr.releases.record.release_document import ReleaseRecord, RoundPart
 from dpqr.strategies.schedules.error_bars import DROPPED
@@ -44,14 +44,14 @@ TRIES = 100
 OLD = 60.0
 """Seconds after which an empty file is no job's any more that is between opening and holding it."""
 
-REHEARSED = 256
+REHEARSAL_BYTES = 256
 """Bytes that a rehearsed line takes."""
 
 LARGEST = 2**30
 """Bytes of a transcript that is read."""
 
 
-def claimed(path: Path) -> int:
+def claim_file(path: Path) -> int:
     """The file, opened, new where there is none, and held against all others until it is closed.
 
     UsageFault where another job holds it, or where no file can be. A killed job holds nothing any more; a file that
@@ -179,7 +179,7 @@ class TranscriptFile:
     def rehearse(self) -> None:
         """Write and sync as `append` does, and add nothing."""
         with self._faults("written"):
-            self._write(PIECE[: min(self._room, REHEARSED)])
+            self._write(PIECE[: min(self._room, REHEARSAL_BYTES)])
 
     def trim(self) -> None:
         """Give back what was set aside and not used."""
@@ -224,13 +224,13 @@ class TranscriptFile:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[TranscriptFile]:
+def open_transcript(path: Path) -> Iterator[TranscriptFile]:
     """The transcript at `path`, new and empty where there is none; nobody else holds it meanwhile.
 
     A file that is still empty at the end is removed: nothing was begun. Empty ones of killed jobs, beside it, too.
     """
     tidy(path)
-    descriptor = claimed(path)
+    descriptor = claim_file(path)
     try:
         file = TranscriptFile(path=path, _descriptor=descriptor, lines=_read(descriptor, path))
         try:
@@ -282,7 +282,7 @@ class LedgerJournal:
     them was."""
 
     file: TranscriptFile
-    ledger: Ledger
+    ledger: BudgetLedger
     paid: Reservation
     known: int = 0
     number: int = 0
@@ -303,7 +303,7 @@ class LedgerJournal:
         found = self.file.document(TABLE).get("table")
         return isinstance(found, str) and mark is not None and hmac.compare_digest(found, mark)
 
-    def past(self, event: PrivacyEvent, blocks: Blocks) -> Past | None:
+    def past(self, event: PrivacyEvent, blocks: Blocks) -> RecordedDraw | None:
         if self.number >= self.known:
             return None
         drawn = self.file.document(BEFORE + self.number)
@@ -315,7 +315,7 @@ class LedgerJournal:
             raise _elsewhere(f"draw {self.number} measured other sums of cells than would be measured here")
         self.number += 1
         self.lost |= drawn.get("value") is None
-        return Past(value=drawn.get("value"))
+        return RecordedDraw(value=drawn.get("value"))
 
     def begin(self, event: PrivacyEvent, blocks: Blocks) -> None:
         self._event, self._of = _plain(event), blocks_digest(blocks)
@@ -340,13 +340,13 @@ def _elsewhere(found: str) -> UsageFault:
     return UsageFault(f"--resume: {found}\n{TUNED_ELSEWHERE}")
 
 
-def begun_journal(file: TranscriptFile, ledger: Ledger, paid: Reservation) -> LedgerJournal:
+def begin_journal(file: TranscriptFile, ledger: BudgetLedger, paid: Reservation) -> LedgerJournal:
     """A new run's journal. The file holds from now on what the run is."""
     file.append({"dpqr": FORMAT, "dataset": paid.dataset, "entry": paid.number, "receipt": paid.receipt})
     return LedgerJournal(file=file, ledger=ledger, paid=paid)
 
 
-def run_of(file: TranscriptFile, ledger: Ledger) -> Run | None:
+def run_of(file: TranscriptFile, ledger: BudgetLedger) -> Run | None:
     """The run that the file is the transcript of, as the ledger knows it; None: it is settled.
 
     LedgerError where the ledger knows no such run.
@@ -358,7 +358,7 @@ def run_of(file: TranscriptFile, ledger: Ledger) -> Run | None:
     return ledger.run(dataset, number if isinstance(number, int) else -1, receipt)
 
 
-def continued_journal(file: TranscriptFile, ledger: Ledger, run: Run) -> LedgerJournal:
+def continue_journal(file: TranscriptFile, ledger: BudgetLedger, run: Run) -> LedgerJournal:
     """The journal of a run that died. LedgerError unless the file is what the ledger knows of.
 
     A draw that was begun and is not known to be recorded is lost, even where its line can be read.
@@ -408,14 +408,14 @@ class RecordJournal:
         lost = sum(event.count or 0 for event in record.events) - len(rounds) - len(after)
         return cls(rounds, [*after, *[None] * lost], [[record.dropped.estimate]] if record.dropped else None)
 
-    def past(self, event: PrivacyEvent, blocks: Blocks) -> Past:
+    def past(self, event: PrivacyEvent, blocks: Blocks) -> RecordedDraw:
         if blocks == (DROPPED,):
-            return Past(value=self._dropped)
+            return RecordedDraw(value=self._dropped)
         value = self._next()
         in_loop = self._number <= self._rounds
         if in_loop and value is not None and _rows(value) != [block.rows for block in blocks]:
             raise GoalMissed(f"draw {self._number} of the record is not what the plan draws there")
-        return Past(value=value)
+        return RecordedDraw(value=value)
 
     def _next(self) -> Plain | None:
         try:

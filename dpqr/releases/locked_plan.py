@@ -16,24 +16,24 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from dpqr.domain.text.decoding import spoken
+from dpqr.domain.text.decoding import describe_value
 from dpqr.domain.text.faults import member
 from dpqr.domain.text.sources import states_domain
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.releases.files import SingleFile, document_text, read_record, reserve_file, write_text
 from dpqr.releases.journal import TUNED_ELSEWHERE
-from dpqr.releases.reading import stated_request
+from dpqr.releases.reading import parse_release_request
 from dpqr.releases.record.parts import PREDICTION_PLAN_FORMAT
-from dpqr.releases.record.plan_document import PLAN_FORMAT, SEAL, plan_document, sealed
+from dpqr.releases.record.plan_document import PLAN_FORMAT, SEAL, plan_document, seal_document
 from dpqr.releases.release_files import file_hash
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.strategies.plan import LockedPlan, Plan, PublicInputs
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
 
-SPOKEN = ("notes", SEAL)
+UNCOMPARED_KEYS = ("notes", SEAL)
 """Parts that are not compared: sentences, which name the files of the day, and the seal, which covers them."""
-READ = ("delimiter", "encoding", "count_column")
+READING_OPTIONS = ("delimiter", "encoding", "count_column")
 POLICY = ("cells", "columns")
 """Limits that a locked plan states where a ledger pays; the others are the policy's."""
 WRITTEN_BY = {PLAN_FORMAT: "`dpqr plan --out FILE`", PREDICTION_PLAN_FORMAT: "`dpqr predict --lock FILE`"}
@@ -58,18 +58,18 @@ def save_plan(plan: Plan, target: SingleFile, parts: Mapping[str, Any] | None = 
 
     Files of coefficients that the queries name are written beside it, under the names that the document gives them.
     """
-    return save_document(sealed(plan_document(plan) | dict(parts or {})), plan.inputs, target)
+    return save_document(seal_document(plan_document(plan) | dict(parts or {})), plan.inputs, target)
 
 
 def save_document(document: dict[str, Any], inputs: PublicInputs | None, target: SingleFile) -> str:
     """Write a plan's document, and the files of coefficients that its queries name beside it. Its SHA-256."""
     for name, content in (inputs.files if inputs else {}).items():
-        _write_beside(target, name, content)
+        _write_once(target, name, content)
     target.write(lambda place: write_text(place, document_text(document)))
     return str(document[SEAL])
 
 
-def _write_beside(target: SingleFile, name: str, content: bytes) -> None:
+def _write_once(target: SingleFile, name: str, content: bytes) -> None:
     """Write a file of coefficients, unless it is there. Its name is the hash of its content."""
     given = str(target.path.with_name(name))
     if not os.path.isfile(given) or os.path.islink(given) or file_hash(Path(given)) != Path(name).stem:
@@ -95,7 +95,7 @@ def read_plan(path: str, form: str = PLAN_FORMAT) -> LockedPlan:
         whole = False
     if not whole:
         raise DocumentError(f"{path}: is no plan that can be {USE[form]}; write one with {again}")
-    if document.get(SEAL) != sealed(document)[SEAL]:
+    if document.get(SEAL) != seal_document(document)[SEAL]:
         raise DocumentError(
             f"{path}: was edited or is damaged: its sha256 is not that of its content; restore it, or plan anew"
         )
@@ -109,7 +109,7 @@ def following(request: ReleaseRequest, path: str, *, opened: bool = True) -> Rel
     table is read is the policy's to say where a ledger pays. Raises: UsageFault, DocumentError.
     """
     locked = read_plan(path)
-    base = stated_request(locked.document["request"], request.source, Path(path).parent)
+    base = parse_release_request(locked.document["request"], request.source, Path(path).parent)
     given = unusual_fields(request.plan, PlanRequest())
     if "queries" in given and "domain" not in given and states_domain(given["queries"]):
         given["domain"] = None
@@ -122,9 +122,9 @@ def following(request: ReleaseRequest, path: str, *, opened: bool = True) -> Rel
 def source_of_plan(given: TableSource, base: TableSource, *, paid: bool, opened: bool) -> TableSource:
     """How the table is read: as the request states it, else as the plan does, where no ledger's policy says it."""
     usual = TableSource.unnamed()
-    read = {} if paid else unusual_fields(base, usual, READ)
+    read = {} if paid else unusual_fields(base, usual, READING_OPTIONS)
     read |= {} if opened else {"public": base.public}
-    return replace(given, **read | unusual_fields(given, usual, READ))
+    return replace(given, **read | unusual_fields(given, usual, READING_OPTIONS))
 
 
 def limits_of_plan(given: Limits, base: Limits, *, paid: bool) -> Limits:
@@ -143,19 +143,19 @@ def require_unchanged(locked: LockedPlan, now: Mapping[str, Any]) -> None:
     """DocumentError unless a locked plan is what would be planned now: `now` is its document."""
     for name in locked.document:
         if name not in now and (name != FORECAST or now["dpqr"] != PLAN_FORMAT):
-            raise _unknown(locked, _again(now), member("$", name))
+            raise _unknown_key_fault(locked, _how_to_lock_again(now), member("$", name))
     parts = ["version", "request", *now]
     for name in parts:
-        if name in SPOKEN:
+        if name in UNCOMPARED_KEYS:
             continue
         found = next(differences(locked.document.get(name), now[name], f"$.{name}"), None)
         if found and found[2] == NOTHING and name != "request":
-            raise _unknown(locked, _again(now), found[0])
+            raise _unknown_key_fault(locked, _how_to_lock_again(now), found[0])
         if found:
-            raise _changed(locked, _again(now), *found)
+            raise _difference_fault(locked, _how_to_lock_again(now), *found)
 
 
-def _again(now: Mapping[str, Any]) -> str:
+def _how_to_lock_again(now: Mapping[str, Any]) -> str:
     """The command that writes such a plan anew."""
     return SESSION if now["dpqr"] == PLAN_FORMAT and "surprises" in now["schedule"] else WRITTEN_BY[now["dpqr"]]
 
@@ -170,11 +170,11 @@ def require_same_notes(locked: LockedPlan, now: Mapping[str, Any]) -> None:
     said = "it says what the plan made again does not" if set(kept) - set(made) and lacking is None else said
     raise DocumentError(
         f"{locked.name}: $.notes are not those of the plan made again: {said}\n"
-        f"write a new plan with {_again(now)} for the same dataset, and have it reviewed"
+        f"write a new plan with {_how_to_lock_again(now)} for the same dataset, and have it reviewed"
     )
 
 
-FORECASTED: Mapping[str, Any] = {
+FORECAST_KEYS: Mapping[str, Any] = {
     **dict.fromkeys(("epsilon", "schedule", "records", "basis", "tables", "runs", "notes")),
     **{name: dict.fromkeys(("mean", "deviation")) for name in ("error", "l1_over_n")},
     "blocks": {"name": None, "answers": None, "error": dict.fromkeys(("mean", "deviation")), "l1_over_n": None},
@@ -184,8 +184,8 @@ FORECASTED: Mapping[str, Any] = {
 
 def require_forecast(locked: LockedPlan) -> None:
     """DocumentError for a key in the forecast of a locked plan that no forecast has."""
-    for path in unknown_keys(locked.document.get(FORECAST), FORECASTED, f"$.{FORECAST}"):
-        raise _unknown(locked, WRITTEN_BY[PLAN_FORMAT], path)
+    for path in unknown_keys(locked.document.get(FORECAST), FORECAST_KEYS, f"$.{FORECAST}"):
+        raise _unknown_key_fault(locked, WRITTEN_BY[PLAN_FORMAT], path)
 
 
 def unknown_keys(value: Any, known: Mapping[str, Any] | None, path: str) -> Iterator[str]:
@@ -224,10 +224,10 @@ def differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, str, str]]
 
 
 def _words(value: Any) -> str:
-    return NOTHING if value is _ABSENT else spoken(value)
+    return NOTHING if value is _ABSENT else describe_value(value)
 
 
-def _unknown(locked: LockedPlan, again: str, path: str) -> DocumentError:
+def _unknown_key_fault(locked: LockedPlan, again: str, path: str) -> DocumentError:
     """Of a key that a plan has not, or not there. What stands under it may be anything, and is not repeated."""
     return DocumentError(
         f"{locked.name}: {path} is no part of the plan that would be made now; nothing was opened\n"
@@ -235,7 +235,7 @@ def _unknown(locked: LockedPlan, again: str, path: str) -> DocumentError:
     )
 
 
-def _changed(locked: LockedPlan, again: str, path: str, old: str, new: str) -> DocumentError:
+def _difference_fault(locked: LockedPlan, again: str, path: str, old: str, new: str) -> DocumentError:
     tuned = f"; {TUNED_ELSEWHERE}" if path == "$.draws" else ""
     return DocumentError(
         f"{locked.name}: {path} is {old} in the plan, and would be {new} now; nothing was opened{tuned}\n"

@@ -2,12 +2,12 @@
 
 Read it beside the book's page:
 
-    D <- U(null)                              `started`
+    D <- U(null)                              `start_rule`
     repeat at most T times:                   `schedule.next`
         f <- Distinguisher(x, D)              `draws.choose`, a private selection
         v <- f(x) + noise                     `draws.measure`, a private measurement
         if |v - f(D)| < 3 alpha / 4: stop     `check.satisfied`, on released values
-        D <- U(D, f, v)                       `updated`, post-processing
+        D <- U(D, f, v)                       `apply_rule`, post-processing
     release D                             with noisy errors of its answers, where the plan buys them
 
 The schedule `theory` can also run in stages of falling alpha (`theory.anytime`). There a stop certifies D and ends the
@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from dpqr.models.hypothesis import Clippable, Hypothesis
-from dpqr.releases.consistent import Answers, furthest, started, updated, updated_in_stage
+from dpqr.releases.consistent import Answers, apply_rule, furthest, start_rule, updated_in_stage
 from dpqr.releases.draws import Draws
 from dpqr.releases.error_bounds import BlockErrors, certified_bound, measured_errors, observed_errors
 from dpqr.strategies.plan import Plan
@@ -71,10 +71,10 @@ def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outc
         plan's events are ever charged. All else is post-processing of released values.
     """
     ended = (_in_stages if plan.stop and plan.stop.stages else _loop)(draws, plan, observer)
-    return replace(ended, errors=measured_errors(draws, plan, released(plan, ended), ended.transcript))
+    return replace(ended, errors=measured_errors(draws, plan, released_hypothesis(plan, ended), ended.transcript))
 
 
-def released(plan: Plan, outcome: Outcome) -> Hypothesis:
+def released_hypothesis(plan: Plan, outcome: Outcome) -> Hypothesis:
     """The hypothesis whose answers are released: the last one, with answers clipped to the range that its number of
     records allows.
 
@@ -89,19 +89,19 @@ def released(plan: Plan, outcome: Outcome) -> Hypothesis:
 def _loop(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
     """The book's loop, until the schedule, the stop test or the update rule ends it."""
     schedule, problem, rule = plan.schedule, plan.problem, plan.roles.update
-    hypothesis: Any = started(rule, problem)
+    hypothesis: Any = start_rule(rule, problem)
     state, transcript = schedule.start(plan), Transcript()
     while step := schedule.next(plan, state):
         if step.records is not None and problem.n is None:  # the noisy number of records was just released
             problem = replace(problem, n=step.records)
-            hypothesis = started(rule, problem)
+            hypothesis = start_rule(rule, problem)
         finished = _round(draws, plan, step, hypothesis)
         transcript.add(finished)
         state = schedule.after(state, finished)
         observer.finished(len(transcript.rounds), len(plan.opening) + plan.rounds)
         if finished.stopped:
             break
-        refitted = updated(rule, problem, hypothesis, transcript) if step.refit else hypothesis
+        refitted = apply_rule(rule, problem, hypothesis, transcript) if step.refit else hypothesis
         if refitted is None:
             return Outcome(hypothesis=hypothesis, transcript=transcript, exhausted=True)
         hypothesis = refitted
@@ -111,13 +111,13 @@ def _loop(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
 def _in_stages(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
     """The loop in stages: a stop certifies D, and the next stage starts from it."""
     schedule, problem, rule = plan.schedule, plan.problem, plan.roles.update
-    hypothesis: Any = started(rule, problem)
+    hypothesis: Any = start_rule(rule, problem)
     state, transcript = schedule.start(plan), Transcript()
     answers, certified = Answers(), None
     while step := schedule.next(plan, state):
         if step.records is not None and problem.n is None:
             problem = replace(problem, n=step.records, level=step.stage.finest if step.stage else problem.level)
-            hypothesis = started(rule, problem)
+            hypothesis = start_rule(rule, problem)
         finished = _round(draws, plan, step, hypothesis)
         transcript.add(finished)
         state = schedule.after(state, finished)

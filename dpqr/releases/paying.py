@@ -22,24 +22,24 @@ from dpqr.kernel.events import Composition
 from dpqr.kernel.noise.source import KeyedNoise, NoiseSource
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.budgets import configured_ledger
-from dpqr.ledger.ledger import DEFAULT, RELEASED, UNSTATED, Ledger, Reason, Reservation
+from dpqr.ledger.ledger import DEFAULT, NO_REASON, RELEASED, BudgetLedger, Reason, Reservation
 from dpqr.ledger.location import ledger_origin
-from dpqr.releases.draws import Journal, Unkept
+from dpqr.releases.draws import Journal, NoJournal
 from dpqr.releases.files import read_record
 from dpqr.releases.fingerprints import has_another_form, release_note
 from dpqr.releases.journal import (
     TUNED_ELSEWHERE,
     LedgerJournal,
     TranscriptFile,
-    begun_journal,
-    continued_journal,
-    held,
+    begin_journal,
+    continue_journal,
+    open_transcript,
     run_of,
     table_mark,
 )
 from dpqr.releases.record.plan_document import plan_hash
 from dpqr.releases.requests import LedgerRequest
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 from dpqr.tables.policy import UTF_8, Policy
@@ -62,7 +62,7 @@ class PaidRun:
     """
 
     guard: EveryFilter
-    ledger: Ledger | None = None
+    ledger: BudgetLedger | None = None
     paid: Reservation | None = None
     kept: LedgerJournal | None = None
     looked: bool = False
@@ -71,7 +71,7 @@ class PaidRun:
 
     @property
     def journal(self) -> Journal:
-        return self.kept or Unkept()
+        return self.kept or NoJournal()
 
     def look(self, source: TableSource) -> None:
         """From here on rows may decide how the run ends.
@@ -232,15 +232,15 @@ def paid_run(
     if asked.resume and directory is None:
         raise UsageFault("--resume: name the directory of the release that was killed: add --out DIR")
     ledger = configured_ledger(asked.ledger, asked.anchor)
-    with held(transcript_path(directory)) if directory else nullcontext() as file:
-        continued = _continued(asked, ledger, bill, file)
+    with open_transcript(transcript_path(directory)) if directory else nullcontext() as file:
+        continued = _continue_run(asked, ledger, bill, file)
         if continued is None:
             bill.require_fit(ledger, asked.dataset, locked=True)
         ready()
-        run = continued or _begun(asked, ledger, bill)
+        run = continued or _begin_run(asked, ledger, bill)
         try:
             if file and not run.kept and run.paid:
-                run.kept = begun_journal(file, ledger, run.paid)
+                run.kept = begin_journal(file, ledger, run.paid)
             yield run
         except BaseException as error:
             run.failed(error)
@@ -273,12 +273,14 @@ def waiting_receipt(directory: Path) -> str | None:
         return None
 
 
-def _begun(asked: LedgerRequest, ledger: Ledger, bill: Bill) -> PaidRun:
+def _begin_run(asked: LedgerRequest, ledger: BudgetLedger, bill: Bill) -> PaidRun:
     paid = bill.reserve(ledger, asked.dataset)
     return PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
 
 
-def _continued(asked: LedgerRequest, ledger: Ledger, bill: Bill, file: TranscriptFile | None) -> PaidRun | None:
+def _continue_run(
+    asked: LedgerRequest, ledger: BudgetLedger, bill: Bill, file: TranscriptFile | None
+) -> PaidRun | None:
     """The run whose transcript lies there; None where there is none, and none was asked for."""
     if file is None or not file.lines:
         if asked.resume:
@@ -289,7 +291,7 @@ def _continued(asked: LedgerRequest, ledger: Ledger, bill: Bill, file: Transcrip
         file.cut(0)
         return None
     if run is None:
-        raise _settled(file)
+        raise _already_settled(file)
     if not asked.resume:
         raise UsageFault(
             "a killed release to that --out is paid and waits: --resume continues it\n"
@@ -306,12 +308,12 @@ def _continued(asked: LedgerRequest, ledger: Ledger, bill: Bill, file: Transcrip
             "give the same documents, options and --dataset, to the same version of dpqr\n"
             f"{TUNED_ELSEWHERE}"
         )
-    journal = continued_journal(file, ledger, run)
+    journal = continue_journal(file, ledger, run)
     guard = EveryFilter(filters=(bill.guard(), run.reservation.guard()))
     return PaidRun(guard=guard, ledger=ledger, paid=run.reservation, kept=journal, looked=True)
 
 
-def _settled(file: TranscriptFile) -> UsageFault:
+def _already_settled(file: TranscriptFile) -> UsageFault:
     """The answer to --resume for a run that was settled before its job was killed, or closed."""
     directory = file.path.with_name(file.path.name[1 : -len(ENDING)])
     if not is_published(directory):
@@ -336,10 +338,10 @@ class Bill:
     note: str
     plan: str = ""
     policy: Policy = DEFAULT
-    reason: Reason = UNSTATED
+    reason: Reason = NO_REASON
     period: PeriodRows | None = None
 
-    def require_fit(self, ledger: Ledger, dataset: str, *, locked: bool = False) -> None:
+    def require_fit(self, ledger: BudgetLedger, dataset: str, *, locked: bool = False) -> None:
         """BudgetRefused where the budget would not pay now; nothing is written.
 
         locked: the run follows a plan that was reviewed; of others nobody asks for an approval before they are written.
@@ -355,7 +357,7 @@ class Bill:
             period=self.period,
         )
 
-    def reserve(self, ledger: Ledger, dataset: str) -> Reservation:
+    def reserve(self, ledger: BudgetLedger, dataset: str) -> Reservation:
         """Pay, in full. BudgetRefused where the budget does not."""
         return ledger.reserve(
             dataset,
@@ -372,7 +374,7 @@ class Bill:
 
 def release_bill(plan: Plan, policy: Policy = DEFAULT, encoding: str | None = None) -> Bill:
     """The bill of a release. encoding: of the table's text; None: UTF-8."""
-    pricing, guard = Pricing(accountant=plan.roles.accountant.name, delta=plan.budget.delta), partial(guarded, plan)
+    pricing, guard = Pricing(accountant=plan.roles.accountant.name, delta=plan.budget.delta), partial(make_filter, plan)
     unit = plan.problem.unit
     return Bill(
         events=plan.events,

@@ -9,29 +9,29 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from dpqr.domain.attribute import Codes, Rule
-from dpqr.domain.domain import Domain, failing_attributes, may_leave_out, unstated_faults
+from dpqr.domain.domain import Domain, failing_attributes, may_drop_rows, unstated_faults
 from dpqr.domain.proposals import identifier_hint
 from dpqr.domain.text.sources import states_sql
 from dpqr.kernel.budget import PrivacyBudget, exact_decimal
 from dpqr.kernel.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
-from dpqr.kernel.unit import Neighbours, PrivacyUnit, StatedPersons
-from dpqr.releases.counters import as_counter, counter_notes, period_note, period_rows, with_turn
-from dpqr.releases.requests import UNPAID, PlanRequest
+from dpqr.kernel.unit import DeclaredPersons, Neighbours, PrivacyUnit
+from dpqr.releases.counters import counter_notes, period_note, period_rows, with_counter_step, with_counter_strategies
+from dpqr.releases.requests import WITHOUT_BUDGET, PlanRequest
 from dpqr.releases.roles import (
-    asked_roles,
-    chosen_schedule,
-    chosen_wishes,
+    allowed_strategies,
     foreign_notes,
     is_rivalled,
-    refuse_idle_options,
-    settled,
+    make_schedule,
+    refuse_unused_options,
+    resolve_auto_schedule,
+    roles_named_by_user,
 )
 from dpqr.releases.start import require_started, start_notes, started_from
 from dpqr.strategies.guard import Wishes
 from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.auto import Auto
-from dpqr.strategies.schedules.by_count import planned
+from dpqr.strategies.schedules.by_count import choose_plan
 from dpqr.strategies.schedules.error_bars import WithDroppedCount, WithErrorBars
 from dpqr.strategies.updates.interface import ConstrainedRule
 from dpqr.tables.limits import Limits
@@ -81,26 +81,26 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
 def plan_with_documents(request: PlanRequest, document: QueriesDocument | None = None) -> tuple[Plan, QueriesDocument]:
     """The same, and what the queries file says."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
-    request = as_counter(request)
-    refuse_idle_options(request)
-    _roles(settled(request)[0])
-    declared = _declared(request)
+    request = with_counter_strategies(request)
+    refuse_unused_options(request)
+    _roles(resolve_auto_schedule(request)[0])
+    declared = _declared_size(request)
     alpha, beta = fraction(request.alpha, "--alpha"), fraction(request.beta, "--beta") or Fraction(1, 20)
     document = document or read_documents(request.queries, request.domain, strict=request.strict)
     unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, document.domain.unit)
     _refuse_theory_of_persons(request, unit)
     rivalled = is_rivalled(request, document.workload)
-    request, reasons = settled(request, document.workload)
+    request, reasons = resolve_auto_schedule(request, document.workload)
     schedule, wishes, foreign = _roles(request)
-    require_stated_rules(document.domain, unit)
+    require_explicit_rules(document.domain, unit)
     refuse_published_unit(document.domain, unit)
-    unit = replace(unit, drops=may_leave_out(document.domain))
+    unit = replace(unit, drops=may_drop_rows(document.domain))
     problem = Problem(
         domain=document.domain,
         workload=document.workload,
         unit=unit,
-        n=None if _hidden(unit) else declared,
-        most=declared * unit.rows if _hidden(unit) and declared else None,
+        n=None if _bounds_private_count(unit) else declared,
+        most=declared * unit.rows if _bounds_private_count(unit) and declared else None,
         persons=declared if _of_persons(unit) else None,
         alpha=alpha,
         beta=beta,
@@ -108,10 +108,10 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
         period=period_rows(request, document.domain),
         start=started_from(request, document),
     )
-    problem = with_turn(problem, request)
+    problem = with_counter_step(problem, request)
     budget = problem.turn.counter.node if problem.turn else budget
     require_agreement(problem)
-    plan = _by_trust(foreign, lambda: planned(problem, budget, _with_more(schedule, request, unit), wishes))
+    plan = _by_trust(foreign, lambda: choose_plan(problem, budget, _with_more(schedule, request, unit), wishes))
     for name in RIVALS if rivalled else ():
         if rival := _rival(plan, replace(request, schedule=name), unit):
             plan, request, reasons = rival, replace(request, schedule=name), (RIVALS[name],)
@@ -121,15 +121,17 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     notes = (*notes, *([period_note(problem.period, unit)] if problem.period else []), *start_notes(problem))
     memory = _by_trust(foreign, lambda: _memory(plan, request))
     bars = request.error_bars != "none"
-    plan = replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory), error_bars=bars)
+    plan = replace(
+        plan, notes=notes, asked=roles_named_by_user(request), bytes=max(plan.bytes, memory), error_bars=bars
+    )
     return plan, document
 
 
 def _rival(plan: Plan, other: PlanRequest, unit: PrivacyUnit) -> Plan | None:
     """The plan of the other schedule, unless `auto` keeps the given one or there is none."""
     try:
-        made = _with_more(chosen_schedule(other), other, unit)
-        rival = planned(plan.problem, plan.budget, made, chosen_wishes(other))
+        made = _with_more(make_schedule(other), other, unit)
+        rival = choose_plan(plan.problem, plan.budget, made, allowed_strategies(other))
     except (InfeasiblePlan, UsageFault):
         return None
     return None if Auto().keeps(plan, rival) else rival
@@ -153,7 +155,7 @@ def _roles(request: PlanRequest) -> tuple[Planner, Wishes, tuple[str, ...]]:
     _dropped_share(request)
     _error_shares(request)
     notes = foreign_notes(request)
-    return chosen_schedule(request), chosen_wishes(request), notes
+    return make_schedule(request), allowed_strategies(request), notes
 
 
 def _of_persons(unit: PrivacyUnit) -> bool:
@@ -161,7 +163,7 @@ def _of_persons(unit: PrivacyUnit) -> bool:
     return unit.neighbours is Neighbours.REPLACE and unit.column is not None
 
 
-def _hidden(unit: PrivacyUnit) -> bool:
+def _bounds_private_count(unit: PrivacyUnit) -> bool:
     """Whether a declared number bounds the records that a run counts, and does not tell it."""
     return unit.neighbours is Neighbours.REPLACE and not unit.rows_public
 
@@ -181,7 +183,7 @@ def _error_shares(request: PlanRequest) -> tuple[Fraction | None, Fraction | Non
         UsageFault: a share for each, and one draw serves both; or no share.
     """
     certify = fraction(request.certify, "--certify")
-    if request.error_bars in UNPAID:
+    if request.error_bars in WITHOUT_BUDGET:
         return None, certify
     try:
         share = fraction(request.error_bars, "--error-bars")
@@ -196,7 +198,7 @@ def _with_more(schedule: Planner, request: PlanRequest, unit: PrivacyUnit) -> Pl
     """The schedule with the errors of its answers; and with a count of what was left out, where one is asked for, or
     where it is free and can show any."""
     bars, certify = _error_shares(request)
-    whole = WithErrorBars(schedule=schedule, share=bars, certify=certify, free=request.error_bars in UNPAID)
+    whole = WithErrorBars(schedule=schedule, share=bars, certify=certify, free=request.error_bars in WITHOUT_BUDGET)
     share = _dropped_share(request)
     free = unit.apart and unit.drops and not request.no_count_dropped
     return WithDroppedCount(schedule=whole, share=share) if free or share is not None else whole
@@ -210,7 +212,7 @@ def _refuse_theory_of_persons(request: PlanRequest, unit: PrivacyUnit) -> None:
         )
 
 
-def _declared(request: PlanRequest) -> int | None:
+def _declared_size(request: PlanRequest) -> int | None:
     """The number that --n states: of rows, or of persons where these are replaced."""
     replaced = Neighbours(request.neighbours) is Neighbours.REPLACE
     if replaced and request.n is None and request.cumulative is None:
@@ -234,7 +236,7 @@ def fraction(text: str | None, option: str) -> Fraction | None:
     return value
 
 
-def require_stated_rules(domain: Domain, unit: PrivacyUnit) -> None:
+def require_explicit_rules(domain: Domain, unit: PrivacyUnit) -> None:
     """Under `replace` nothing is dropped silently: every fault that a column can have needs a stated rule, and so do
     malformed rows."""
     unstated = unstated_faults(domain) if unit.neighbours is Neighbours.REPLACE else {}
@@ -312,8 +314,8 @@ def fact_notes(plan: Plan) -> Iterator[str]:
         return
     combinations = {region.text for region in facts.impossible}
     parts = [
-        _counted(len(combinations), "impossible combination"),
-        _counted(len(facts.totals), "known total"),
+        _count_words(len(combinations), "impossible combination"),
+        _count_words(len(facts.totals), "known total"),
         f"{facts.records:,} records in all" if facts.records is not None else "",
     ]
     listed = ", ".join(part for part in parts if part) or "bounds on the number of records"
@@ -329,7 +331,7 @@ def fact_notes(plan: Plan) -> Iterator[str]:
         )
 
 
-def _counted(number: int, what: str) -> str:
+def _count_words(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}" if number else ""
 
 
@@ -339,7 +341,7 @@ def warnings(plan: Plan) -> Iterator[str]:
     known = problem.declared or problem.n or problem.domain.facts.most
     what = "persons" if problem.persons else "records"
     yield from budget_warnings(plan.budget, known, what)
-    if known is not None and not problem.persons and _drowned(plan, known):
+    if known is not None and not problem.persons and _mostly_noise(plan, known):
         yield (
             f"warning: the noise of most answers exceeds the {known:,} records that there are at most, so they say "
             "next to nothing; ask fewer queries, or a larger --eps"
@@ -347,7 +349,7 @@ def warnings(plan: Plan) -> Iterator[str]:
     yield from failing_notes(problem.domain)
 
 
-def _drowned(plan: Plan, records: int) -> bool:
+def _mostly_noise(plan: Plan, records: int) -> bool:
     """Whether the noise of at least half of the answers, if measured, is more than all records can add up to."""
     largest = {block.name: records * block.largest_coefficient for block in plan.problem.workload.blocks}
     rows = sum(block.rows for block in plan.forecast if block.deviation > largest[block.name])
@@ -388,7 +390,7 @@ def failing_notes(domain: Domain) -> Iterator[str]:
 # The unit of privacy of a run: from options, within what the domain file states; and the hint where rows are meant.
 
 
-def unit_notes(unit: PrivacyUnit | StatedPersons | None, columns: Iterable[str]) -> Iterator[str]:
+def unit_notes(unit: PrivacyUnit | DeclaredPersons | None, columns: Iterable[str]) -> Iterator[str]:
     """A hint where rows are protected and a column is named like an identifier of persons."""
     hint = identifier_hint(columns) if unit is None or (unit.column is None and unit.counted is None) else None
     if hint:
@@ -400,7 +402,7 @@ def unit_of(
     column: str | None,
     rows: int | None,
     counts: str | None = None,
-    stated: StatedPersons | None = None,
+    stated: DeclaredPersons | None = None,
 ) -> PrivacyUnit:
     """The privacy unit from options of the same names, within what the domain file states.
 
@@ -418,7 +420,7 @@ def unit_of(
     return PrivacyUnit(neighbours=Neighbours(neighbours), column=column, rows=rows or 1, counted=counts)
 
 
-def _require_stated(stated: StatedPersons, column: str | None, rows: int | None, counts: str | None) -> None:
+def _require_stated(stated: DeclaredPersons, column: str | None, rows: int | None, counts: str | None) -> None:
     """Fewer rows of each person than the domain file states are a tighter bound; anything else is refused."""
     if column not in (None, stated.column):
         raise DocumentError(

@@ -2,10 +2,11 @@
 
     D <- U(null)
     for each question f, as it comes:
-        if |f(x) - f(D)| is found below a noisy threshold: answer f(D), free      `passes`, paid when it was opened
-        else: v <- f(x) + noise; answer v; D <- U(D, f, v)                        a surprise, charged
+        if |f(x) - f(D)| is found below a noisy threshold: answer f(D), free      paid when the threshold was drawn
+        else: v <- f(x) + noise; answer v; D <- U(D, f, v)                        a hard query, charged
 
-A surprise measures what `Terms.measured` says: of a conjunction the table of its parts, where that costs no more.
+A surprise measures what `SessionTerms.measured` says: of a conjunction the table of its parts, where that costs no
+more.
 """
 
 from __future__ import annotations
@@ -30,34 +31,41 @@ from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import answers_sensitivity
-from dpqr.mechanisms.sparse_vector import AboveThreshold, Question, Side, Watch, open_watch, passes
+from dpqr.mechanisms.sparse_vector import (
+    AboveThreshold,
+    OpenThreshold,
+    Question,
+    Side,
+    is_above_threshold,
+    open_threshold,
+)
 from dpqr.models.hypothesis import Hypothesis
-from dpqr.releases.draws import Journal, Plain, Unkept
+from dpqr.releases.draws import Journal, NoJournal, Plain
 from dpqr.strategies.checks import Check, Gaussian, Laplace
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 from dpqr.workload.sensitivity import Norm
-from dpqr.workload.workload import Measurement, rounded
+from dpqr.workload.workload import Measurement, round_answers
 
 # Terms of a session of questions: what it pays for, and what an answer says. Public, and post-processing.
 
 SIDES: tuple[Side, Side] = (1, -1)
 BETA = 0.05
 """Probability with which an interval may miss the true answer."""
-SurpriseRule = Literal["", "table", "no dearer"]
-"""What a surprise of a session measures, as its folder and its record state it (`Terms.measured`).
+HardQueryRule = Literal["", "table", "no dearer"]
+"""What a surprise of a session measures, as its folder and its record state it (`SessionTerms.measured`).
 
 "no dearer": the table of the query's parts where it is no more sensitive than the query, and else the query. "table":
 the table always, as sessions do that 0.10.0 or before opened. "": the same, in records that 0.10.0 or before wrote;
 they state the noise that the query alone would have had, which is less than was drawn where records are replaced.
 """
-CURRENT_RULE: SurpriseRule = "no dearer"
+CURRENT_RULE: HardQueryRule = "no dearer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class SessionTuning:
     """Set by arithmetic: at these shares the noise of an answer is as wide as that of a comparison. Figures:
     `python tests/benchmarks/online.py`, tests/benchmarks/RESULTS.md."""
 
@@ -65,7 +73,7 @@ class Tuning:
     false_alarms: float = 0.1  # surprises without cause that are expected, as a part of all that are paid for
 
 
-TUNING = Tuning()
+TUNING = SessionTuning()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,14 +91,14 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class SessionTerms:
     """What a session of questions pays for. Public, fixed when it is opened.
 
     surprises: how many are paid for. threshold, answer: the price of one epoch and of one noisy answer. margin: how far
     an answer may be from the expected one, in the largest change that one row makes to it, without being a surprise.
     rule: of what a surprise measures.
 
-    >>> terms = Terms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=9, questions=100)
+    >>> terms = SessionTerms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=9, questions=100)
     >>> terms.epochs, terms.threshold.epsilon, terms.answer.epsilon
     (10, Fraction(3, 40), Fraction(1, 36))
     """
@@ -101,16 +109,16 @@ class Terms:
     threshold: Price
     answer: Price
     margin: int
-    rule: SurpriseRule = CURRENT_RULE
+    rule: HardQueryRule = CURRENT_RULE
 
     @classmethod
     def within(
-        cls, whole: Price, unit: PrivacyUnit, *, surprises: int, questions: int, rule: SurpriseRule = CURRENT_RULE
-    ) -> Terms:
+        cls, whole: Price, unit: PrivacyUnit, *, surprises: int, questions: int, rule: HardQueryRule = CURRENT_RULE
+    ) -> SessionTerms:
         """Return the terms that cost `whole`: an epoch for each side, and another one after each surprise but the last.
 
         questions: how many are expected. The margin is the one that so many answers without error pass
-        `Tuning.false_alarms` times in expectation, for each surprise that is paid for: Pr[N >= T + Z] is
+        `SessionTuning.false_alarms` times in expectation, for each surprise that is paid for: Pr[N >= T + Z] is
         exp(-T / s) E exp(-Z / s), s the scale of the answers' noise.
         """
         threshold = whole.times(TUNING.thresholds / (surprises + 1))
@@ -170,7 +178,7 @@ class Terms:
         Raises:
             UsageFault: it is none for a session.
         """
-        expected = int(rounded(hypothesis.answer(block), 2**61)[0])
+        expected = int(round_answers(hypothesis.answer(block), 2**61)[0])
         return Question(block=block, expected=expected, margin=self.margin)
 
     def free(self, asked: Question, live: Collection[Side], beta: float = BETA) -> Answer:
@@ -217,7 +225,7 @@ def _unlabelled(factor: Factor) -> Factor:
     return replace(factor, labels=())
 
 
-class Keeper(Protocol):
+class HardQueryLog(Protocol):
     """Where it is kept which queries were surprises. Thresholds lie in memory; who keeps them between processes does so
     before the first comparison and after the last (`dpqr.sessions.folder`)."""
 
@@ -226,7 +234,7 @@ class Keeper(Protocol):
         ...
 
 
-class Nowhere:
+class NoHardQueryLog:
     """A session of one process, which ends with it."""
 
     def passed(self) -> None:
@@ -258,7 +266,7 @@ class Online:
     >>> women = QueryBlock(name="women", factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[1, 0]]))),))
     >>> rows = WeightedRows(shape=(2,), codes=np.array([[0], [1]]), shares=np.array([0.5, 0.5]), total=8_000.0)
     >>> session = Online(
-    ...     terms=Terms.within(Price(epsilon=Fraction(4)), PrivacyUnit(), surprises=2, questions=9),
+    ...     terms=SessionTerms.within(Price(epsilon=Fraction(4)), PrivacyUnit(), surprises=2, questions=9),
     ...     problem=Problem(domain=sex, workload=Workload((women,)), unit=PrivacyUnit()), hypothesis=rows,
     ...     rule=RowWeights(start_rows=rows), data=Private(DenseHistogram(np.array([6_000, 2_000]))),
     ...     accountant=Basic().filter(PrivacyBudget(Fraction(4))), noise=SeededNoise(1),
@@ -274,17 +282,17 @@ class Online:
         no surprise is left to pay for, follow from those.
     """
 
-    terms: Terms
+    terms: SessionTerms
     problem: Problem
     rule: UpdateRule[Any]
     hypothesis: Hypothesis
     data: Private[Counts]
     accountant: PrivacyFilter
     noise: NoiseSource
-    journal: Journal = field(default_factory=Unkept)
-    keeper: Keeper = field(default_factory=Nowhere)
+    journal: Journal = field(default_factory=NoJournal)
+    keeper: HardQueryLog = field(default_factory=NoHardQueryLog)
     history: list[Measurement] = field(default_factory=list)
-    watches: dict[Side, Watch] = field(default_factory=dict)
+    watches: dict[Side, OpenThreshold] = field(default_factory=dict)
     epochs: int = 0
     surprises: int = 0
     beta: float = BETA
@@ -313,7 +321,11 @@ class Online:
         self.open_watches()
         for side in SIDES:
             watch = self.watches.get(side)
-            if watch and self.surprises < self.terms.surprises and passes(self.data, watch, asked, self.noise):
+            if (
+                watch
+                and self.surprises < self.terms.surprises
+                and is_above_threshold(self.data, watch, asked, self.noise)
+            ):
                 return self._surprised(side, block)
         return self.terms.free(asked, self.watches if self.checked else (), self.beta)
 
@@ -338,7 +350,7 @@ class Online:
         epoch = self.terms.epoch(side)
         self.journal.begin(epoch.event, ())
         self.epochs += 1
-        self.watches[side] = open_watch(epoch, self.accountant, self.noise)
+        self.watches[side] = open_threshold(epoch, self.accountant, self.noise)
         self.journal.record(side)
 
     def _affords_epoch(self) -> bool:
@@ -349,7 +361,7 @@ class Online:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surprise:
+class HardQueryAnswer:
     """A noisy answer that was paid. query: whose it is. side: on which its threshold was passed.
 
     >>> import numpy as np
@@ -357,7 +369,7 @@ class Surprise:
     >>> from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
     >>> records = QueryBlock(name="records")
     >>> drawn = Measurement(blocks=(records,), values=(np.array([12]),), law=DiscreteLaplace(scale=Fraction(2)))
-    >>> Surprise(side=1, query=records, measured=drawn).side
+    >>> HardQueryAnswer(side=1, query=records, measured=drawn).side
     1
     """
 
@@ -414,7 +426,7 @@ class Questions:
     asks: tuple[Asked, ...]
     surprises: tuple[tuple[int, int, int, Side], ...]
     plan: str = ""
-    rule: SurpriseRule = ""
+    rule: HardQueryRule = ""
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values, as the version wrote them that closed the session: without what that had none of."""
@@ -434,7 +446,7 @@ class Replay:
     >>> from dpqr.kernel.budget import Price
     >>> from dpqr.strategies.updates.multiplicative_weights import RowWeights
     >>> from dpqr.workload.workload import Workload
-    >>> terms = Terms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=2, questions=9)
+    >>> terms = SessionTerms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=2, questions=9)
     >>> rows = WeightedRows(shape=(1,), codes=np.array([[0]]), shares=np.array([1.0]), total=8_000.0)
     >>> domain = Domain((Attribute(name="all", axis=Codes(1)),))
     >>> records = QueryBlock(name="records")
@@ -445,10 +457,10 @@ class Replay:
     [8000.0]
     """
 
-    terms: Terms
+    terms: SessionTerms
     problem: Problem
     rule: UpdateRule[Any]
-    surprises: Sequence[Surprise]
+    surprises: Sequence[HardQueryAnswer]
 
     def answers(self, start: Start, asked: Sequence[tuple[QueryBlock, bool]]) -> Iterator[Answer]:
         """What one process answered, as `Online.ask` does.
@@ -477,16 +489,16 @@ class Replay:
                 sides.add(surprise.side)
             yield self.terms.paid(surprise.measured, float(query.scale))
 
-    def learned(self, found: Sequence[Surprise]) -> Hypothesis:
+    def learned(self, found: Sequence[HardQueryAnswer]) -> Hypothesis:
         """The hypothesis that a new process makes of all noisy answers."""
         start: Hypothesis = self.rule.start(self.problem)
         return self._updated(start, found) if found else start
 
-    def _updated(self, hypothesis: Hypothesis, found: Sequence[Surprise]) -> Hypothesis:
+    def _updated(self, hypothesis: Hypothesis, found: Sequence[HardQueryAnswer]) -> Hypothesis:
         after: Hypothesis | None = self.rule.update(self.problem, hypothesis, [each.measured for each in found])
         return after or hypothesis
 
-    def _next(self, place: int, query: QueryBlock) -> Surprise:
+    def _next(self, place: int, query: QueryBlock) -> HardQueryAnswer:
         if place >= len(self.surprises) or self.surprises[place].query is not query:
             raise GoalMissed(f"query {query.name!r}: was paid, and the record holds no noisy answer of it there")
         return self.surprises[place]

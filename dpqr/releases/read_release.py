@@ -30,11 +30,11 @@ from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, CellColumn
 from dpqr.releases.answers.errors import BASES, MEASURED, NO_BASIS, BasisArray
 from dpqr.releases.error_bounds import NoisyError
 from dpqr.releases.files import RECORD, RECORD_KIND, read_record
-from dpqr.releases.forecast_error import Expected, reaches
+from dpqr.releases.forecast_error import ErrorDistribution, reaches
 from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_FORMAT, domain_part, record_path, workload_part
-from dpqr.releases.record.plan_document import SEAL, plan_document, sealed
-from dpqr.releases.release_files import BASIS, ERROR, FIGURES, OWN_COLUMNS, SYNTHETIC, file_hash
-from dpqr.releases.table_files import TableFormat, as_written, beside, inert
+from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
+from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, ERROR, FIGURES, SYNTHETIC, file_hash
+from dpqr.releases.table_files import TableFormat, free_column_name, inert, undo_inert
 from dpqr.strategies.plan import Plan
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
@@ -80,7 +80,7 @@ class ReleaseFiles:
         return self._doubt_of_record() or next(filter(None, map(self._doubt_of_file, names)), "")
 
     def _doubt_of_record(self) -> str:
-        if SEAL in self.record and sealed(self.record) != self.record:
+        if SEAL in self.record and seal_document(self.record) != self.record:
             return f"{self.path / RECORD}: was changed after it was written; restore it"
         return ""
 
@@ -282,7 +282,7 @@ def _prediction_record(path: Path) -> dict[str, Any] | None:
 
 def unverified_predictions(place: str, record: dict[str, Any]) -> str:
     """Why a record of predictions and their file do not belong together; empty: their hashes fit. As `unverified`."""
-    if SEAL in record and sealed(record) != record:
+    if SEAL in record and seal_document(record) != record:
         return f"{place}: its record was changed after it was written; restore it"
     if SEAL not in record:
         return f"{place}: its record states no hashes, so nothing shows what was changed"
@@ -371,7 +371,7 @@ def read_blocks(
     files: ReleaseFiles,
     wanted: Sequence[BlockEntry],
     stem: str = "answers",
-    own: Sequence[str] = OWN_COLUMNS,
+    own: Sequence[str] = ANSWER_COLUMNS,
     shown: Callable[[pa.Table], pa.Table] = lambda table: table,
 ) -> Iterator[AnsweredBlock]:
     """The answers of some blocks in the file `stem`, whose own columns are `own`. shown: the columns of answers there.
@@ -409,12 +409,15 @@ def read_figures(files: ReleaseFiles) -> list[dict[str, Any]]:
         raise DocumentError(f"{path}: cannot be read as figures; release again, or restore it") from None
     if not name.endswith(".csv"):
         return records
-    return [{key: as_written(each) if isinstance(each, str) else each for key, each in one.items()} for one in records]
+    return [{key: undo_inert(each) if isinstance(each, str) else each for key, each in one.items()} for one in records]
 
 
 def block_records(block: AnsweredBlock) -> list[dict[str, Any]]:
     """A plain dict for each answer, with all digits, named as in the files; None where there is nothing."""
-    columns = [column.name if column.name == DETAIL else beside(OWN_COLUMNS, column.name) for column in block.columns]
+    columns = [
+        column.name if column.name == DETAIL else free_column_name(ANSWER_COLUMNS, column.name)
+        for column in block.columns
+    ]
     figures = (block.estimate, block.error, block.measured, block.deviation, block.lower, block.upper)
     values = ([None if value != value else value for value in each.tolist()] for each in figures)
     bases = (None if place == NO_BASIS else BASES[place] for place in block.basis.tolist())
@@ -439,17 +442,17 @@ def read_table(path: Path) -> pa.Table:
     if not path.is_file():  # a pipe would let the command wait for ever
         raise FileNotFoundError(path)
     if path.suffix == ".json":
-        return completed(pa.Table.from_pylist(json.loads(path.read_bytes())))
+        return with_later_columns(pa.Table.from_pylist(json.loads(path.read_bytes())))
     if path.suffix == ".parquet":
-        return completed(parquet.read_table(path))
+        return with_later_columns(parquet.read_table(path))
     with path.open(encoding="utf-8", newline="") as file:
         names = next(text_csv.reader(file), [])
     kinds = {name: pa.float64() if name in FIGURES else pa.string() for name in names}
     empty = csv.ConvertOptions(column_types=kinds, strings_can_be_null=True, quoted_strings_can_be_null=False)
-    return completed(csv.read_csv(path, convert_options=empty))
+    return with_later_columns(csv.read_csv(path, convert_options=empty))
 
 
-def completed(table: pa.Table) -> pa.Table:
+def with_later_columns(table: pa.Table) -> pa.Table:
     """A table of answers with the columns that came after dpqr 0.3: no `error`, and intervals that were `measured`.
 
     Before, an attribute could have one of these names. A table of anything else is left as it is.
@@ -457,7 +460,7 @@ def completed(table: pa.Table) -> pa.Table:
     names = table.column_names
     if "estimate" not in names or {ERROR, BASIS} <= set(names):
         return table
-    renamed = [beside(OWN_COLUMNS, name) if name in (ERROR, BASIS) else name for name in names]
+    renamed = [free_column_name(ANSWER_COLUMNS, name) if name in (ERROR, BASIS) else name for name in names]
     held, nothing = table.rename_columns(renamed), pa.nulls(len(table), pa.float64())
     columns = {name: held[name] for name in renamed if name not in FIGURES}
     columns |= {name: held[name].cast(pa.float64()) if name in renamed else nothing for name in FIGURES}
@@ -466,8 +469,8 @@ def completed(table: pa.Table) -> pa.Table:
 
 
 def _block(table: pa.Table, entry: BlockEntry, files: ReleaseFiles, own: Sequence[str]) -> AnsweredBlock:
-    known = {beside(own, each["name"]): each for each in files.record["plan"]["domain"]["columns"]}
-    names = [*(name for name in table.column_names if name not in OWN_COLUMNS), DETAIL]
+    known = {free_column_name(own, each["name"]): each for each in files.record["plan"]["domain"]["columns"]}
+    names = [*(name for name in table.column_names if name not in ANSWER_COLUMNS), DETAIL]
     texts = {name: table[name].cast(pa.string()).combine_chunks() for name in ("query", *names)}
     if set(_bare(texts.pop("query").unique())) != {entry.name}:
         raise ValueError("answers another query")
@@ -523,7 +526,7 @@ def published_epsilon(record: dict[str, Any]) -> str | None:
         return None
 
 
-def observed_error(record: dict[str, Any], plan: Plan, records: int) -> Expected | None:
+def observed_error(record: dict[str, Any], plan: Plan, records: int) -> ErrorDistribution | None:
     """The mean over the blocks of the L1 errors over n in a published release; deviation: of the noise in it.
 
     A block whose error was bought has that; the others, which were measured, have what refits predict.
@@ -542,17 +545,17 @@ def observed_error(record: dict[str, Any], plan: Plan, records: int) -> Expected
     try:
         if any(record["plan"][part] != today[part] for part in SAME):
             return None
-        groups = _bought(record["errors"], plan)
+        groups = _noisy_errors(record["errors"], plan)
         errors = record["error_bars"]["predicted"] | {name: one.value for each in groups for name, one in each.items()}
         mean = float(sum(weight[block.name] * errors[block.name] for block in blocks))
         noise = (sum(weight[name] * one.deviation for name, one in each.items()) for each in groups)
-        found = Expected(mean=mean, deviation=math.hypot(*noise))
+        found = ErrorDistribution(mean=mean, deviation=math.hypot(*noise))
     except (KeyError, TypeError, ValueError, ArithmeticError):
         return None
     return found if math.isfinite(found.mean) and math.isfinite(found.deviation) else None
 
 
-def _bought(part: dict[str, Any], plan: Plan) -> list[dict[str, NoisyError]]:
+def _noisy_errors(part: dict[str, Any], plan: Plan) -> list[dict[str, NoisyError]]:
     """The errors of each group of blocks that share one draw, by the block's name."""
     blocks = {block.name: block for block in plan.problem.workload.blocks}
     (draw,) = (one for one in part["draws"] if one["of"] == "sum")

@@ -15,7 +15,7 @@ from dpqr.domain.attribute import Rule
 from dpqr.domain.domain import Domain, failing_attributes
 from dpqr.domain.domain_file import public_domain
 from dpqr.domain.text.documents import MAX_FILE_BYTES, read_regular_file
-from dpqr.domain.text.sources import parsed, public_documents
+from dpqr.domain.text.sources import parse_plain, public_documents
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused, DocumentError, UsageFault
 from dpqr.ledger.budgets import configured_ledger
@@ -26,14 +26,14 @@ from dpqr.strategies.plan import PublicInputs
 from dpqr.tables.engines.address import is_query
 from dpqr.tables.engines.known import engine_of, is_source, registered_address
 from dpqr.tables.limits import Limits
-from dpqr.tables.policy import VOUCHED, Policy, resolved, uncovered_bits
+from dpqr.tables.policy import OWNER_VOUCHES, Policy, resolve_policy, uncovered_bits
 from dpqr.tables.source import TableSource
 from dpqr.workload.queries_file import QueriesDocument
 
 _DEFAULTS = Limits()
 SQUARED = ("zcdp", "gdp")
 """The accountants of budgets in rho and in mu^2."""
-OTHER = (
+OTHER_TABLE_REFUSED = (
     "the table is not the source that the budget's owner registered, and nothing was opened\n"
     "leave the table out, for the dataset names it; `dpqr budget show` prints the source"
 )
@@ -42,18 +42,18 @@ UNREGISTERED = (
     "the budget is bound to no engine's table, and nothing was opened\n"
     "its owner registers one: dpqr budget policy NAME --source ADDRESS"
 )
-UNNAMED = (
+NO_TABLE_NAMED = (
     "DATA names the private table: a CSV or Parquet file, a directory of them, or - for CSV on stdin\n"
     "it may be left out where the budget's owner has registered one: dpqr budget policy NAME --source ADDRESS"
 )
-PASSED = (
+TABLE_FROM_MEMORY = (
     "the table is one that the caller has passed in Python: what it holds is the caller's word, and no source that the "
     "budget's owner registered"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class TableReading:
     """What holds for a run.
 
     source, limits: of the table. policy: the budget's, which the reservation is held against. bits: one sentence for
@@ -66,7 +66,7 @@ class Reading:
     bits: tuple[str, ...] = ()
 
 
-def bound(source: TableSource, payer: LedgerRequest | None) -> TableSource:
+def resolve_source(source: TableSource, payer: LedgerRequest | None) -> TableSource:
     """The table that the budget's owner has registered, or else the one that the request names.
 
     Raises:
@@ -76,7 +76,7 @@ def bound(source: TableSource, payer: LedgerRequest | None) -> TableSource:
         A function of the request and the ledger; nothing is opened, and no engine is connected. Who chooses an engine's
         place, table or query chooses when and on what a foreign program runs, so no requester does. A table that a
         caller passes in Python is no such choice: that program holds the rows already, and whatever it wants to learn
-        of them it can compute. So it is taken where no source is registered, and named (`PASSED`).
+        of them it can compute. So it is taken where no source is registered, and named (`TABLE_FROM_MEMORY`).
     """
     if payer is None:
         return source
@@ -86,7 +86,7 @@ def bound(source: TableSource, payer: LedgerRequest | None) -> TableSource:
             raise BudgetRefused(UNREGISTERED)
         return source
     if source.named and not (len(source.paths) == 1 and is_source(source.paths[0], source_of_owner)):
-        raise BudgetRefused(OTHER)
+        raise BudgetRefused(OTHER_TABLE_REFUSED)
     if source.delimiter is not None or source.encoding is not None:
         raise UsageFault("--delimiter and --encoding are about CSV files, and the registered source is none")
     address = registered_address(source_of_owner)
@@ -98,15 +98,15 @@ def _of_engine(source: TableSource) -> bool:
     return source.public is not None if not source.named else source.engine is not None and bool(source.paths)
 
 
-def require_named(source: TableSource) -> None:
+def require_source(source: TableSource) -> None:
     """UsageFault for a run whose table neither the request names nor the budget's owner."""
     if not source.named:
-        raise UsageFault(UNNAMED)
+        raise UsageFault(NO_TABLE_NAMED)
 
 
-def reading(
+def resolve_reading(
     source: TableSource, limits: Limits, domain: Domain, payer: LedgerRequest | None, *, locked: bool = False
-) -> Reading:
+) -> TableReading:
     """How the table will be read.
 
     Args:
@@ -120,12 +120,12 @@ def reading(
         bounded: every stated limit is one bit that the guarantee does not cover, and is named.
     """
     if payer is None:
-        free = _stated(replace(source, count_column=None), limits, domain)  # which may have any name
-        return Reading(source=source, limits=limits, bits=(*_bits(free), *_of_source(source)))
-    stated = _stated(source, limits, domain)
+        free = _explicit_policy(replace(source, count_column=None), limits, domain)  # which may have any name
+        return TableReading(source=source, limits=limits, bits=(*_bits(free), *_of_source(source)))
+    stated = _explicit_policy(source, limits, domain)
     policy = _policy(payer)
-    held = resolved(policy, stated)
-    return Reading(
+    held = resolve_policy(policy, stated)
+    return TableReading(
         source=replace(source, delimiter=held.delimiter, encoding=held.encoding, count_column=held.counts),
         limits=replace(
             limits,
@@ -134,7 +134,7 @@ def reading(
             memory=held.memory or _DEFAULTS.memory,
         ),
         policy=policy,
-        bits=(*_bits(held), *_of_source(source), *(() if locked else _passed(source))),
+        bits=(*_bits(held), *_of_source(source), *(() if locked else _memory_note(source))),
     )
 
 
@@ -145,7 +145,7 @@ def _of_source(source: TableSource) -> tuple[str, ...]:
     """
     if source.digest is not None:
         words = " ".join((source.public or "").split())
-        return (f"the table is the source that the budget's owner registered; {VOUCHED}: {words}",)
+        return (f"the table is the source that the budget's owner registered; {OWNER_VOUCHES}: {words}",)
     if not is_query(source.public):
         return ()
     return (
@@ -154,18 +154,18 @@ def _of_source(source: TableSource) -> tuple[str, ...]:
     )
 
 
-def _passed(source: TableSource) -> tuple[str, ...]:
-    return () if source.paths else (PASSED,)
+def _memory_note(source: TableSource) -> tuple[str, ...]:
+    return () if source.paths else (TABLE_FROM_MEMORY,)
 
 
 def count_column(source: TableSource, payer: LedgerRequest | None) -> str | None:
-    """The count column that the request states, or else the policy's; whether it may be stated, `reading` says."""
+    """The count column that the request states, or else the policy's; `resolve_reading` says whether it may."""
     if payer is None or source.count_column is not None:
         return source.count_column
     return _policy(payer).counts
 
 
-def charging(request: PlanRequest | PredictionPlanRequest, payer: LedgerRequest | None) -> str | None:
+def charging_accountant(request: PlanRequest | PredictionPlanRequest, payer: LedgerRequest | None) -> str | None:
     """The accountant that the request names; else the one of a budget that adds up epsilon alone, rho or mu^2, for a
     plan of another may cost more there than one of its own for the same epsilon and delta, or cannot be charged."""
     if payer is None or request.accountant or PrivacyBudget.parse(request.epsilon, request.delta).pure:
@@ -178,7 +178,7 @@ def _policy(payer: LedgerRequest) -> Policy:
     return configured_ledger(payer.ledger, payer.anchor).account(payer.dataset).terms.policy
 
 
-def _stated(source: TableSource, limits: Limits, domain: Domain) -> Policy:
+def _explicit_policy(source: TableSource, limits: Limits, domain: Domain) -> Policy:
     """A limit that is its default counts as not stated: it means the same."""
     return Policy(
         records=None if limits.records == _DEFAULTS.records else limits.records,
@@ -215,12 +215,12 @@ FIGURES = (
 )
 """Options whose value is decimal text, or one of WORDS."""
 WORDS = ("free", "none")
-LATER = ("period", "cumulative", "first", "session", "start", "surprises", "questions")
+ADDED_OPTIONS = ("period", "cumulative", "first", "session", "start", "surprises", "questions")
 """Options that requests of earlier versions do not state, and no request that does without them."""
 LIMITS = tuple(each.name for each in fields(Limits))
 
 
-def public_inputs(request: ReleaseRequest, held: Reading, document: QueriesDocument) -> PublicInputs:
+def public_inputs(request: ReleaseRequest, held: TableReading, document: QueriesDocument) -> PublicInputs:
     """What the record keeps of a request. held: how its table is read. document: what its documents say.
 
     Raises: UsageFault, DocumentError where a file of coefficients has vanished, or a value is none of JSON.
@@ -232,24 +232,24 @@ def public_inputs(request: ReleaseRequest, held: Reading, document: QueriesDocum
     return PublicInputs(request=documents | _options(request.plan, held, request.notes), files=files)
 
 
-def with_spoken(notes: tuple[str, ...], document: QueriesDocument) -> tuple[str, ...]:
+def with_document_notes(notes: tuple[str, ...], document: QueriesDocument) -> tuple[str, ...]:
     """What a plan says of its request: also what its documents alone would not say again, as the request keeps them."""
     return tuple(dict.fromkeys((*notes, *document.spoken)))
 
 
-def prediction_inputs(request: PredictionRequest, held: Reading) -> PublicInputs:
+def prediction_inputs(request: PredictionRequest, held: TableReading) -> PublicInputs:
     """The same of predictions."""
     documents = {"dpqr": "prediction-request/1", "domain": public_domain(request.plan.domain or "")}
     return PublicInputs(request=documents | _options(request.plan, held, request.notes))
 
 
-def _options(plan: PlanRequest | PredictionPlanRequest, held: Reading, notes: tuple[str, ...]) -> dict[str, Any]:
+def _options(plan: PlanRequest | PredictionPlanRequest, held: TableReading, notes: tuple[str, ...]) -> dict[str, Any]:
     limits = {name: getattr(held.limits, name) for name in LIMITS}
     stated = {"table": held.source.public, "source": held.source.digest}
     public = {name: value for name, value in stated.items() if value is not None}
     options = {name: _option(name, getattr(plan, name)) for name in _names(type(plan))}
     return {
-        "options": {name: value for name, value in options.items() if name not in LATER or value is not None},
+        "options": {name: value for name, value in options.items() if name not in ADDED_OPTIONS or value is not None},
         "reading": {"delimiter": held.source.delimiter, "encoding": held.source.encoding, "limits": limits} | public,
         "notes": list(notes),
     }
@@ -279,23 +279,23 @@ class _Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str | None = None
 
 
-class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _PublicRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     domain: dict[str, Any]
     options: dict[str, Any]
     reading: _Reading
     notes: tuple[str, ...]
 
 
-class _Request(_Stated, frozen=True, forbid_unknown_fields=True):
+class _Request(_PublicRequest, frozen=True, forbid_unknown_fields=True):
     dpqr: Literal["request/1"]
     queries: dict[str, Any]
 
 
-class _Prediction(_Stated, frozen=True, forbid_unknown_fields=True):
+class _Prediction(_PublicRequest, frozen=True, forbid_unknown_fields=True):
     dpqr: Literal["prediction-request/1"]
 
 
-def stated_request(document: Any, table: TableSource, folder: Path) -> ReleaseRequest:
+def parse_release_request(document: Any, table: TableSource, folder: Path) -> ReleaseRequest:
     """The release that a public request stands for.
 
     Args:
@@ -305,18 +305,18 @@ def stated_request(document: Any, table: TableSource, folder: Path) -> ReleaseRe
 
     Raises: DocumentError where this version of dpqr does not know such a request.
     """
-    with _known():
+    with _refuse_unknown():
         found = msgspec.convert(document, _Request)
-        files = {"queries": _placed(parsed(found.queries), folder), "start": _start(found.options, folder)}
+        files = {"queries": _resolve_files(parse_plain(found.queries), folder), "start": _start(found.options, folder)}
         plan = _plan(PlanRequest, found, **files)
     return ReleaseRequest(
         source=_source(found, table, plan.counts), plan=plan, limits=found.reading.limits, notes=found.notes
     )
 
 
-def stated_prediction(document: Any, table: TableSource) -> PredictionRequest:
-    """The prediction run that a public request stands for, without its points; as `stated_request`."""
-    with _known():
+def parse_prediction_request(document: Any, table: TableSource) -> PredictionRequest:
+    """The prediction run that a public request stands for, without its points; as `parse_release_request`."""
+    with _refuse_unknown():
         found = msgspec.convert(document, _Prediction)
         plan = _plan(PredictionPlanRequest, found)
     return PredictionRequest(
@@ -325,18 +325,18 @@ def stated_prediction(document: Any, table: TableSource) -> PredictionRequest:
 
 
 @contextmanager
-def _known() -> Iterator[None]:
+def _refuse_unknown() -> Iterator[None]:
     try:
         yield
     except msgspec.ValidationError as error:
         raise DocumentError(f"is no request that this version of dpqr can read ({error})") from None
 
 
-def _plan(form: type[Planned], found: _Stated, **documents: Any) -> Planned:
+def _plan(form: type[Planned], found: _PublicRequest, **documents: Any) -> Planned:
     unknown = set(found.options) - set(_names(form))
     if unknown:
         raise msgspec.ValidationError(f"Unknown option `{min(unknown)}`")
-    return msgspec.convert(found.options | {"domain": parsed(found.domain)} | documents, form)
+    return msgspec.convert(found.options | {"domain": parse_plain(found.domain)} | documents, form)
 
 
 def _start(options: Mapping[str, Any], folder: Path) -> bytes | None:
@@ -350,13 +350,13 @@ def _start(options: Mapping[str, Any], folder: Path) -> bytes | None:
     return content
 
 
-def _source(found: _Stated, table: TableSource, counts: str | None) -> TableSource:
+def _source(found: _PublicRequest, table: TableSource, counts: str | None) -> TableSource:
     read = found.reading
     table = replace(table, public=read.table, digest=read.source)
     return replace(table, delimiter=read.delimiter, encoding=read.encoding, count_column=counts)
 
 
-def _placed(queries: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _resolve_files(queries: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The queries, their files of coefficients named by where they lie."""
     entries = queries.get("queries")
     placed = [

@@ -20,7 +20,7 @@ from dpqr.kernel.wording import (
     Fact,
     amount,
     bytes_words,
-    counted,
+    count_words,
     facts,
     figures_words,
     plain,
@@ -31,9 +31,9 @@ from dpqr.kernel.wording import (
 from dpqr.ledger.ledger import Reason
 from dpqr.releases.forecast_error import closed_mean
 from dpqr.releases.resources import Resources
-from dpqr.releases.result import Release
+from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import (
-    WHOLE,
+    WHOLE_SCHEDULE_NOTE,
     certainty,
     choice_words,
     dropped_warning,
@@ -45,16 +45,16 @@ from dpqr.releases.sentences import (
     release_guarantee,
 )
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, StopTest
-from dpqr.strategies.schedules.by_count import followed
+from dpqr.strategies.schedules.by_count import actual_plan
 
 
-def receipt(release: Release) -> tuple[Fact, ...]:
+def receipt(release: FinishedRun) -> tuple[Fact, ...]:
     """The full receipt, as release.json keeps it and `dpqr show` prints it."""
     trust = (("Note", sentence) for sentence in release.trust)
     return (*_promise(release), *_draws(release), *_total(release), ("Accuracy", certainty(release)), *trust)
 
 
-def _promise(release: Release) -> Iterator[Fact]:
+def _promise(release: FinishedRun) -> Iterator[Fact]:
     """First of all what may have gone wrong."""
     warning = dropped_warning(release)
     if warning:
@@ -66,17 +66,17 @@ def _promise(release: Release) -> Iterator[Fact]:
         yield "Plan", plan_words(release)
 
 
-def plan_words(release: Release) -> str:
+def plan_words(release: FinishedRun) -> str:
     """The hash of the plan, and who approved it."""
     approver = release.reason.approved_by
     return plain(release.planned + (f", approved by {approver}" if approver else ""))
 
 
-def _draws(release: Release) -> Iterator[Fact]:
+def _draws(release: FinishedRun) -> Iterator[Fact]:
     """The price of every planned draw; the guarantee is that of all, wherever the loop ended."""
     plan = release.plan
     done = len(release.transcript.rounds) - len(plan.opening)
-    for phases in drawn_alike(plan):
+    for phases in group_alike_phases(plan):
         phase = phases[0]
         match phase.noun:
             case "left out" if release.dropped:
@@ -90,19 +90,19 @@ def _draws(release: Release) -> Iterator[Fact]:
             case "search" if phase is plan.named("search")[-1]:
                 yield _searched(release)
             case "questions":
-                asked, surprises = counted(len(release.answers), "question"), len(release.transcript.rounds)
+                asked, surprises = count_words(len(release.answers), "question"), len(release.transcript.rounds)
                 set_aside = f"{price_words(phase.price)} was set aside for thresholds and surprises"
-                yield "Asked", f"{asked}; {counted(surprises, 'surprise')}; {set_aside}"
+                yield "Asked", f"{asked}; {count_words(surprises, 'surprise')}; {set_aside}"
             case "errors" | "bounds":
                 yield "Errors", f"{errors_words(phase)}: {_bought(release, phase)}"
     if plan.stop:
         yield "Stop test", "costs nothing of its own: it compares what the measurements released"
     if done < plan.rounds and not plan.named("search"):
         ended = "by its stop test" if release.transcript.stopped else "early"
-        yield "", f"the loop ended {ended} after {counted(done, 'round')}; {WHOLE}"
+        yield "", f"the loop ended {ended} after {count_words(done, 'round')}; {WHOLE_SCHEDULE_NOTE}"
 
 
-def _searched(release: Release) -> Fact:
+def _searched(release: FinishedRun) -> Fact:
     """What was drawn after the opening, and all that the filter allowed for it."""
     plan = release.plan
     rounds = release.transcript.rounds[len(plan.opening) :]
@@ -111,34 +111,34 @@ def _searched(release: Release) -> Fact:
     prices = [search[0].price] if counted_first else [phase.price for phase in draws for _ in range(phase.count)]
     whole = price_words(reduce(Price.plus, prices))
     if plan.named("stage"):
-        return "Later", f"{counted(len(rounds), 'measurement')}, together {whole}"
+        return "Later", f"{count_words(len(rounds), 'measurement')}, together {whole}"
     chosen = sum(finished.choice is not None for finished in rounds)
-    words = f"{counted(chosen, 'choice')} and {counted(len(rounds), 'measurement')}"
+    words = f"{count_words(chosen, 'choice')} and {count_words(len(rounds), 'measurement')}"
     return "Search", f"{words}, at prices that followed what was released, together at most {whole}"
 
 
-def _bought(release: Release, phase: Phase) -> str:
+def _bought(release: FinishedRun, phase: Phase) -> str:
     """What was drawn for it, and at what price."""
-    price = followed(release.plan, release.transcript).price(phase.noun) or phase.price
+    price = actual_plan(release.plan, release.transcript).price(phase.noun) or phase.price
     found, each = release.errors, "each " if phase.count > 1 else ""
     if found is None:
         return f"none was drawn; set aside were {each}{price_words(price)}"
     groups, blocks = found.sums.errors.groups, found.sums.errors.blocks
-    shared = "" if len(groups) == len(blocks) else f" in {counted(len(groups), 'group')}"
-    return f"{counted(len(blocks), 'block')}{shared}, {each}{price_words(price)}"
+    shared = "" if len(groups) == len(blocks) else f" in {count_words(len(groups), 'group')}"
+    return f"{count_words(len(blocks), 'block')}{shared}, {each}{price_words(price)}"
 
 
 def _cost(plan: Plan, phases: Sequence[Phase], noun: str) -> str:
     """Each draw's price, and their sum where the accountant adds prices up."""
     count, prices = sum(phase.count for phase in phases), [phase.price for phase in phases]
-    each = f"{counted(count, noun)}, {prices_words(count, prices)}"
+    each = f"{count_words(count, noun)}, {prices_words(count, prices)}"
     if count == 1 or not (prices[0].epsilon is None or plan.roles.accountant.name == "basic"):
         return each
     whole = reduce(Price.plus, (phase.price.times(Fraction(phase.count)) for phase in phases))
     return f"{each}, together {price_words(whole)}"
 
 
-def _total(release: Release) -> Iterator[Fact]:
+def _total(release: FinishedRun) -> Iterator[Fact]:
     """Epsilon at the plan's delta under every accountant; the guarantee is the budget, under the one charged."""
     charged, own = release.plan.roles.accountant.name, "reserved" if release.charged else "charged"
     name = "Total"
@@ -157,7 +157,7 @@ def _total(release: Release) -> Iterator[Fact]:
     yield "" if release.charged else "Charged", shown
 
 
-def _apart(release: Release, accountant: str) -> str:
+def _apart(release: FinishedRun, accountant: str) -> str:
     """What the phases cost by themselves: " [selection 0.1, measurement 0.2]"; nothing for a single one."""
     prices = {phase: costs.get(accountant) for phase, costs in release.costs.items()}
     known = [f"{phase} {upward_text(price, DIGITS)}" for phase, price in prices.items() if price is not None]
@@ -166,7 +166,7 @@ def _apart(release: Release, accountant: str) -> str:
 
 # The plan as text: what a run will do, cost and be worth, before any data is opened.
 
-BESIDE = (ZeroConcentrated(), PrivacyLossDistribution())
+COMPARED_ACCOUNTANTS = (ZeroConcentrated(), PrivacyLossDistribution())
 """Accountants whose prices a plan under Gaussian DP shows too."""
 
 
@@ -198,9 +198,12 @@ def approved_view(plan: Plan, sha256: str, dataset: str, reason: Reason) -> Rend
 def _question(plan: Plan) -> Iterator[Fact]:
     problem = plan.problem
     yield "Guarantee", guarantee(plan)
-    columns = counted(len(problem.domain.attributes), "column")
-    yield "Universe", f"{counted(problem.domain.size, 'cell')} in {columns}"
-    yield "Workload", f"{counted(problem.workload.rows, 'query')} in {counted(len(problem.workload.blocks), 'block')}"
+    columns = count_words(len(problem.domain.attributes), "column")
+    yield "Universe", f"{count_words(problem.domain.size, 'cell')} in {columns}"
+    yield (
+        "Workload",
+        f"{count_words(problem.workload.rows, 'query')} in {count_words(len(problem.workload.blocks), 'block')}",
+    )
     if named := figures_words([figure.name for figure in problem.workload.figures]):
         yield "Figures", named
     if problem.n is not None:
@@ -211,7 +214,7 @@ def _question(plan: Plan) -> Iterator[Fact]:
         yield "Persons", f"{problem.persons:,}, as declared"
 
 
-def drawn_alike(plan: Plan) -> Iterator[tuple[Phase, ...]]:
+def group_alike_phases(plan: Plan) -> Iterator[tuple[Phase, ...]]:
     """The phases, of which measurements before any selection that follow one another differ in price alone."""
     for noun, found in groupby(plan.phases, key=lambda phase: phase.noun):
         phases = tuple(found)
@@ -221,7 +224,7 @@ def drawn_alike(plan: Plan) -> Iterator[tuple[Phase, ...]]:
 def _planned_draws(plan: Plan) -> Iterator[Fact]:
     """What is drawn, how often, and the price of each draw: a line a phase, and one for both draws of a round."""
     yield "Schedule", plan.schedule.name
-    for phases in drawn_alike(plan):
+    for phases in group_alike_phases(plan):
         phase = phases[0]
         match phase.noun:
             case "left out":
@@ -235,7 +238,7 @@ def _planned_draws(plan: Plan) -> Iterator[Fact]:
                 yield ("Then" if plan.opening else "Rounds"), _round(plan, plan.named("selection")[0], phase)
     if stages := plan.named("stage"):
         prices = [phase.price for phase in stages for _ in range(phase.count)]
-        most = f"up to {counted(len(prices), 'measurement')}, each decided by what was released before"
+        most = f"up to {count_words(len(prices), 'measurement')}, each decided by what was released before"
         yield "Then", f"{most}; together {price_words(reduce(Price.plus, prices))}"
     for phase in (*plan.named("errors"), *plan.named("bounds")):
         each = "each " if phase.count > 1 else ""
@@ -251,7 +254,7 @@ def _opening(plan: Plan, phases: Sequence[Phase]) -> str:
     nothing = "" if plan.named("stage") else "for the whole workload, nothing is selected"
     covered = "before any selection" if plan.rounds else nothing
     count, prices = sum(phase.count for phase in phases), [phase.price for phase in phases]
-    return f"{counted(count, 'measurement')} {covered}".rstrip() + f", {prices_words(count, prices)}"
+    return f"{count_words(count, 'measurement')} {covered}".rstrip() + f", {prices_words(count, prices)}"
 
 
 def _round(plan: Plan, selection: Phase, measurement: Phase) -> str:
@@ -277,7 +280,10 @@ def _staged(plan: Plan, stop: StopTest) -> Iterator[Fact]:
     """What is likely and what is certain; certain figures are rounded up."""
     first, last = (f"{float(alpha):.3g}" for alpha in (stop.stages[0], stop.stages[-1]))
     beta = upward_text(plan.problem.beta, DIGITS)
-    yield "Stages", f"alpha falls from {first} to {last} of the records in {counted(len(stop.stages), 'stage')} at most"
+    yield (
+        "Stages",
+        f"alpha falls from {first} to {last} of the records in {count_words(len(stop.stages), 'stage')} at most",
+    )
     yield "", "a noisy answer within 3/4 alpha n ends a stage, with a certificate; the best one is released"
     yield "Accuracy", f"certificates hold all at once, except with probability beta = {beta}"
     if stop.certain is None:
@@ -336,7 +342,7 @@ def _means(plan: Plan) -> Iterator[Fact]:
     proved = upward_text(plan.epsilon, DIGITS)
     yield "", f"it proves eps {proved} for this plan, within the budget's eps {upward_text(plan.budget.epsilon)}"
     if roles.accountant.name == "gdp":
-        beside = ((one.name, one.epsilon(plan.events, plan.budget.delta)) for one in BESIDE)
+        beside = ((one.name, one.epsilon(plan.events, plan.budget.delta)) for one in COMPARED_ACCOUNTANTS)
         words = (f"eps {upward_text(found, DIGITS)} by {name}" for name, found in beside if found)
         yield "", f"the same draws cost {', '.join(words)}"
     yield "Strategies", f"{roles.distinguisher.name} selection, {roles.check.name} noise, {roles.update.name} update"

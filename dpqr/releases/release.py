@@ -39,29 +39,29 @@ from dpqr.releases.paying import (
 from dpqr.releases.planning import plan_with_documents
 from dpqr.releases.read_release import ReleaseFiles, read_release
 from dpqr.releases.reading import (
-    Reading,
-    bound,
-    charging,
+    TableReading,
+    charging_accountant,
     count_column,
     public_inputs,
-    reading,
-    require_named,
-    with_spoken,
+    require_source,
+    resolve_reading,
+    resolve_source,
+    with_document_notes,
 )
 from dpqr.releases.receipt import receipt
-from dpqr.releases.record.parts import drawn_digest
+from dpqr.releases.record.parts import draws_digest
 from dpqr.releases.record.plan_document import plan_document, plan_hash
-from dpqr.releases.record.release_document import drawn_parts
+from dpqr.releases.record.release_document import draw_parts
 from dpqr.releases.rehearsal import rehearsed_rows, rehearsed_table, require_rehearsable
 from dpqr.releases.release_files import file_names, require_sampleable, write_release
 from dpqr.releases.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.releases.resources import Resources, require_resources, resources
-from dpqr.releases.result import Release, assemble
+from dpqr.releases.result import FinishedRun, assemble
 from dpqr.releases.start import start_name
 from dpqr.releases.views import require_views
 from dpqr.strategies.plan import Plan
 from dpqr.tables.load import LoadedTable, load_table
-from dpqr.tables.points import documents_apart
+from dpqr.tables.points import refuse_table_as_document
 from dpqr.tables.structure import check_table
 from dpqr.workload.queries_file import QueriesDocument
 
@@ -69,7 +69,7 @@ Prices = tuple[dict[str, Fraction | None], Costs]
 """Epsilon of the whole schedule under every accountant, and the costs of each of its phases."""
 
 
-class Progress(Observer, Protocol):
+class ReleaseObserver(Observer, Protocol):
     """Observer of a release, also notified of the percentage of the table that has been read (`Percent`)."""
 
     def read(self, percent: int) -> None: ...
@@ -83,7 +83,7 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
             is read, never written.
     """
     plan, held = checked_plan(request)
-    _reserved(request.output, request.payer)
+    _reserve_directory(request.output, request.payer)
     _require_output(plan, request.output)
     earlier_counts(request, plan)
     bill = replace(release_bill(plan, held.policy, held.source.encoding), reason=request.reason)
@@ -91,27 +91,29 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
     return plan, resources(plan, request.output)
 
 
-def planned(request: ReleaseRequest) -> Plan:
+def plan_without_output_checks(request: ReleaseRequest) -> Plan:
     """The plan alone, without checks of the output or of the remaining budget. Raises: DpqrError."""
     return checked_plan(request)[0]
 
 
-def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
+def checked_plan(request: ReleaseRequest) -> tuple[Plan, TableReading]:
     """The plan of a request, and how its table is read. A request that names a locked plan must lead to that plan."""
     if request.plan.questions is not None:
         raise UsageFault("--plan: is of a session; `dpqr interactive open NAME DATA --plan FILE` follows it")
-    request = with_first(replace(request, source=bound(request.source, request.payer)))
+    request = with_first(replace(request, source=resolve_source(request.source, request.payer)))
     asked = replace(request.plan, counts=count_column(request.source, request.payer))
     if request.locked is None:
-        asked = replace(asked, accountant=charging(asked, request.payer))
-    with documents_apart(request.source):
+        asked = replace(asked, accountant=charging_accountant(asked, request.payer))
+    with refuse_table_as_document(request.source):
         plan, document = plan_with_documents(asked)
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)
     require_files(request.source, plan.problem.period)
     source = replace(request.source, period=plan.problem.period)
-    held = reading(source, request.limits, plan.problem.domain, request.payer, locked=request.locked is not None)
-    spoken = with_spoken(request.notes, document)
+    held = resolve_reading(
+        source, request.limits, plan.problem.domain, request.payer, locked=request.locked is not None
+    )
+    spoken = with_document_notes(request.notes, document)
     inputs = public_inputs(replace(request, plan=asked, notes=spoken), held, document)
     paying = _paid_notes(request, plan)
     plan = replace(plan, notes=tuple(dict.fromkeys((*spoken, *plan.notes, *held.bits, *paying))), inputs=inputs)
@@ -132,11 +134,11 @@ def _paid_notes(request: ReleaseRequest, plan: Plan) -> tuple[str, ...]:
 
 def release(
     request: ReleaseRequest,
-    progress: Progress,
+    progress: ReleaseObserver,
     *,
     planned: Callable[[Plan], None] = lambda _: None,
     noise: NoiseSource | None = None,
-) -> Release:
+) -> FinishedRun:
     """One private release, from documents to files on disk.
 
     Order: everything public is checked first: the source, documents, plan, memory, output path, and the budget's
@@ -156,51 +158,55 @@ def release(
         The plan's budget, for one run and the plan's privacy unit. Only a ledger adds up the costs of several runs on a
         dataset. The unit follows from the source's own count column, whatever the request states.
     """
-    request = _dated(request)
+    request = _with_date(request)
     output, payer = request.output, None if request.rehearse else request.payer
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     plan, held = checked_plan(request)
     rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
     planned(plan)
-    target, prices, earlier = _reserved(output, payer), whole_prices(plan), earlier_counts(request, plan)
+    target, prices, earlier = _reserve_directory(output, payer), price_schedule(plan), earlier_counts(request, plan)
     _require_output(plan, output)
     bill = replace(release_bill(plan, held.policy, held.source.encoding), reason=request.reason)
     ready = partial(_check_input, request, plan, held, bill)
     with paid_run(payer, bill, target.path if target else None, ready=ready) as run:
         source = noise or SystemNoise()
-        table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
+        table = (
+            rehearsed_table(plan.problem, held.limits) if rehearsed else _open_table(plan, run, held, progress, source)
+        )
         drawn = construct(plan, _draws(run, table, source), table.dropped, run.guard, progress, prices, run.paid)
-        finished = replace(_named(drawn, request, run, rehearsed), earlier=earlier, charged=run.charged)
-        digest = drawn_digest(drawn_parts(finished))
+        finished = replace(_with_request_facts(drawn, request, run, rehearsed), earlier=earlier, charged=run.charged)
+        digest = draws_digest(draw_parts(finished))
         if target:
             _write(finished, target, output)
         run.released(digest)
     return finished
 
 
-def _dated(request: ReleaseRequest) -> ReleaseRequest:
+def _with_date(request: ReleaseRequest) -> ReleaseRequest:
     """With today's date, where none is stated. It is taken before the table is opened, so no row can influence it."""
     return request if request.date else replace(request, date=datetime.now(UTC).date().isoformat())
 
 
-def _named(drawn: Release, request: ReleaseRequest, run: PaidRun, rehearsed: int | None) -> Release:
+def _with_request_facts(
+    drawn: FinishedRun, request: ReleaseRequest, run: PaidRun, rehearsed: int | None
+) -> FinishedRun:
     """With the facts of the request that stand in the record."""
     reason = run.paid.reason if run.paid else request.reason
     named = replace(drawn, reason=reason, date=request.date, publisher=request.publisher, rehearsed=rehearsed)
     return replace(named, planned=plan_hash(drawn.plan))
 
 
-def save(finished: Release, output: OutputRequest) -> None:
+def save(finished: FinishedRun, output: OutputRequest) -> None:
     """Write a release that was made without a directory. Raises: UsageFault, InfeasiblePlan."""
     if output.synthetic:
         require_sampleable(finished.plan, output.synthetic)
-    target = _reserved(output, None)
+    target = _reserve_directory(output, None)
     if target:
         _write(finished, target, output)
 
 
-def _write(finished: Release, target: ReleaseDirectory, output: OutputRequest) -> None:
+def _write(finished: FinishedRun, target: ReleaseDirectory, output: OutputRequest) -> None:
     form, synthetic, bins, base = output.format, output.synthetic, output.bins, output.views
     write_release(
         finished,
@@ -214,7 +220,7 @@ def _write(finished: Release, target: ReleaseDirectory, output: OutputRequest) -
     )
 
 
-def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:
+def _reserve_directory(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:
     """The directory of the release. A run that was killed after it had published may replace its own files."""
     if output.directory is None:
         return None
@@ -229,17 +235,19 @@ def _require_output(plan: Plan, output: OutputRequest) -> None:
         require_views(plan.problem.workload, plan.problem.domain)
 
 
-def _check_input(request: ReleaseRequest, plan: Plan, held: Reading, bill: Bill) -> None:
+def _check_input(request: ReleaseRequest, plan: Plan, held: TableReading, bill: Bill) -> None:
     """Check the table's structure. A rehearsal opens no table: its output and its budget are checked instead."""
     if request.rehearse:
         require_rehearsable(request)
         require_affordable(request.payer, bill)
     else:
-        require_named(held.source)
+        require_source(held.source)
         check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
 
 
-def _opened(plan: Plan, run: PaidRun, held: Reading, progress: Progress, noise: NoiseSource) -> LoadedTable:
+def _open_table(
+    plan: Plan, run: PaidRun, held: TableReading, progress: ReleaseObserver, noise: NoiseSource
+) -> LoadedTable:
     """The private table, sealed."""
     problem = plan.problem
     run.look(held.source)
@@ -267,7 +275,7 @@ def construct(
     progress: Observer,
     prices: Prices,
     paid: Reservation | None,
-) -> Release:
+) -> FinishedRun:
     """Run the loop on the sealed counts. left_out: the records that the domain's rules left out."""
     spent, costs = prices
     dropped = count_dropped(draws.of_left_out(left_out), plan)
@@ -284,7 +292,7 @@ def construct(
     )
 
 
-def whole_prices(plan: Plan) -> Prices:
+def price_schedule(plan: Plan) -> Prices:
     """Price the whole schedule and each of its phases under every installed accountant.
 
     The release states the price of the whole schedule, wherever the loop stops. It is computed before anything is
@@ -297,7 +305,19 @@ def whole_prices(plan: Plan) -> Prices:
 
 # A finished release where another one shall go: what `--if-exists skip` passes over, free of charge.
 
-ASKED = ("unit", "n", "most", "persons", "period", "counter", "budget", "domain", "workload", "seed", "accountant")
+REQUEST_KEYS = (
+    "unit",
+    "n",
+    "most",
+    "persons",
+    "period",
+    "counter",
+    "budget",
+    "domain",
+    "workload",
+    "seed",
+    "accountant",
+)
 ROLES = ("schedule", "distinguisher", "check", "update")
 """Parts of a plan that say what was asked for, and strategies by name; the rest follows, and the version of dpqr."""
 
@@ -358,14 +378,14 @@ def _answers(found: ReleaseFiles, request: ReleaseRequest) -> bool:
     if output.views is not None and views and views["base"] != output.views:
         return False
     dataset = payer.dataset if payer and not request.rehearse else None
-    request = with_first(replace(request, source=bound(request.source, payer)))
-    with documents_apart(request.source):
+    request = with_first(replace(request, source=resolve_source(request.source, payer)))
+    with refuse_table_as_document(request.source):
         plan, document = plan_with_documents(replace(request.plan, counts=count_column(request.source, payer)))
     return (
         set(files) <= set(record["files"])
         and found.dataset == dataset
         and _same_documents(record["plan"].get("request"), request, document)
-        and _asked(record["plan"]) == _asked(json.loads(json.dumps(plan_document(plan))))
+        and _request_parts(record["plan"]) == _request_parts(json.loads(json.dumps(plan_document(plan))))
     )
 
 
@@ -382,5 +402,5 @@ def _same_documents(stated: Any, request: ReleaseRequest, document: QueriesDocum
     return same and stated.get("options", {}).get("start") == (None if start is None else start_name(start))
 
 
-def _asked(plan: dict[str, Any]) -> list[Any]:
-    return [*(plan.get(part) for part in ASKED), *(plan[role]["name"] for role in ROLES)]
+def _request_parts(plan: dict[str, Any]) -> list[Any]:
+    return [*(plan.get(part) for part in REQUEST_KEYS), *(plan[role]["name"] for role in ROLES)]

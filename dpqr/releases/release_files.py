@@ -20,20 +20,20 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.noise.public import public_generator
 from dpqr.models.factored import LARGEST_LISTING
 from dpqr.models.hypothesis import Sampleable, prepare
-from dpqr.models.rows import RowFit, reach, reachable
+from dpqr.models.rows import RowFit, fittable_records, reachable
 from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.errors import BASES, NO_BASIS
 from dpqr.releases.files import RECORD, ReleaseDirectory, document_text
 from dpqr.releases.record.release_document import release_document
-from dpqr.releases.result import Release
+from dpqr.releases.result import FinishedRun
 from dpqr.releases.table_files import (
-    NOTHING,
+    NO_TEXT,
     Column,
     TableFormat,
     Texts,
     Tidy,
-    beside,
     figures_table,
+    free_column_name,
     write_table,
     write_tables,
 )
@@ -44,12 +44,12 @@ from dpqr.workload.workload import detailed_rows, named_axes, row_names
 
 FIGURES = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
 ERROR, BASIS = "error", "basis"
-OWN_COLUMNS = ("query", "detail", *FIGURES, BASIS)
+ANSWER_COLUMNS = ("query", "detail", *FIGURES, BASIS)
 PIECE = 2**12
 """Answers that are written at a time."""
 
 
-def answers_table(release: Release) -> Tidy:
+def answers_table(release: FinishedRun) -> Tidy:
     """The answers of `release`, rows in workload order.
 
     query: the block's name. One column for every attribute that some block keeps apart, in domain order, with the
@@ -58,7 +58,7 @@ def answers_table(release: Release) -> Tidy:
     noise_deviation: the last unbiased noisy answer and its noise's standard deviation; nothing where the query was not
     measured. lower, upper: an interval for the true answer, query by query. basis: what it rests on, `measured`,
     `estimate` or `certified`. Figures are in records, or in the unit of a summed column. Names that clash with
-    attributes: `beside`.
+    attributes: `free_column_name`.
 
     Privacy:
         Post-processing of a release.
@@ -66,7 +66,7 @@ def answers_table(release: Release) -> Tidy:
     return next(answer_tables(release, sum(answers.block.rows for answers in release.answers)))
 
 
-def answer_tables(release: Release, rows: int = PIECE) -> Iterator[Tidy]:
+def answer_tables(release: FinishedRun, rows: int = PIECE) -> Iterator[Tidy]:
     """The same table in pieces of the same columns, so that millions of answers can be written in the memory of a few.
 
     rows: the fewest of a piece, the last one excepted; blocks are not cut.
@@ -80,7 +80,7 @@ def answer_tables(release: Release, rows: int = PIECE) -> Iterator[Tidy]:
             start, held = stop, 0
 
 
-def answer_records(release: Release) -> list[dict[str, Any]]:
+def answer_records(release: FinishedRun) -> list[dict[str, Any]]:
     """The same rows as plain dicts, for JSON: strings, finite floats and None."""
     return answers_table(release).records()
 
@@ -93,7 +93,7 @@ class _Layout:
     texts: dict[int | str, int]
 
     @classmethod
-    def of(cls, release: Release) -> _Layout:
+    def of(cls, release: FinishedRun) -> _Layout:
         domain, blocks = release.plan.problem.domain, [answers.block for answers in release.answers]
         axes = sorted({axis for block in blocks for axis in named_axes(block)})
         sizes: dict[int | str, int] = {axis: domain.attributes[axis].size for axis in axes}
@@ -109,7 +109,7 @@ class _Layout:
         for column, places in draft.places.items():
             if isinstance(column, int):
                 attribute = self.domain.attributes[column]
-                yield beside(OWN_COLUMNS, attribute.name), Texts(places, attribute.titles())
+                yield free_column_name(ANSWER_COLUMNS, attribute.name), Texts(places, attribute.titles())
             else:
                 yield column, Texts(places, draft.names if column == "query" else draft.details)
         for name, values in draft.figures.items():
@@ -128,7 +128,7 @@ class _Draft:
         self.filled = 0
         self.names: list[str] = []
         self.details: list[str] = []
-        self.places = {column: np.full(rows, NOTHING, dtype=_index_type(most)) for column, most in texts.items()}
+        self.places = {column: np.full(rows, NO_TEXT, dtype=_index_type(most)) for column, most in texts.items()}
         self.figures = {name: np.full(rows, np.nan) for name in FIGURES}
         self.basis = np.full(rows, NO_BASIS, dtype=np.int8)
 
@@ -176,7 +176,7 @@ def file_names(
 
 
 def write_release(
-    release: Release,
+    release: FinishedRun,
     target: ReleaseDirectory,
     *,
     answers: TableFormat = "csv",
@@ -300,7 +300,7 @@ ROW_LIMIT = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Synthetic:
+class SyntheticTable:
     """table: an Arrow table. record: how it was made, for release.json."""
 
     table: Any
@@ -327,7 +327,7 @@ def require_sampleable(plan: Plan, form: Form = "rows") -> None:
         )
 
 
-def synthesise(release: Release, form: Form, bins: BinText = "title") -> Synthetic:
+def synthesise(release: FinishedRun, form: Form, bins: BinText = "title") -> SyntheticTable:
     """Synthetic data of a release whose plan passed `require_sampleable`.
 
     Args:
@@ -364,10 +364,10 @@ def synthesise(release: Release, form: Form, bins: BinText = "title") -> Synthet
     }
     stands_for = count / drawn if drawn else 1.0
     record = {"form": form, "bins": bins, "seed": seed, "rows": drawn, "records_a_row": stands_for, "moved": moved}
-    return Synthetic(table=pa.table(columns), record=record)
+    return SyntheticTable(table=pa.table(columns), record=record)
 
 
-def _fit(release: Release, hypothesis: Sampleable, codes: CodeArray) -> float:
+def _fit(release: FinishedRun, hypothesis: Sampleable, codes: CodeArray) -> float:
     """Move rows, in place, towards the answers about the workload's groups of attributes; the part of the values that
     moved.
 
@@ -376,7 +376,7 @@ def _fit(release: Release, hypothesis: Sampleable, codes: CodeArray) -> float:
     problem = release.plan.problem
     shape, facts = problem.domain.shape, problem.domain.facts
     groups = reachable(shape, [block.axes for block in problem.workload.blocks])
-    if not reach(shape, groups, len(codes)):
+    if not fittable_records(shape, groups, len(codes)):
         return 0.0
     blocks = [
         QueryBlock(name="", factors=tuple(Factor.identity(axis, shape[axis]) for axis in axes)) for axes in groups
@@ -391,17 +391,17 @@ def _fit(release: Release, hypothesis: Sampleable, codes: CodeArray) -> float:
     return RowFit(shape=shape, wanted=wanted, fixed=fixed).run(codes) / codes.size
 
 
-def _cells(release: Release, hypothesis: Sampleable, bins: BinText) -> Synthetic:
+def _cells(release: FinishedRun, hypothesis: Sampleable, bins: BinText) -> SyntheticTable:
     import pyarrow as pa
 
     weights = hypothesis.weights()
     occupied = np.nonzero(weights > 0)
     columns = {
-        beside((WEIGHT,), attribute.name): _column(attribute, codes, bins)
+        free_column_name((WEIGHT,), attribute.name): _column(attribute, codes, bins)
         for attribute, codes in zip(release.plan.problem.domain.attributes, occupied, strict=True)
     }
     columns[WEIGHT] = pa.array(weights[occupied])
-    return Synthetic(table=pa.table(columns), record={"form": "cells", "bins": bins})
+    return SyntheticTable(table=pa.table(columns), record={"form": "cells", "bins": bins})
 
 
 def _column(attribute: Attribute, codes: IntArray, bins: BinText, uniforms: Uniforms | None = None) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.ledger.ledger import UNSTATED, Reason
+from dpqr.ledger.ledger import NO_REASON, Reason
 from dpqr.strategies.plan import LockedPlan
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
@@ -15,7 +15,7 @@ from dpqr.tables.source import TableSource
 AnswerForm = Literal["csv", "parquet", "json"]
 SyntheticForm = Literal["rows", "cells"]
 BinForm = Literal["title", "midpoint", "sampled"]
-UNPAID = ("free", "none")
+WITHOUT_BUDGET = ("free", "none")
 """What --error-bars may say beside a share: estimated from released values alone, or not at all."""
 ExistingForm = Literal["skip", "fail", "replace"]
 
@@ -127,7 +127,7 @@ class ReleaseRequest:
     output: OutputRequest = field(default_factory=OutputRequest)
     limits: Limits = field(default_factory=Limits)
     payer: LedgerRequest | None = None
-    reason: Reason = UNSTATED
+    reason: Reason = NO_REASON
     publisher: str = ""
     date: str = ""
     notes: tuple[str, ...] = ()
@@ -197,7 +197,7 @@ class PredictionRequest:
     out: str | None = None
     limits: Limits = field(default_factory=Limits)
     payer: LedgerRequest | None = None
-    reason: Reason = UNSTATED
+    reason: Reason = NO_REASON
     notes: tuple[str, ...] = ()
     rehearse: bool = False
     locked: LockedPlan | None = None

@@ -18,7 +18,7 @@ from dpqr.workload.workload import detailed_rows, named_axes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class ResourceTuning:
     """Constants of the forecast, set by hand on made-up jobs of `python tests/benchmarks/resources.py` (seeds 1 and
     11); RESULTS.md, section "Resources", has its errors on other jobs (seed 21)."""
 
@@ -42,7 +42,7 @@ class Tuning:
     """Bytes of release.json for each draw and each block."""
 
 
-TUNING = Tuning()
+TUNING = ResourceTuning()
 Form = Literal["csv", "json", "parquet"]
 FORMS: dict[Form, float] = {"csv": 1.0, "json": 2.5, "parquet": 0.4}
 """Size of the answers' file in each form, beside CSV."""

@@ -12,9 +12,9 @@ import numpy as np
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.events import Composition
-from dpqr.ledger.ledger import UNSTATED, Reason, Reservation
+from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
 from dpqr.models.hypothesis import Hypothesis, Unbiased, prepare
-from dpqr.releases.answers.answered import BlockAnswers, Earlier, known_errors
+from dpqr.releases.answers.answered import BlockAnswers, Earlier, distance_errors
 from dpqr.releases.answers.errors import ErrorBars, error_bars
 from dpqr.releases.answers.figures import FigureAnswers, FunctionErrors, figure_answers
 from dpqr.releases.answers.noisy import (
@@ -26,11 +26,11 @@ from dpqr.releases.answers.noisy import (
     summed_tests,
     unbiased_answers,
 )
-from dpqr.releases.answers.refits import hidden
+from dpqr.releases.answers.refits import bucket_margins
 from dpqr.releases.consistent import require_answers
 from dpqr.releases.draws import Costs, DroppedCount
 from dpqr.releases.error_bounds import SLACK, BlockErrors, Certificate, ErrorBounds, certify, error_bounds
-from dpqr.releases.loop import Outcome, released
+from dpqr.releases.loop import Outcome, released_hypothesis
 from dpqr.releases.questions import Questions
 from dpqr.strategies.plan import Explaining, Plan
 from dpqr.strategies.transcript import Transcript
@@ -39,7 +39,7 @@ from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Release:
+class FinishedRun:
     """Answers, the hypothesis behind them, the public transcript, the plan, and what was spent.
 
     spent: epsilon at the plan's delta under every accountant (None: the theorem does not cover the events); the
@@ -69,7 +69,7 @@ class Release:
     >>> from dpqr.kernel.budget import PrivacyBudget
     >>> from dpqr.kernel.sealed import Private
     >>> from dpqr.strategies.checks import Laplace
-    >>> from dpqr.strategies.guard import guarded
+    >>> from dpqr.strategies.guard import make_filter
     >>> from dpqr.strategies.distinguishers import PermuteAndFlip
     >>> from dpqr.strategies.plan import Roles
     >>> from dpqr.strategies.problem import Problem
@@ -112,7 +112,7 @@ class Release:
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
     charged: str = ""
-    reason: Reason = UNSTATED
+    reason: Reason = NO_REASON
     date: str = ""
     publisher: str = ""
     planned: str = ""
@@ -135,23 +135,23 @@ def assemble(
     dropped: DroppedCount | None = None,
     costs: Costs | None = None,
     paid: Reservation | None = None,
-) -> Release:
+) -> FinishedRun:
     """A release from public and released parts. Privacy: post-processing."""
     transcript, history = outcome.transcript, outcome.transcript.measurements
     direct, assembled = measured_answers(plan, transcript), assembled_answers(plan, transcript)
-    shown = released(plan, outcome)
+    shown = released_hypothesis(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
     summed = summed_answers(plan, history)
     answers = sound_answers(plan, shown, direct | assembled, summed, history)
     estimates = {each.block.name: each.estimate / float(each.block.scale) for each in answers}
     unknown = [each for each in answers if np.isnan(each.error).any()]
-    known = known_errors(unknown, history)
+    known = distance_errors(unknown, history)
     bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known, tests_of(plan, direct))
     certificate = certify(plan, transcript)
     bound = certificate.records * SLACK if certificate and plan.problem.beta <= 1 - LEVEL else math.nan
     answers = tuple(replace(each.with_error(bars.each, summed), bound=bound) for each in answers)
     tested = partial(tested_errors, plan=plan, hypothesis=shown, history=history, errors=bars.tests, summed=summed)
-    return Release(
+    return FinishedRun(
         plan=plan,
         answers=answers,
         figures=figures_of(plan, answers, direct, tested),
@@ -220,7 +220,7 @@ def tested_errors(
     estimated = errors.get(block.name) if deviations is None else deviations * float(block.scale)
     sums = summed_tests(plan, history, block) if name in summed else None
     if sums is None:
-        merged = hidden(block, hypothesis, history) if deviations is None else None
+        merged = bucket_margins(block, hypothesis, history) if deviations is None else None
         return FunctionErrors(estimated=estimated, hidden=merged)
     return FunctionErrors(estimated=estimated, values=summed[name].values, summed=sums[0], factor=sums[1])
 

@@ -15,10 +15,10 @@ from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.guard import Wishes
 from dpqr.strategies.known import ACCOUNTANTS, CHECKS, DISTINGUISHERS, SCHEDULES, UPDATES
 from dpqr.strategies.plan import Planner
-from dpqr.strategies.schedules.auto import Auto, Chosen
+from dpqr.strategies.schedules.auto import Auto, ScheduleChoice
 from dpqr.workload.workload import Workload
 
-OWN_OPTIONS = {
+SCHEDULES_BY_OPTION = {
     "rounds": ("rounds", "queries"),
     "opening": ("rounds",),
     "alpha": ("theory",),
@@ -33,12 +33,12 @@ FILTERS = ("basic", "zcdp", "gdp")
 UNFILTERABLE = ("advanced", "optimal", "pld")
 """The built-in ones that are none."""
 
-UNFILTERED = {"ordered": "strategy", "marginals": "rounds", "queries": "rounds"}
+FALLBACK_SCHEDULES = {"ordered": "strategy", "marginals": "rounds", "queries": "rounds"}
 """What takes the place of a schedule under the others."""
 
 HOUSE_UPDATE = "multiplicative-weights"
 
-OWN_UPDATES = {
+UPDATE_BY_SCHEDULE = {
     "strategy": "least-squares",
     "ordered": "bucket-least-squares",
     "queries": "piecewise-weights",
@@ -47,7 +47,9 @@ OWN_UPDATES = {
 """The update rules of schedules that do not take the default rule."""
 
 
-def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[PlanRequest, tuple[str, ...]]:
+def resolve_auto_schedule(
+    request: PlanRequest, workload: Workload | None = None
+) -> tuple[PlanRequest, tuple[str, ...]]:
     """The request with a schedule of its own in place of `auto`, and sentences that say which and why.
 
     Options of `rounds`, and strategies that other schedules do not go with, choose `rounds`; so does an unread
@@ -58,10 +60,10 @@ def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[Pla
     if workload is None or _states_rounds(request):
         return replace(request, schedule="rounds"), ()
     found = Auto().choose(workload)
-    if found.name in UNFILTERED and request.accountant not in (None, *FILTERS):
-        fixed = UNFILTERED[found.name]
-        found = Chosen(fixed, f"--schedule auto: {fixed}, for --accountant {request.accountant} is no filter")
-    name = "rounds" if request.update and found.name in OWN_UPDATES else found.name
+    if found.name in FALLBACK_SCHEDULES and request.accountant not in (None, *FILTERS):
+        fixed = FALLBACK_SCHEDULES[found.name]
+        found = ScheduleChoice(fixed, f"--schedule auto: {fixed}, for --accountant {request.accountant} is no filter")
+    name = "rounds" if request.update and found.name in UPDATE_BY_SCHEDULE else found.name
     return replace(request, schedule=name), (found.reason,) if found.reason and name == found.name else ()
 
 
@@ -73,24 +75,26 @@ def is_rivalled(request: PlanRequest, workload: Workload) -> bool:
 
 def _states_rounds(request: PlanRequest) -> bool:
     """Whether options of `rounds` are stated, or strategies that other schedules do not go with."""
-    stated = any(getattr(request, option) is not None for option, owners in OWN_OPTIONS.items() if "rounds" in owners)
+    stated = any(
+        getattr(request, option) is not None for option, owners in SCHEDULES_BY_OPTION.items() if "rounds" in owners
+    )
     return stated or request.update not in (None, HOUSE_UPDATE) or request.replay is False
 
 
-def chosen_wishes(request: PlanRequest) -> Wishes:
+def allowed_strategies(request: PlanRequest) -> Wishes:
     """What may be used: the named strategy of a role, or every built-in one."""
     prices = {"concentrated": True} if (request.accountant, request.check) == ("pld", "gaussian") else {}
     return Wishes(
-        accountants=_offered(ACCOUNTANTS, request.accountant, request, **prices),
-        distinguishers=_offered(DISTINGUISHERS, request.distinguisher, request),
-        checks=_offered(CHECKS, request.check, request),
+        accountants=_candidate_strategies(ACCOUNTANTS, request.accountant, request, **prices),
+        distinguishers=_candidate_strategies(DISTINGUISHERS, request.distinguisher, request),
+        checks=_candidate_strategies(CHECKS, request.check, request),
         update=_update(request),
     )
 
 
-def refuse_idle_options(request: PlanRequest) -> None:
+def refuse_unused_options(request: PlanRequest) -> None:
     """UsageFault for an option of another schedule than the one named; `auto` takes those of rounds."""
-    for option, owners in OWN_OPTIONS.items():
+    for option, owners in SCHEDULES_BY_OPTION.items():
         schedules = (*owners, "auto") if "rounds" in owners else owners
         idle = request.schedule not in schedules and not (option == "beta" and request.certify is not None)
         if getattr(request, option) is not None and idle:
@@ -98,11 +102,11 @@ def refuse_idle_options(request: PlanRequest) -> None:
             raise UsageFault(f"--{option} goes with --schedule {words}, not with {request.schedule}; leave it out")
 
 
-def chosen_schedule(request: PlanRequest) -> Planner:
+def make_schedule(request: PlanRequest) -> Planner:
     """The schedule with its own options."""
     settings = {"rounds": request.rounds, "opening": request.opening, "variant": _variant(request)}
     stated_settings = {option: value for option, value in settings.items() if value is not None}
-    schedule: Planner = _made(SCHEDULES, request.schedule, request, **stated_settings)
+    schedule: Planner = _make_strategy(SCHEDULES, request.schedule, request, **stated_settings)
     return schedule
 
 
@@ -112,7 +116,7 @@ def _variant(request: PlanRequest) -> str | None:
     return request.variant or ("sharp" if fixed else None)
 
 
-def asked_roles(request: PlanRequest) -> frozenset[str]:
+def roles_named_by_user(request: PlanRequest) -> frozenset[str]:
     """The roles without a default of their own for which the user named a strategy."""
     free = (ACCOUNTANTS, CHECKS, DISTINGUISHERS)
     return frozenset(registry.role for registry, _ in _named(request) if registry in free)
@@ -157,9 +161,11 @@ def _named(request: PlanRequest) -> Iterator[tuple[Registry, str]]:
     return ((registry, name) for registry, name in named if name is not None)
 
 
-def _offered(registry: Registry, name: str | None, request: PlanRequest, **options: Any) -> tuple[Any, ...]:
+def _candidate_strategies(
+    registry: Registry, name: str | None, request: PlanRequest, **options: Any
+) -> tuple[Any, ...]:
     names = registry.offered if name is None else (name,)
-    return tuple(_made(registry, one, request, **options) for one in names)
+    return tuple(_make_strategy(registry, one, request, **options) for one in names)
 
 
 def _update(request: PlanRequest) -> Any:
@@ -171,15 +177,15 @@ def _update(request: PlanRequest) -> Any:
     known = {field.name for field in fields(rule)} if is_dataclass(rule) else set()
     options = {"replay": request.replay, "cells": request.cells, "model_size": request.max_model_size}
     stated = {name: value for name, value in options.items() if value is not None and name in known}
-    return _made(UPDATES, name, request, **stated)
+    return _make_strategy(UPDATES, name, request, **stated)
 
 
 def _update_name(request: PlanRequest) -> str:
     """The rule that the user named, or the one that goes with the schedule."""
-    return request.update or OWN_UPDATES.get(request.schedule, HOUSE_UPDATE)
+    return request.update or UPDATE_BY_SCHEDULE.get(request.schedule, HOUSE_UPDATE)
 
 
-def _made(registry: Registry, name: str, request: PlanRequest, **options: Any) -> Any:
+def _make_strategy(registry: Registry, name: str, request: PlanRequest, **options: Any) -> Any:
     """The strategy `name` with options. Raises: as `Registry.made`."""
     return registry.made(name, trusted=name in request.trust, **options)
 

@@ -10,7 +10,7 @@ from dpqr.kernel.unit import PrivacyUnit
 from dpqr.releases.answers.errors import ErrorBars
 from dpqr.releases.answers.noisy import LEVEL
 from dpqr.releases.error_bounds import Certificate
-from dpqr.releases.result import Release
+from dpqr.releases.result import FinishedRun
 from dpqr.strategies.plan import Phase, Plan
 
 FEW, DOUBT = 1 / 20, 1 / 100
@@ -45,7 +45,7 @@ SOURCES = {
 KNOWN = "The errors of the estimates are their distances from what was measured with hardly any noise, and that noise."
 
 
-WHOLE = "the guarantee is that of the whole schedule; a ledger gives back at most what was not drawn"
+WHOLE_SCHEDULE_NOTE = "the guarantee is that of the whole schedule; a ledger gives back at most what was not drawn"
 """What an early end does, with and without a ledger: a refund lowers what a budget has used, and no release's claim."""
 
 
@@ -83,7 +83,7 @@ def errors_words(phase: Phase) -> str:
     return f"{drawn} of all blocks, after the last refit, for bounds that are proved, and error bars"
 
 
-def dropped_warning(release: Release) -> str | None:
+def dropped_warning(release: FinishedRun) -> str | None:
     """That many records seem to have been left out by mistake, where the noisy count says so clearly; else None.
 
     So it is above FEW of the noisy total, and above what noise alone makes of 0 in all but one of 200 runs (half of the
@@ -117,7 +117,7 @@ def choice_words(plan: Plan) -> str:
     return f"{allowed}, the one whose plan is expected to err least"
 
 
-def ledger_words(release: Release) -> str:
+def ledger_words(release: FinishedRun) -> str:
     """Which releases of the table are covered together."""
     paid = release.paid
     if release.rehearsal:
@@ -139,7 +139,7 @@ def rehearsal_words(rows: int, released: str) -> str:
     return f"REHEARSAL: {drawn}; the {released} describe nobody."
 
 
-def release_guarantee(release: Release) -> str:
+def release_guarantee(release: FinishedRun) -> str:
     """The same for a finished release; a rehearsal, and one that was drawn from a test source, claims nothing."""
     if release.rehearsed is not None:
         return rehearsal_words(release.rehearsed, "answers")
@@ -148,7 +148,7 @@ def release_guarantee(release: Release) -> str:
     return guarantee(release.plan)
 
 
-def certainty(release: Release) -> str:
+def certainty(release: FinishedRun) -> str:
     """What is proved of the errors over the workload: certificate and bounds, or why there are none."""
     known = (
         release.certificate and _certified(release.certificate, release.plan.problem.workload.rows),
@@ -169,7 +169,7 @@ def certainty(release: Release) -> str:
     )
 
 
-def interval_words(release: Release) -> str:
+def interval_words(release: FinishedRun) -> str:
     """What the intervals of a release promise."""
     if release.plan.schedule.name == SESSION:
         return f"{INTERVALS} {COMPARED}"
@@ -190,7 +190,7 @@ def bars_words(bars: ErrorBars) -> str:
     return f"{sentence}{blocks if left else ''}."
 
 
-def _bounded(release: Release) -> str | None:
+def _bounded(release: FinishedRun) -> str | None:
     """The bounds that --certify has bought, rounded up; why there are none, where a crash has lost them."""
     found, plan = release.bounds, release.plan
     if found is None:

@@ -16,7 +16,7 @@ import numpy as np
 from dpqr.domain.domain import Domain
 from dpqr.domain.text.sources import plain
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.models.fit.evidence import EarlierTables, Evidence
+from dpqr.models.fit.evidence import EarlierTables, LinearMeasurement
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
@@ -98,7 +98,7 @@ def _different(mine: Any, theirs: Any) -> str:
     return "not in a column" if name is None else f"column {name!r} differs"
 
 
-def _evidence(table: _Table, axes: tuple[int, ...], shape: tuple[int, ...]) -> Evidence:
+def _evidence(table: _Table, axes: tuple[int, ...], shape: tuple[int, ...]) -> LinearMeasurement:
     """A table as a fit takes it: axes by their sizes. DocumentError unless it has one number for each cell."""
     sizes = [shape[axis] for axis in axes]
     whole = bool(axes) and len(set(axes)) == len(axes) and len(table.cells) == math.prod(sizes)
@@ -107,7 +107,7 @@ def _evidence(table: _Table, axes: tuple[int, ...], shape: tuple[int, ...]) -> E
     order = sorted(range(len(axes)), key=lambda place: (sizes[place], axes[place]))
     values = np.array(table.cells).reshape(sizes).transpose(order)
     ordered = tuple(axes[place] for place in order)
-    return Evidence(key=ordered, axes=ordered, values=values, deviation=table.deviation)
+    return LinearMeasurement(key=ordered, axes=ordered, values=values, deviation=table.deviation)
 
 
 def _columns(domain: Any) -> Mapping[str, Any]:

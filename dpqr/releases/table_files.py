@@ -21,7 +21,7 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import AnyArray, IntArray
 from dpqr.releases.answers.errors import BASES
 from dpqr.releases.answers.figures import FigureAnswers
-from dpqr.releases.result import Release
+from dpqr.releases.result import FinishedRun
 from dpqr.workload.figures import Figure, Largest, Quantiles
 
 _SIGNS = "=+-@"
@@ -48,10 +48,10 @@ def inert(text: str) -> str:
     return "'" + text if _computes(text) and not _NUMBER.fullmatch(text) else text
 
 
-def as_written(text: str) -> str:
+def undo_inert(text: str) -> str:
     """The text that `inert` has made `text` of.
 
-    >>> as_written(inert("=1+1")), as_written("'tis"), as_written(inert("'-x"))
+    >>> undo_inert(inert("=1+1")), undo_inert("'tis"), undo_inert(inert("'-x"))
     ('=1+1', "'tis", "'-x")
     """
     return text[1:] if text.startswith("'") and inert(text[1:]) == text else text
@@ -115,8 +115,8 @@ def _quoted(text: str) -> str:
     return '"' + inert(text).replace('"', '""') + '"'
 
 
-def _cells(column: Shown | AnyArray, chosen: slice) -> list[str]:
-    if isinstance(column, Shown):
+def _cells(column: TextColumn | AnyArray, chosen: slice) -> list[str]:
+    if isinstance(column, TextColumn):
         return column.rows(chosen)
     figures = column[chosen]
     texts = _figures(figures)
@@ -199,15 +199,15 @@ def _dictionary(column: Texts) -> Any:
     distinct = list(dict.fromkeys(titles))
     if len(distinct) < len(titles):
         position = {title: index for index, title in enumerate(distinct)}
-        moved = np.array([*(position[title] for title in titles), NOTHING], dtype=np.int32)
+        moved = np.array([*(position[title] for title in titles), NO_TEXT], dtype=np.int32)
         places = moved[places]
-    shown = pa.array(places, mask=places == NOTHING)
+    shown = pa.array(places, mask=places == NO_TEXT)
     return pa.DictionaryArray.from_arrays(shown, pa.array(distinct, type=pa.string()))
 
 
 # Tidy tables of texts and figures, one row an answer, and the names of their columns beside the domain's own.
 
-NOTHING = -1
+NO_TEXT = -1
 """The place of no text."""
 
 
@@ -218,13 +218,13 @@ class Texts:
     places: AnyArray
     titles: Sequence[str]
 
-    def shown(self, show: Callable[[str], str], nothing: str | None) -> Shown:
+    def shown(self, show: Callable[[str], str], nothing: str | None) -> TextColumn:
         """Each row's text as `show` gives it, or `nothing`; each title is shown once."""
-        return Shown(self.places, np.array([*map(show, self.titles), nothing], dtype=object))
+        return TextColumn(self.places, np.array([*map(show, self.titles), nothing], dtype=object))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
+class TextColumn:
     """Texts as somebody wants them. The last of `looked_up` stands for no text."""
 
     places: AnyArray
@@ -265,7 +265,7 @@ def plain_values(column: Column) -> list[Any]:
 PREFIX = "column_"
 
 
-def beside(reserved: Sequence[str], name: str) -> str:
+def free_column_name(reserved: Sequence[str], name: str) -> str:
     """The column that attribute `name` gets in a table that also has the columns `reserved`.
 
     An attribute called like a reserved column is written with the prefix `column_` ("query" -> "column_query"), and
@@ -281,12 +281,12 @@ def beside(reserved: Sequence[str], name: str) -> str:
 # The table of figures: means, quantiles, ratios and the like, one row for each value of each group.
 
 NUMBERS = ("estimate", "error", "lower", "upper")
-OWN = ("figure", "kind", "detail", *NUMBERS, "basis", "flag")
+FIGURE_COLUMNS = ("figure", "kind", "detail", *NUMBERS, "basis", "flag")
 FLAGS = ("small denominator", "sure")
 """The interval is all that a table can give; the cell is among the k largest by its interval."""
 
 
-def figures_table(release: Release) -> Tidy:
+def figures_table(release: FinishedRun) -> Tidy:
     """The figures of a release, in the order of the workload, as `table_of_figures`."""
     return table_of_figures(release.figures, release.plan.problem.domain)
 
@@ -304,7 +304,11 @@ def table_of_figures(held: Sequence[FigureAnswers], domain: Domain) -> Tidy:
     """
     if not held:
         return Tidy(
-            0, {name: np.zeros(0) if name in NUMBERS else Texts(np.zeros(0, dtype=np.int64), ()) for name in OWN}
+            0,
+            {
+                name: np.zeros(0) if name in NUMBERS else Texts(np.zeros(0, dtype=np.int64), ())
+                for name in FIGURE_COLUMNS
+            },
         )
     axes = sorted({axis for one in held for axis in one.figure.by})
     sizes = [one.estimate.size for one in held]
@@ -314,7 +318,9 @@ def table_of_figures(held: Sequence[FigureAnswers], domain: Domain) -> Tidy:
     }
     for axis in axes:
         places = [_groups(one, axis, domain.shape) for one in held]
-        columns[beside(OWN, domain.attributes[axis].name)] = Texts(_joined(places), domain.attributes[axis].titles())
+        columns[free_column_name(FIGURE_COLUMNS, domain.attributes[axis].name)] = Texts(
+            _joined(places), domain.attributes[axis].titles()
+        )
     columns["detail"] = _details(held)
     for name in NUMBERS:
         figures = np.concatenate([getattr(one, name).reshape(-1) for one in held]) + 0.0
@@ -324,7 +330,7 @@ def table_of_figures(held: Sequence[FigureAnswers], domain: Domain) -> Tidy:
     return Tidy(sum(sizes), columns)
 
 
-def figure_records(release: Release) -> list[dict[str, Any]]:
+def figure_records(release: FinishedRun) -> list[dict[str, Any]]:
     """The same rows as plain dicts, for JSON."""
     return figures_table(release).records()
 
@@ -337,7 +343,7 @@ def _groups(one: FigureAnswers, axis: int, shape: tuple[int, ...]) -> IntArray:
     """The cell of an attribute for every value of a figure; NOTHING where it makes no groups of it."""
     by, values = one.figure.by, one.estimate.shape[1]
     if axis not in by:
-        return np.full(one.estimate.size, NOTHING)
+        return np.full(one.estimate.size, NO_TEXT)
     codes = np.unravel_index(np.arange(one.figure.groups), [shape[each] for each in by])
     return np.repeat(codes[by.index(axis)], values)
 
@@ -349,7 +355,7 @@ def _details(held: Sequence[FigureAnswers]) -> Texts:
         own = _titles(one.figure)
         cells = np.arange(one.estimate.shape[1]) if one.cells is None else one.cells
         rows = np.broadcast_to(cells, one.estimate.shape).reshape(-1)
-        places.append(rows + len(titles) if own else np.full(rows.shape, NOTHING))
+        places.append(rows + len(titles) if own else np.full(rows.shape, NO_TEXT))
         titles += own
     return Texts(_joined(places), titles)
 
@@ -364,5 +370,5 @@ def _titles(figure: Figure) -> list[str]:
 
 
 def _flags(one: FigureAnswers) -> IntArray:
-    found: IntArray = np.where(one.small, 0, np.where(one.sure, 1, NOTHING)).reshape(-1)
+    found: IntArray = np.where(one.small, 0, np.where(one.sure, 1, NO_TEXT)).reshape(-1)
     return found

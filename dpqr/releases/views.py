@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.domain.attribute import Level
+from dpqr.domain.attribute import HierarchyLevel
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.releases.answers.adding_up import Above, CountTable, Levels, added_up
-from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, answered
-from dpqr.releases.result import Release
-from dpqr.releases.table_files import NOTHING, Column, Texts, Tidy, beside
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, answered_block
+from dpqr.releases.result import FinishedRun
+from dpqr.releases.table_files import NO_TEXT, Column, Texts, Tidy, free_column_name
 from dpqr.workload.block import Factor
 from dpqr.workload.matrix import Identity
 from dpqr.workload.partition import groups_of
 from dpqr.workload.workload import Workload
 
-OWN = ("query", "answer", "integer", "rounded", "mark")
+VIEW_COLUMNS = ("query", "answer", "integer", "rounded", "mark")
 UNSURE = 1 / 3
 """Of a value: an error above this marks a small cell."""
 MARK = "unsure"
@@ -30,7 +30,7 @@ NO_TABLE = "views are of marginals and hierarchies without weights, and there ar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Views:
+class WholeNumberViews:
     """blocks: marginals, and levels of hierarchies. integer, rounded: of each block's answers, shape (rows,). base: of
     the rounded ones."""
 
@@ -88,7 +88,7 @@ def nodes_of(workload: Workload, domain: Domain) -> Nodes:
     return Nodes(asked=asked, levels=levels)
 
 
-def _level(factor: Factor, domain: Domain) -> tuple[str, Level] | None:
+def _level(factor: Factor, domain: Domain) -> tuple[str, HierarchyLevel] | None:
     """The column and the level whose nodes a factor counts."""
     groups = None if isinstance(factor.matrix, Identity) else groups_of(factor.matrix)
     attribute = domain.attributes[factor.axes[0]]
@@ -99,11 +99,11 @@ def _level(factor: Factor, domain: Domain) -> tuple[str, Level] | None:
     return None if level is None else (attribute.name, level)
 
 
-def _title(column: str, level: Level) -> str:
+def _title(column: str, level: HierarchyLevel) -> str:
     return f"{column}: {level.name}"
 
 
-def views_of(blocks: Sequence[AnsweredBlock], nodes: Nodes, base: int) -> Views:
+def views_of(blocks: Sequence[AnsweredBlock], nodes: Nodes, base: int) -> WholeNumberViews:
     """Views of marginals and levels. Raises: InfeasiblePlan where there are none, or too many cells overlap.
 
     Privacy:
@@ -113,7 +113,7 @@ def views_of(blocks: Sequence[AnsweredBlock], nodes: Nodes, base: int) -> Views:
         raise InfeasiblePlan(NO_TABLE)
     tables = [_table(block, nodes) for block in blocks]
     views = {step: tuple(each.reshape(-1) for each in added_up(tables, step, nodes.levels)) for step in {1, base}}
-    return Views(blocks=tuple(blocks), integer=views[1], rounded=views[base], base=base)
+    return WholeNumberViews(blocks=tuple(blocks), integer=views[1], rounded=views[base], base=base)
 
 
 def require_views(workload: Workload, domain: Domain) -> None:
@@ -135,15 +135,15 @@ def require_views(workload: Workload, domain: Domain) -> None:
     added_up(tables, 1, nodes.levels)
 
 
-def release_views(release: Release, base: int) -> Views:
+def release_views(release: FinishedRun, base: int) -> WholeNumberViews:
     """The same of a release in memory."""
     problem = release.plan.problem
     nodes = nodes_of(problem.workload, problem.domain)
     held = [each for each in release.answers if each.block.is_marginal or each.block.name in nodes.asked]
-    return views_of([answered(each, problem.domain) for each in held], nodes, base)
+    return views_of([answered_block(each, problem.domain) for each in held], nodes, base)
 
 
-def views_table(views: Views) -> Tidy:
+def views_table(views: WholeNumberViews) -> Tidy:
     """One row an answer: its cells or node, the answer, and every view of it.
 
     mark: where the error of the answer is above a third of it.
@@ -152,16 +152,16 @@ def views_table(views: Views) -> Tidy:
     places = np.repeat(np.arange(len(sizes)), sizes)
     columns: dict[str, Column] = {"query": Texts(places, [block.name for block in views.blocks])}
     for name in dict.fromkeys(column.name for block in views.blocks for column in block.columns):
-        columns[beside(OWN, name)] = _cells(views.blocks, name)
+        columns[free_column_name(VIEW_COLUMNS, name)] = _cells(views.blocks, name)
     columns["answer"] = np.concatenate([block.estimate for block in views.blocks]) + 0.0
     columns["integer"] = np.concatenate(views.integer)
     columns["rounded"] = np.concatenate(views.rounded)
-    marks = np.concatenate([np.where(_unsure(block), 0, NOTHING) for block in views.blocks])
+    marks = np.concatenate([np.where(_unsure(block), 0, NO_TEXT) for block in views.blocks])
     columns["mark"] = Texts(marks, (MARK,))
     return Tidy(sum(sizes), columns)
 
 
-def view_records(views: Views) -> list[dict[str, Any]]:
+def view_records(views: WholeNumberViews) -> list[dict[str, Any]]:
     """The same rows as plain dicts, for JSON."""
     return views_table(views).records()
 
@@ -179,7 +179,7 @@ def _cells(blocks: Sequence[AnsweredBlock], name: str) -> Texts:
     titles: list[str] = []
     for block in blocks:
         own = next((column for column in block.columns if column.name == name), None)
-        places.append(np.full(block.rows, NOTHING) if own is None else own.places + len(titles))
+        places.append(np.full(block.rows, NO_TEXT) if own is None else own.places + len(titles))
         titles.extend(own.texts if own else ())
     return Texts(np.concatenate(places), titles)
 

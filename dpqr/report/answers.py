@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpqr.kernel.arrays import FloatArray
-from dpqr.kernel.wording import counted, plain
+from dpqr.kernel.wording import count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
 from dpqr.releases.answers.errors import BASES, CERTIFIED, COMPARED, ESTIMATE, MEASURED, NO_BASIS
 
@@ -91,7 +91,7 @@ def legend(blocks: Sequence[AnsweredBlock]) -> list[Text]:
 
 def heading(block: AnsweredBlock) -> Text:
     """A block's name, and how many answers it has."""
-    return Text(f"{plain(block.name)}: {counted(block.rows, 'answer')}", style="bold")
+    return Text(f"{plain(block.name)}: {count_words(block.rows, 'answer')}", style="bold")
 
 
 def block_table(block: AnsweredBlock) -> RenderableType:
@@ -99,7 +99,7 @@ def block_table(block: AnsweredBlock) -> RenderableType:
     figures = [row for _, row in _figured(block)]
     held = [place for place in range(len(FIGURES)) if _telling([row[place] for row in figures], FIGURES[place])]
 
-    def made(cells: Cells) -> Table:
+    def made(cells: CellColumns) -> Table:
         table = plain_table()
         cells.add(table)
         for place in held:
@@ -108,11 +108,11 @@ def block_table(block: AnsweredBlock) -> RenderableType:
             table.add_row(*cells.row(row), *(Text(texts[place]) for place in held))
         return table
 
-    return Fitted(block, made)
+    return AnswersTable(block, made)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class CellColumns:
     """The names of a block's answers in a table: a column for each of the block's columns, or all in one."""
 
     block: AnsweredBlock
@@ -130,17 +130,17 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class AnswersTable:
     """A table of answers that names cells in columns of their own where the screen has room, else in one that wraps.
 
     Where not even the figures fit, it is wider than the screen: a column that is cut off is not missed by its reader.
     """
 
     block: AnsweredBlock
-    made: Callable[[Cells], Table]
+    made: Callable[[CellColumns], Table]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        table, wide = (self.made(Cells(self.block, apart=apart)) for apart in (False, True))
+        table, wide = (self.made(CellColumns(self.block, apart=apart)) for apart in (False, True))
         narrowest, apart = (self._least(console, options, each) for each in (table, wide))
         chosen = wide if apart <= options.max_width else table
         yield from console.render(chosen, options.update(width=max(options.max_width, narrowest)))

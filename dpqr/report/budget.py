@@ -12,11 +12,11 @@ from rich.text import Text
 
 from dpqr.kernel.budget import Cost, downward_text, upward_text
 from dpqr.kernel.currency import RHO, Currency
-from dpqr.kernel.wording import Fact, counted, facts, plain
-from dpqr.ledger.ledger import Account, Entry
+from dpqr.kernel.wording import Fact, count_words, facts, plain
+from dpqr.ledger.ledger import Account, LedgerEntry
 from dpqr.ledger.periods import PeriodBudgets
 from dpqr.report.answers import plain_table
-from dpqr.tables.policy import VOUCHED, Policy
+from dpqr.tables.policy import OWNER_VOUCHES, Policy
 
 DIGITS = 6
 
@@ -32,7 +32,7 @@ def accounts_view(views: Iterable[RenderableType]) -> RenderableType:
     return Group(*(spaced[1:] or [Text("no dataset has a budget yet; open one with dpqr budget init")]))
 
 
-def history_view(entries: Iterable[Entry]) -> RenderableType:
+def history_view(entries: Iterable[LedgerEntry]) -> RenderableType:
     """One line an entry that changes a budget: not the single draws of runs, which cost nothing beyond their
     reservation, and not the checkpoints."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
@@ -81,7 +81,7 @@ def _terms(account: Account) -> Iterator[Fact]:
     yield "Policy", policy_words(replace(terms.policy, source=None))
     if terms.policy.source is not None:
         yield "Source", plain(terms.policy.source.words)
-        yield "", VOUCHED
+        yield "", OWNER_VOUCHES
     if terms.periods is not None:
         yield "Periods", plain(_periods_words(terms.periods, terms.currency))
 
@@ -110,10 +110,10 @@ def _spent_by_period(account: Account) -> Iterator[Fact]:
 def _state(account: Account) -> Iterator[Fact]:
     currency = account.terms.currency
     spent, left = currency.words(account.spent, upward_text), currency.words(account.left, downward_text)
-    yield "Spent", f"{spent} in {counted(account.reservations, 'reservation')}"
+    yield "Spent", f"{spent} in {count_words(account.reservations, 'reservation')}"
     yield from _spent_by_period(account)
     if account.unsettled:
-        waiting = counted(account.unsettled, "reservation")
+        waiting = count_words(account.unsettled, "reservation")
         pending = currency.figures(account.pending, upward_text)
         yield "", f"{pending} of it in {waiting} without a settlement, spent in full"
     largest = f"the largest request that fits is {account.request}" if account.request else "nothing more fits"
@@ -135,7 +135,7 @@ def _prices(account: Account, prices: Mapping[str, Fraction | None], delta: Frac
         )
 
 
-def _cost(entry: Entry, currency: Currency | None, reserved: Cost | None) -> str:
+def _cost(entry: LedgerEntry, currency: Currency | None, reserved: Cost | None) -> str:
     """What a reservation sets aside; of a settlement what the run cost in the end, where that is another sum.
 
     currency: of the dataset's budget; None before it is opened. reserved: what a settlement settles.
@@ -145,7 +145,7 @@ def _cost(entry: Entry, currency: Currency | None, reserved: Cost | None) -> str
     return "as reserved" if entry.cost == reserved else currency.words(entry.cost, upward_text)
 
 
-def _row(entry: Entry, cost: str) -> tuple[str, ...]:
+def _row(entry: LedgerEntry, cost: str) -> tuple[str, ...]:
     reason = entry.terms.reason if entry.terms is not None else entry.reason
     plan = f"plan {entry.plan[:12]}" if entry.plan else ""
     period = f"rows of {entry.period}" if entry.period else ""

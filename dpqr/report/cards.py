@@ -26,7 +26,7 @@ ROWS_PUBLIC = "replace"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class CuratorFacts:
     """What only a person knows of a release, as the registry and a dataset card ask for it; None: not stated.
 
     title: of the data product. curator: who publishes it. use: what it is meant for. region: which it describes. about:
@@ -44,12 +44,12 @@ class Stated:
     date: str | None = None
 
 
-def registry_text(record: dict[str, Any], stated: Stated) -> str:
+def registry_text(record: dict[str, Any], stated: CuratorFacts) -> str:
     """The record as YAML, a draft for the registry's reviewers. UsageFault where a human field is missing."""
     return str(yaml.safe_dump(registry_record(record, stated), sort_keys=False, allow_unicode=True, width=110))
 
 
-def registry_record(record: dict[str, Any], stated: Stated) -> dict[str, Any]:
+def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, Any]:
     """Plain values that validate against the schema.
 
     Args:
@@ -75,14 +75,14 @@ def registry_record(record: dict[str, Any], stated: Stated) -> dict[str, Any]:
     }
 
 
-def _filled(record: dict[str, Any], stated: Stated) -> Stated:
+def _filled(record: dict[str, Any], stated: CuratorFacts) -> CuratorFacts:
     """UsageFault that names every field which neither a person nor the record has stated."""
     known = {"curator": record.get("publisher"), "use": record.get("purpose"), "author": record.get("by")}
     known["date"] = str(record.get("date") or "")[:10]
-    filled = Stated(
-        **{each.name: getattr(stated, each.name) or known.get(each.name) or None for each in fields(Stated)}
+    filled = CuratorFacts(
+        **{each.name: getattr(stated, each.name) or known.get(each.name) or None for each in fields(CuratorFacts)}
     )
-    missing = [f"--{each.name}" for each in fields(Stated) if getattr(filled, each.name) is None]
+    missing = [f"--{each.name}" for each in fields(CuratorFacts) if getattr(filled, each.name) is None]
     if missing:
         raise UsageFault(f"--registry: needs {', '.join(missing)}; give the options, or state them in dpqr.toml")
     if filled.sector not in SECTORS:
@@ -98,7 +98,7 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-def _basic(filled: Stated) -> dict[str, Any]:
+def _basic(filled: CuratorFacts) -> dict[str, Any]:
     return {
         "name": filled.title,
         "data_curators": [filled.curator],
@@ -222,7 +222,7 @@ _CONTEXT: dict[str, Any] = {
 
 def croissant_text(
     record: dict[str, Any],
-    stated: Stated,
+    stated: CuratorFacts,
     hashes: Mapping[str, str],
     columns: Mapping[str, Sequence[str]],
     unverified: str = "",
@@ -237,7 +237,7 @@ def croissant_text(
 
 
 def croissant_card(
-    record: dict[str, Any], stated: Stated, hashes: Mapping[str, str], columns: Mapping[str, Sequence[str]]
+    record: dict[str, Any], stated: CuratorFacts, hashes: Mapping[str, str], columns: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
     """The same as plain values. What nobody has stated is left out, but for name and description."""
     published = stated.date or str(record.get("date") or "")[:10]
@@ -292,7 +292,7 @@ def _record_set(name: str, file: str, kinds: Mapping[str, str]) -> dict[str, Any
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
 
 
-def _responsible(record: dict[str, Any], stated: Stated) -> dict[str, Any]:
+def _responsible(record: dict[str, Any], stated: CuratorFacts) -> dict[str, Any]:
     budget, use = record["plan"]["budget"], stated.use or record.get("purpose")
     return {
         "rai:personalSensitiveInformation": f"Counts about people, made differentially private. {record['guarantee']}",

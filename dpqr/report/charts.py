@@ -23,13 +23,13 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, CellColumn
 from dpqr.releases.answers.errors import FACTOR
-from dpqr.releases.forecast_error import Expected, Forecast
+from dpqr.releases.forecast_error import ErrorDistribution, PlanForecast
 from dpqr.report.answers import (
     GAP,
     LONGEST_WORD,
     UNKNOWN,
-    Cells,
-    Fitted,
+    AnswersTable,
+    CellColumns,
     answer_texts,
     longest_word,
     lower_texts,
@@ -89,7 +89,7 @@ def bars_view(block: AnsweredBlock, rows: int) -> RenderableType:
     shown = block.first(rows)
     estimates, intervals, bars = answer_texts(shown.estimate, shown.precision), _intervals(shown), _bars(shown)
 
-    def made(cells: Cells) -> Table:
+    def made(cells: CellColumns) -> Table:
         table = plain_table(expand=True)
         cells.add(table)
         table.add_column("estimate", justify="right", no_wrap=True)
@@ -101,7 +101,7 @@ def bars_view(block: AnsweredBlock, rows: int) -> RenderableType:
             table.add_row(*cells.row(row), Text(estimates[row]), *certain, bar)
         return table
 
-    return Group(Fitted(shown, made), *more_words(block.rows - rows), shading(shown))
+    return Group(AnswersTable(shown, made), *more_words(block.rows - rows), shading(shown))
 
 
 def shading(block: AnsweredBlock) -> Text:
@@ -370,14 +370,14 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
+class LogScale:
     """A logarithmic scale from `low` at 0 to `high` at 1."""
 
     low: float
     high: float
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Scale:
+    def of(cls, values: Sequence[float]) -> LogScale:
         return cls(low=math.log(max(min(values), TINY)), high=math.log(max(*values, TINY)))
 
     def at(self, value: float) -> float:
@@ -390,12 +390,12 @@ class Scale:
 class MarksPlot:
     """A mark a forecast, for the terminal; ASCII."""
 
-    found: tuple[Forecast, ...]
+    found: tuple[PlanForecast, ...]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = max(min(options.max_width - MARGIN - 2, WIDEST), NARROWEST_PLOT)
         epsilons, errors = [float(one.epsilon) for one in self.found], [one.over_n.mean for one in self.found]
-        across, up = Scale.of(epsilons), Scale.of(errors)
+        across, up = LogScale.of(epsilons), LogScale.of(errors)
         canvas, names = [[" "] * width for _ in range(LINES)], ""
         for one, epsilon, error in zip(self.found, epsilons, errors, strict=True):
             column = round(across.at(epsilon) * (width - 1))
@@ -414,11 +414,11 @@ WIDTH, SVG_HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 400, 80, 30, 50, 50
 INK, LINE, BAND = "#222222", "#1b6ca8", "#cfe2f3"
 
 
-def forecast_svg(found: Sequence[Forecast]) -> str:
+def forecast_svg(found: Sequence[PlanForecast]) -> str:
     """The same with a band that nine of ten releases are forecast to lie in: one SVG file without references."""
     epsilons = [float(one.epsilon) for one in found]
     ends = [end for one in found for end in _band(one.over_n)]
-    across, up = Scale.of(epsilons), Scale.of([end for end in ends if end > 0] or [1.0])
+    across, up = LogScale.of(epsilons), LogScale.of([end for end in ends if end > 0] or [1.0])
 
     def point(epsilon: float, error: float) -> str:
         x = LEFT + across.at(epsilon) * (WIDTH - LEFT - RIGHT)
@@ -441,11 +441,11 @@ def forecast_svg(found: Sequence[Forecast]) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _band(error: Expected) -> tuple[float, float]:
+def _band(error: ErrorDistribution) -> tuple[float, float]:
     return error.at_most(LOW), error.at_most(HIGH)
 
 
-def _words(found: Sequence[Forecast], places: Sequence[str]) -> Iterator[str]:
+def _words(found: Sequence[PlanForecast], places: Sequence[str]) -> Iterator[str]:
     """Title, axes and figures."""
     yield _text(LEFT, 24, PLOT_TITLE, "start")
     yield _text(LEFT, 42, "band: 9 of 10 releases; both axes logarithmic; estimated", "start")

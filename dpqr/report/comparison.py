@@ -21,7 +21,7 @@ from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.exact_errors import Accuracy
 from dpqr.releases.files import read_record
 from dpqr.releases.read_release import ReleaseFiles, read_answers, read_release
-from dpqr.releases.reading import stated_request
+from dpqr.releases.reading import parse_release_request
 from dpqr.releases.requests import EvaluateRequest
 from dpqr.report.answers import plain_table
 from dpqr.report.evaluation import evaluate
@@ -45,7 +45,7 @@ class CompareRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class ComparedRun:
     """A release, or a plan. plan: its document. files: of a release."""
 
     place: str
@@ -90,7 +90,7 @@ def _figure(stated: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class BlockComparison:
     """One block of both. NaN where a side does not say.
 
     noise: of a planned measurement, standard deviation, of each side. error: root mean square of the stated errors of
@@ -114,11 +114,11 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ReleaseComparison:
     """Two sides, their shared blocks, and the names of those that only one of them has."""
 
-    sides: tuple[Side, Side]
-    blocks: tuple[Beside, ...]
+    sides: tuple[ComparedRun, ComparedRun]
+    blocks: tuple[BlockComparison, ...]
     alone: tuple[tuple[str, ...], tuple[str, ...]]
 
     def document(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Comparison:
         }
 
 
-def compare(request: CompareRequest) -> Comparison:
+def compare(request: CompareRequest) -> ReleaseComparison:
     """Two sides side by side.
 
     Raises:
@@ -147,18 +147,18 @@ def compare(request: CompareRequest) -> Comparison:
     ]
     shared = [name for name, queries in blocks[0].items() if blocks[1].get(name) == queries]
     off = [_errors(side, request.proxy) for side in (first, second)] if request.proxy else [{}, {}]
-    return Comparison(
+    return ReleaseComparison(
         sides=(first, second),
-        blocks=tuple(_beside(first, second, name, blocks[0][name], off) for name in shared),
+        blocks=tuple(_compare_blocks(first, second, name, blocks[0][name], off) for name in shared),
         alone=tuple(tuple(name for name in one if name not in shared) for one in blocks),  # type: ignore[arg-type]
     )
 
 
-def _side(place: str) -> Side:
+def _side(place: str) -> ComparedRun:
     """A release by its directory, a plan by its file."""
     if os.path.isdir(place):
         files = read_release(place)
-        return Side(place=place, plan=files.record["plan"], files=files)
+        return ComparedRun(place=place, plan=files.record["plan"], files=files)
     path = Path(place)
     try:
         found = read_record(path.parent, path.name)
@@ -167,16 +167,18 @@ def _side(place: str) -> Side:
         known = False
     if not known:
         raise UsageFault(f"{place}: is neither a release directory nor a plan; give what dpqr release or plan has made")
-    return Side(place=place, plan=found)
+    return ComparedRun(place=place, plan=found)
 
 
-def _beside(first: Side, second: Side, name: str, queries: int, off: list[dict[str, float]]) -> Beside:
+def _compare_blocks(
+    first: ComparedRun, second: ComparedRun, name: str, queries: int, off: list[dict[str, float]]
+) -> BlockComparison:
     answers = [None if side.files is None else read_answers(side.files, name) for side in (first, second)]
     errors = [np.nan if block is None else _root_mean(block.error) for block in answers]
     apart = ratio = np.nan
     if answers[0] is not None and answers[1] is not None:
-        apart, ratio = _apart(answers[0], answers[1])
-    return Beside(
+        apart, ratio = _distance(answers[0], answers[1])
+    return BlockComparison(
         name=name,
         queries=queries,
         noise=(first.forecast.get(name, np.nan), second.forecast.get(name, np.nan)),
@@ -187,7 +189,7 @@ def _beside(first: Side, second: Side, name: str, queries: int, off: list[dict[s
     )
 
 
-def _apart(one: AnsweredBlock, other: AnsweredBlock) -> tuple[float, float]:
+def _distance(one: AnsweredBlock, other: AnsweredBlock) -> tuple[float, float]:
     """How far estimates lie apart, and the ratio of that to what both errors explain."""
     apart = _root_mean(one.estimate - other.estimate)
     explained = _root_mean(np.hypot(one.error, other.error))
@@ -198,13 +200,13 @@ def _root_mean(values: FloatArray) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def _errors(side: Side, proxy: str) -> dict[str, float]:
+def _errors(side: ComparedRun, proxy: str) -> dict[str, float]:
     """The mean absolute error of each block against the proxy."""
     stated = side.plan.get("request") if side.files else None
     if not isinstance(stated, dict):
         raise UsageFault(f"--proxy: {side.place} is no release that holds its documents; use dpqr evaluate --queries")
     table = TableSource(paths=(proxy,))
-    asked = stated_request(stated, table, Path(side.place)).plan
+    asked = parse_release_request(stated, table, Path(side.place)).plan
     return dict(
         _means(evaluate(EvaluateRequest(truth=table, release=side.place, queries=asked.queries, domain=asked.domain)))
     )

@@ -13,25 +13,25 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.audit.attack import Loss
+from dpqr.audit.attack import LossLowerBound
 from dpqr.audit.case import Claim
-from dpqr.domain.domain import Domain, as_written
+from dpqr.domain.domain import Domain, with_titles
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.errors import BudgetRefused, GoalMissed, InfeasiblePlan, UsageFault
-from dpqr.kernel.wording import amount, counted, plain
-from dpqr.ledger.ledger import DataKind, Ledger
+from dpqr.kernel.wording import amount, count_words, plain
+from dpqr.ledger.ledger import BudgetLedger, DataKind
 from dpqr.ledger.location import ledger_origin
 from dpqr.releases.documents import write_new
-from dpqr.releases.exact_errors import Accuracy, BlockError, Truth, compare, public_cells, true_answers
+from dpqr.releases.exact_errors import Accuracy, BlockError, TrueAnswers, compare, public_cells, true_answers
 from dpqr.releases.planning import read_documents
 from dpqr.releases.read_release import ReleaseFiles, payers, read_release, release_around
 from dpqr.releases.rehearsal import rehearsed_table
-from dpqr.releases.release import Progress, release
+from dpqr.releases.release import ReleaseObserver, release
 from dpqr.releases.release_files import SYNTHETIC
 from dpqr.releases.requests import EvaluateRequest, PlanRequest, ReleaseRequest, SweepRequest
-from dpqr.releases.result import Release
-from dpqr.report.page.likeness import Likeness, Rows, evaluation_page, likeness
+from dpqr.releases.result import FinishedRun
+from dpqr.report.page.likeness import CellCounts, Likeness, evaluation_page, likeness
 from dpqr.report.page.parts import html, require_extra
 from dpqr.strategies.problem import Problem
 from dpqr.tables.files import STDIN
@@ -73,18 +73,18 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
     answers = _rows(request, files, asked, limits) if request.rows else _answers(files, asked)
     found = compare(asked.workload.blocks, exact_answers(request.truth, asked, limits), answers)
     if request.html:
-        alike = _alike(request, files, asked, limits) if request.rows else None
+        alike = _likeness(request, files, asked, limits) if request.rows else None
         write_new(request.html, html(evaluation_page(found, alike, NOT_FOR_RELEASE)), option="--html")
     return found
 
 
-def _alike(request: EvaluateRequest, files: ReleaseFiles | None, asked: QueriesDocument, limits: Limits) -> Likeness:
+def _likeness(request: EvaluateRequest, files: ReleaseFiles | None, asked: QueriesDocument, limits: Limits) -> Likeness:
     """How much alike the judged rows and the true ones are."""
-    domain, path, _ = _judged(request, files, asked.domain)
+    domain, path, _ = _judged_rows(request, files, asked.domain)
     tables = ((request.truth, asked.domain), (request.table_at(path), domain))
     for source, over in tables:
         check_table(source, over, limits)
-    true, given = (Rows(*public_cells(load_table(source, over, limits).counts)) for source, over in tables)
+    true, given = (CellCounts(*public_cells(load_table(source, over, limits).counts)) for source, over in tables)
     return likeness(asked.domain, true, given)
 
 
@@ -101,13 +101,13 @@ class PublicTableClaim(Protocol):
     def sources(self) -> Mapping[str, TableSource]: ...
 
 
-def exact_answers(source: TableSource, asked: QueriesDocument, limits: Limits) -> Truth:
+def exact_answers(source: TableSource, asked: QueriesDocument, limits: Limits) -> TrueAnswers:
     """The true answers over a table that passed `require_public`. Raises: DataError."""
     check_table(source, asked.domain, limits)
     return true_answers(load_table(source, asked.domain, limits).counts, asked.workload.blocks)
 
 
-def rehearsed_answers(problem: Problem, limits: Limits) -> Truth:
+def rehearsed_answers(problem: Problem, limits: Limits) -> TrueAnswers:
     """The true answers over the rows that a rehearsal of the same problem draws: they are public."""
     return true_answers(rehearsed_table(problem, limits).counts, problem.workload.blocks)
 
@@ -141,7 +141,7 @@ def _refuse_private(request: PublicTableClaim, names: list[str], paid: Mapping[s
             )
 
 
-def _kind(ledger: Ledger, name: str, path: str | None) -> DataKind:
+def _kind(ledger: BudgetLedger, name: str, path: str | None) -> DataKind:
     """The kind of a dataset, by the ledger. UsageFault where the ledger does not know it.
 
     path: what it paid for, where the name is known from a record; the fault then says so.
@@ -191,24 +191,24 @@ def _rows(
     request: EvaluateRequest, files: ReleaseFiles | None, asked: QueriesDocument, limits: Limits
 ) -> list[FloatArray]:
     """Answers counted from rows: a release's own, or those of a table with the domain's columns."""
-    domain, path, records = _judged(request, files, asked.domain)
+    domain, path, records = _judged_rows(request, files, asked.domain)
     counted = exact_answers(request.table_at(path), replace(asked, domain=domain), limits)
     return [answers * records for answers in counted.answers]
 
 
-def _judged(request: EvaluateRequest, files: ReleaseFiles | None, domain: Domain) -> tuple[Domain, str, float]:
+def _judged_rows(request: EvaluateRequest, files: ReleaseFiles | None, domain: Domain) -> tuple[Domain, str, float]:
     """The judged rows: the domain as they are written, their path, and how many records a row stands for."""
     if files is None:
         return domain, request.release, 1.0
     place, titled, records = files.synthetic()
-    return as_written(domain, titled=titled), str(place), records
+    return with_titles(domain, titled=titled), str(place), records
 
 
 # Sweep: releases of a public table by several plans, and how far each is from the truth. Not for release.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class SweepTrial:
     """One release of the sweep, and its exact errors. repeat: counts from 0.
 
     refusal: why no release could be planned so; then there is neither release nor accuracy.
@@ -216,12 +216,12 @@ class Trial:
 
     asked: PlanRequest
     repeat: int
-    release: Release | None = None
+    release: FinishedRun | None = None
     accuracy: Accuracy | None = None
     refusal: str | None = None
 
 
-def sweep(request: SweepRequest, progress: Progress) -> Iterator[Trial]:
+def sweep(request: SweepRequest, progress: ReleaseObserver) -> Iterator[SweepTrial]:
     """One trial after the other, plan by plan.
 
     A plan that is refused is a trial without errors: not every schedule takes every update rule.
@@ -243,7 +243,9 @@ def sweep(request: SweepRequest, progress: Progress) -> Iterator[Trial]:
         yield from _trials(request, asked, truth, progress)
 
 
-def _trials(request: SweepRequest, asked: PlanRequest, truth: Truth | None, progress: Progress) -> Iterator[Trial]:
+def _trials(
+    request: SweepRequest, asked: PlanRequest, truth: TrueAnswers | None, progress: ReleaseObserver
+) -> Iterator[SweepTrial]:
     """truth: None: that of the rows of a rehearsal."""
     source = request.source or TableSource(paths=(STDIN,))
     for repeat in range(request.repeats):
@@ -251,12 +253,12 @@ def _trials(request: SweepRequest, asked: PlanRequest, truth: Truth | None, prog
         try:
             made = release(one, progress)
         except (UsageFault, InfeasiblePlan) as refused:
-            yield Trial(asked=asked, repeat=repeat, refusal=str(refused))
+            yield SweepTrial(asked=asked, repeat=repeat, refusal=str(refused))
             return
         problem = made.plan.problem
         exact = truth or rehearsed_answers(problem, request.limits)
         accuracy = compare(problem.workload.blocks, exact, [answers.estimate for answers in made.answers])
-        yield Trial(asked=asked, repeat=repeat, release=made, accuracy=accuracy)
+        yield SweepTrial(asked=asked, repeat=repeat, release=made, accuracy=accuracy)
 
 
 # Evaluations as text: a release's exact errors, the worst blocks first, and what an audit proved of each claim.
@@ -271,14 +273,16 @@ def accuracy_view(found: Accuracy, top: int, notice: str) -> RenderableType:
     for block in found.blocks[:top]:
         table.add_row(*map(Text, _block_row(block, found.n)))
     more = len(found.blocks) - top
-    left = [Text(f"... and {counted(more, 'more block')} of smaller L1 error: --top N shows more")] if more > 0 else []
+    left = (
+        [Text(f"... and {count_words(more, 'more block')} of smaller L1 error: --top N shows more")] if more > 0 else []
+    )
     return Group(Text(notice, style="bold"), Text(), Text(_summary(found)), Text(), table, *left)
 
 
 def _summary(found: Accuracy) -> str:
-    summary = f"over n = {found.records:,}, {counted(len(found.blocks), 'block')}: mean L1 {found.mean_l1:.4g}"
+    summary = f"over n = {found.records:,}, {count_words(len(found.blocks), 'block')}: mean L1 {found.mean_l1:.4g}"
     lost = sum(block.missing for block in found.blocks)
-    missing = f"; {counted(lost, 'answer')} missing, taken for 0" if lost else ""
+    missing = f"; {count_words(lost, 'answer')} missing, taken for 0" if lost else ""
     return f"{summary}, mean L2 {found.mean_l2:.4g}, largest error of an answer {found.largest:.4g}{missing}"
 
 
@@ -293,7 +297,7 @@ def _block_row(block: BlockError, n: int) -> tuple[str, ...]:
 
 
 DIGITS = 4
-Line = tuple[str, Claim, Loss]
+Line = tuple[str, Claim, LossLowerBound]
 
 
 def audit_view(lines: list[Line], runs: int, alarm: Fraction) -> RenderableType:
@@ -305,17 +309,17 @@ def audit_view(lines: list[Line], runs: int, alarm: Fraction) -> RenderableType:
     table.add_column("")
     for name, claim, loss in lines:
         verdict = Text("BREACH", style="bold red") if loss.breach else Text("holds")
-        table.add_row(Text(name), claimed(claim), proved(claim, loss), *shares(loss), verdict)
+        table.add_row(Text(name), claim_words(claim), proved_words(claim, loss), *shares(loss), verdict)
     return Group(table, Text(), Text(_verdict(lines)), Text(_meaning(runs, alarm)))
 
 
-def finding_line(name: str, claim: Claim, loss: Loss) -> str:
+def finding_line(name: str, claim: Claim, loss: LossLowerBound) -> str:
     """One case in one line."""
     verdict = "BREACH" if loss.breach else "holds"
-    return f"{name}: claimed {claimed(claim)}; proved {proved(claim, loss)}; {verdict}"
+    return f"{name}: claimed {claim_words(claim)}; proved {proved_words(claim, loss)}; {verdict}"
 
 
-def claimed(claim: Claim) -> str:
+def claim_words(claim: Claim) -> str:
     """ "eps 1", or "rho 0.5, eps 2.754 at delta 0.01"; rounded up."""
     epsilon = f"eps {upward_text(claim.epsilon, DIGITS)}"
     if claim.rho is None:
@@ -323,7 +327,7 @@ def claimed(claim: Claim) -> str:
     return f"rho {upward_text(claim.rho, DIGITS)}, {epsilon} at delta {upward_text(claim.delta, DIGITS)}"
 
 
-def proved(claim: Claim, loss: Loss) -> str:
+def proved_words(claim: Claim, loss: LossLowerBound) -> str:
     """The lower bounds in the same units; rounded down."""
     epsilon = f"eps {downward_text(Fraction(loss.epsilon), DIGITS)}"
     if claim.rho is None or loss.rho is None:
@@ -331,7 +335,7 @@ def proved(claim: Claim, loss: Loss) -> str:
     return f"rho {downward_text(Fraction(loss.rho), DIGITS)}, {epsilon}"
 
 
-def shares(loss: Loss) -> tuple[str, str, str]:
+def shares(loss: LossLowerBound) -> tuple[str, str, str]:
     """What events prove and what the charged events state, as shares of the claim; and whether noise is as stated."""
     stated = f"{loss.stated:.0%}" if loss.stated else "-"
     noise = "-" if loss.narrow is None else "as stated" if loss.narrow < 1 else "TOO NARROW"
@@ -342,7 +346,7 @@ def _verdict(lines: list[Line]) -> str:
     broken = sum(loss.breach for _, _, loss in lines)
     if broken:
         return f"{broken} of {len(lines)} claims refuted."
-    cases = counted(len(lines), "case")
+    cases = count_words(len(lines), "case")
     return f"No breach found in {cases}. That refutes faults of the size that such runs can show; no more."
 
 

@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from dpqr.kernel.budget import upward_text
-from dpqr.kernel.wording import Fact, amount, bytes_words, counted, facts, plain, seconds_words
+from dpqr.kernel.wording import Fact, amount, bytes_words, count_words, facts, plain, seconds_words
 from dpqr.releases.forecast import Goal
-from dpqr.releases.forecast_error import BlockError, Expected, Forecast
+from dpqr.releases.forecast_error import ErrorDistribution, ExpectedBlockError, PlanForecast
 from dpqr.report.charts import HIGH, LOW, MarksPlot
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 
@@ -22,8 +22,8 @@ def explanation_view(explanation: Explanation) -> RenderableType:
 
 
 def _question(explanation: Explanation) -> Iterator[Fact]:
-    yield "Universe", counted(explanation.cells, "cell")
-    yield "Workload", f"{counted(explanation.queries, 'query')} in {counted(explanation.blocks, 'block')}"
+    yield "Universe", count_words(explanation.cells, "cell")
+    yield "Workload", f"{count_words(explanation.queries, 'query')} in {count_words(explanation.blocks, 'block')}"
     declared = "not declared; --n N tells what depends on it"
     yield "Records", declared if explanation.n is None else f"{explanation.n:,}, as declared"
     yield (
@@ -45,9 +45,9 @@ def _forecast(schedule: ScheduleForecast) -> str:
         return f"not here: {schedule.refusal}"
     noise = f"noise typically {amount(schedule.noise)} on a measured answer"
     if schedule.alpha is not None:
-        rounds = counted(schedule.rounds, "round")
+        rounds = count_words(schedule.rounds, "round")
         return f"at most {rounds}, {noise}; no answer off by more than {schedule.alpha:.3g} n"
-    told = f"{counted(schedule.rounds, 'round')}, {noise}" if schedule.rounds else noise
+    told = f"{count_words(schedule.rounds, 'round')}, {noise}" if schedule.rounds else noise
     if schedule.error is not None:
         return f"{told}; mean error {amount(schedule.error)} of an answer, in records"
     return f"{told}; `dpqr plan --schedule {schedule.name}` forecasts the error"
@@ -98,7 +98,12 @@ MEASURE = (
 
 
 def forecast_view(
-    found: Sequence[Forecast], notes: Sequence[str], goal: Goal | None = None, *, top: int = TOP, seconds: float = 0.0
+    found: Sequence[PlanForecast],
+    notes: Sequence[str],
+    goal: Goal | None = None,
+    *,
+    top: int = TOP,
+    seconds: float = 0.0,
 ) -> RenderableType:
     """Forecasts of one workload by epsilon, ascending. Public; ASCII but for names that documents bring.
 
@@ -108,14 +113,14 @@ def forecast_view(
     ranked = sorted(found[0].blocks, key=lambda block: -block.over_n(found[0].records))
     parts.append(_single(found[0], ranked[:top]) if len(found) == 1 else _several(found, ranked[:top]))
     if len(ranked) > top:
-        more = counted(len(ranked) - top, "more query") if len(ranked) - top > 1 else "1 more query"
+        more = count_words(len(ranked) - top, "more query") if len(ranked) - top > 1 else "1 more query"
         parts.append(Text(f"... and {more} of smaller error: --top N shows more"))
     if len(found) > 1:
         parts += [Text(), MarksPlot(found=tuple(found))]
     return Group(*parts, Text(), facts(("Note", note) for note in notes))
 
 
-def _head(found: Sequence[Forecast], goal: Goal | None, seconds: float) -> Iterator[Fact]:
+def _head(found: Sequence[PlanForecast], goal: Goal | None, seconds: float) -> Iterator[Fact]:
     first = found[0]
     if goal is not None:
         yield "Goal", goal.words
@@ -131,21 +136,21 @@ def _head(found: Sequence[Forecast], goal: Goal | None, seconds: float) -> Itera
         yield "Time", f"about {seconds_words(seconds)} of one processor for the forecast of one epsilon"
 
 
-def basis(found: Forecast) -> str:
+def basis(found: PlanForecast) -> str:
     """What a forecast was simulated on."""
-    tables = found.tables[0] if len(found.tables) == 1 else counted(len(found.tables), "made-up table")
-    over = f"over {counted(found.runs, 'simulated release')} of {tables} ({found.records:,} records)"
+    tables = found.tables[0] if len(found.tables) == 1 else count_words(len(found.tables), "made-up table")
+    over = f"over {count_words(found.runs, 'simulated release')} of {tables} ({found.records:,} records)"
     return f"a closed form for the means, spreads {over}" if found.closed else over
 
 
-def _kept(found: Forecast, goal: Goal) -> str:
+def _kept(found: PlanForecast, goal: Goal) -> str:
     """The epsilon, the goal's own figure there, and the mean, which is below it."""
     head = f"{upward_text(found.epsilon)} is the smallest that is forecast to keep it"
     mean = f"{goal.typical(found):.4g}{' n' if goal.relative else ' records'} on average"
     return f"{head}: {mean}, at most {goal.reached(found):.4g} with probability {float(goal.confidence):g}"
 
 
-def _single(found: Forecast, blocks: Sequence[BlockError]) -> Table:
+def _single(found: PlanForecast, blocks: Sequence[ExpectedBlockError]) -> Table:
     table = _table("answers", "error", "in 9 of 10 releases", "L1 / n")
     for block in blocks:
         over_n = f"{block.over_n(found.records):.3g}"
@@ -153,7 +158,7 @@ def _single(found: Forecast, blocks: Sequence[BlockError]) -> Table:
     return table
 
 
-def _several(found: Sequence[Forecast], blocks: Sequence[BlockError]) -> Table:
+def _several(found: Sequence[PlanForecast], blocks: Sequence[ExpectedBlockError]) -> Table:
     table = _table("answers", *(f"eps {epsilon}" for epsilon in _epsilons(found)))
     errors = [{block.name: block.error.mean for block in one.blocks} for one in found]
     for block in blocks:
@@ -169,14 +174,14 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _name(block: BlockError) -> Text:
+def _name(block: ExpectedBlockError) -> Text:
     return Text(plain(block.name))
 
 
-def nine_of_ten(error: Expected) -> str:
+def nine_of_ten(error: ErrorDistribution) -> str:
     """The range of one release."""
     return f"{amount(error.at_most(LOW))} to {amount(error.at_most(HIGH))}"
 
 
-def _epsilons(found: Sequence[Forecast]) -> tuple[str, ...]:
+def _epsilons(found: Sequence[PlanForecast]) -> tuple[str, ...]:
     return tuple(upward_text(one.epsilon) for one in found)

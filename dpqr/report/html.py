@@ -47,7 +47,7 @@ def fault_lines(error: DocumentError) -> tuple[str, ...]:
     faults = error.faults
     if len(faults) > 1:
         head = str(error).partition("\n")[0]
-        return (head, *map(listed, faults), *([f"see: {fixable(faults)}"] if fixable(faults) else ()))
+        return (head, *map(fault_line, faults), *([f"see: {fixable(faults)}"] if fixable(faults) else ()))
     sentence, _, more = str(error).partition("\n")
     hints = [f"{faults[0].file}:{faults[0].line}"] if faults[0].line else []
     hints += [fixable(faults)] if fixable(faults) else []
@@ -55,7 +55,7 @@ def fault_lines(error: DocumentError) -> tuple[str, ...]:
     return tuple(filter(None, (sentence, more or see)))
 
 
-def listed(fault: Fault) -> str:
+def fault_line(fault: Fault) -> str:
     """A fault in a list, in one line."""
     where = f"{fault.file or fault.document}{f':{fault.line}' if fault.line else ''}"
     message = " ".join(fault.message.split("\n"))
@@ -74,7 +74,7 @@ def fixable(faults: Sequence[Fault]) -> str:
     return f"`dpqr check --fix` fixes {which}"
 
 
-def fixed_line(file: Path, line: int, path: str, before: str, after: str) -> str:
+def fix_line(file: Path, line: int, path: str, before: str, after: str) -> str:
     """A fix that was written."""
     change = f"{before} -> {after}" if after else f"{before} removed"
     return plain(f"fixed {file}:{line}: {path}: {change}")

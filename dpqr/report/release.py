@@ -14,11 +14,11 @@ from rich.text import Text
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import downward_text, upward_text
-from dpqr.kernel.wording import DIGITS, Fact, amount, counted, facts, plain
-from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Trend, answered
+from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, facts, plain
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Trend, answered_block
 from dpqr.releases.answers.errors import FACTOR
 from dpqr.releases.receipt import plan_words
-from dpqr.releases.result import Release
+from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import certainty, dropped_warning, dropped_words, release_guarantee
 from dpqr.report.answers import add_texts, answer_texts, block_view, error_texts, figures_view, heading, plain_table
 from dpqr.report.charts import Curve, Drawing, bars_view, curve_view, heat_map_view
@@ -32,7 +32,7 @@ WARNING = "warning: "
 
 
 def release_view(
-    release: Release, place: str | None, files: Sequence[str], ledger: Sequence[str] = ()
+    release: FinishedRun, place: str | None, files: Sequence[str], ledger: Sequence[str] = ()
 ) -> RenderableType:
     """What a person sees of a release at its end.
 
@@ -49,7 +49,7 @@ def release_view(
     )
 
 
-def _promise(release: Release) -> Iterator[Fact]:
+def _promise(release: FinishedRun) -> Iterator[Fact]:
     """Whom it protects, and what it cost."""
     yield "Guarantee", release_guarantee(release)
     charged, paid = release.plan.roles.accountant.name, release.paid
@@ -63,7 +63,7 @@ def _promise(release: Release) -> Iterator[Fact]:
         yield "Plan", plan_words(release)
 
 
-def _warnings(release: Release, place: str | None) -> Iterator[Fact]:
+def _warnings(release: FinishedRun, place: str | None) -> Iterator[Fact]:
     """First what may have gone wrong, then what has to be taken on trust; a receipt that is kept holds all of it."""
     warning = dropped_warning(release)
     if warning:
@@ -80,28 +80,28 @@ def _warnings(release: Release, place: str | None) -> Iterator[Fact]:
     shown = NOTES if place else len(notes)
     yield from (("Note", sentence) for sentence in notes[:shown])
     if notes[shown:]:
-        yield "", f"{counted(len(notes) - shown, 'more note')}: dpqr show {quote(place or '')}"
+        yield "", f"{count_words(len(notes) - shown, 'more note')}: dpqr show {quote(place or '')}"
 
 
-def _largest(release: Release) -> AnsweredBlock:
-    return answered(max(release.answers, key=lambda answers: answers.block.rows), release.plan.problem.domain)
+def _largest(release: FinishedRun) -> AnsweredBlock:
+    return answered_block(max(release.answers, key=lambda answers: answers.block.rows), release.plan.problem.domain)
 
 
-def _digest(release: Release, block: AnsweredBlock) -> Sequence[RenderableType]:
+def _digest(release: FinishedRun, block: AnsweredBlock) -> Sequence[RenderableType]:
     """The largest answers of the largest block."""
     shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
     return facts([("Answers", _heading(release, block))], MARGIN), bars_view(shown, shown.rows)
 
 
-def _heading(release: Release, block: AnsweredBlock) -> str:
+def _heading(release: FinishedRun, block: AnsweredBlock) -> str:
     workload = release.plan.problem.workload
-    whole = f"{workload.rows:,} in {counted(len(workload.blocks), 'block')}"
+    whole = f"{workload.rows:,} in {count_words(len(workload.blocks), 'block')}"
     part = f"{BARS} largest of {block.rows:,}" if block.rows > BARS else f"all {block.rows}"
     return f"{whole}; the {part} in {block.name!r}:"
 
 
 def _next(
-    release: Release, block: AnsweredBlock, place: str | None, files: Sequence[str], ledger: Sequence[str]
+    release: FinishedRun, block: AnsweredBlock, place: str | None, files: Sequence[str], ledger: Sequence[str]
 ) -> Iterator[Fact]:
     if place is None:
         yield "Kept", "nothing but this screen; --out DIR keeps answers, record and receipt"
@@ -130,12 +130,12 @@ FIGURES = 20
 """Rows of figures that are shown beside the receipt."""
 NAME = 52
 """Columns of text in which a name is shown whole, so that it can be copied."""
-Asked = tuple[str, int, Sequence[str]]
+QueryRow = tuple[str, int, Sequence[str]]
 """A block: its name, its number of answers, and the columns that it asks about."""
 
 
-def kept_view(
-    receipt: Sequence[Fact], asked: Sequence[Asked], figures: Sequence[dict[str, Any]] = ()
+def stored_run_view(
+    receipt: Sequence[Fact], asked: Sequence[QueryRow], figures: Sequence[dict[str, Any]] = ()
 ) -> RenderableType:
     """The whole receipt, the queries by name, and the first figures."""
     if not asked:
@@ -155,7 +155,9 @@ def kept_view(
     return Group(*parts)
 
 
-def shown_view(block: AnsweredBlock, form: Form, rows: int, bound: tuple[float, float] | None = None) -> RenderableType:
+def stored_block_view(
+    block: AnsweredBlock, form: Form, rows: int, bound: tuple[float, float] | None = None
+) -> RenderableType:
     """One block of answers. bound: on its L1 error, in records, and its probability; None: there is none. Raises:
     UsageFault where this form cannot show it."""
     return Group(heading(block), *_bound_words(bound), FORMS[form](block, rows))

@@ -9,21 +9,21 @@ from typing import Any
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.budgets import configured_ledger
-from dpqr.ledger.ledger import Account, Entry
-from dpqr.releases.answers.answered import answered
+from dpqr.ledger.ledger import Account, LedgerEntry
+from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.documents import write_new
-from dpqr.releases.forecast_error import Forecast
+from dpqr.releases.forecast_error import PlanForecast
 from dpqr.releases.read_release import ReleaseFiles, all_answers, read_figures, read_release, release_around
 from dpqr.releases.receipt import plan_facts
-from dpqr.releases.record.plan_document import plan_document, sealed
+from dpqr.releases.record.plan_document import plan_document, seal_document
 from dpqr.releases.resources import Resources
-from dpqr.releases.result import Release
+from dpqr.releases.result import FinishedRun
 from dpqr.releases.table_files import figures_table
-from dpqr.report.cards import Stated, croissant_text, registry_text
+from dpqr.report.cards import CuratorFacts, croissant_text, registry_text
 from dpqr.report.page.other_pages import curve_page, plan_page
 from dpqr.report.page.parts import html, require_extra
 from dpqr.report.page.release_page import release_page
-from dpqr.report.page.reported import Charge, Preview, Reported, Spending, file_hashes, first_rows, table_columns
+from dpqr.report.page.reported import ChargeRow, Preview, ReportInput, Spending, file_hashes, first_rows, table_columns
 from dpqr.strategies.plan import Plan
 
 PREVIEW = 8
@@ -44,7 +44,7 @@ class ReportRequest:
     croissant: str | None = None
     ledger: str | None = None
     anchor: str | None = None
-    stated: Stated = field(default_factory=Stated)
+    stated: CuratorFacts = field(default_factory=CuratorFacts)
 
 
 def report(request: ReportRequest) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def _texts(request: ReportRequest, files: ReleaseFiles) -> Iterator[tuple[str, s
         yield "croissant", request.croissant, croissant_text(files.record, request.stated, *known)
 
 
-def release_html(found: Reported) -> str:
+def release_html(found: ReportInput) -> str:
     """A release as a page. UsageFault where the extra is not installed."""
     return html(release_page(found))
 
@@ -100,18 +100,18 @@ def plan_html(plan: Plan, taken: Resources, parts: Mapping[str, Any] | None = No
         taken: its forecast of time and memory.
         parts: what else stands in the document, as for `save_plan`: the page shows the hash of both together.
     """
-    return html(plan_page(sealed(plan_document(plan) | dict(parts or {})), plan_facts(plan, taken)))
+    return html(plan_page(seal_document(plan_document(plan) | dict(parts or {})), plan_facts(plan, taken)))
 
 
-def curve_html(found: Sequence[Forecast], notes: Sequence[str]) -> str:
+def curve_html(found: Sequence[PlanForecast], notes: Sequence[str]) -> str:
     """Forecasts by epsilon as a page. UsageFault where the extra is not installed."""
     return html(curve_page(found, notes))
 
 
-def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str | None = None) -> Reported:
+def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str | None = None) -> ReportInput:
     """A release on disk. DocumentError where it is damaged."""
     preview = first_rows(files, PREVIEW)
-    return Reported(
+    return ReportInput(
         record=files.record,
         blocks=tuple(all_answers(files)),
         place=str(files.path),
@@ -123,12 +123,12 @@ def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str |
     )
 
 
-def reported_release(release: Release, record: dict[str, Any]) -> Reported:
+def reported_release(release: FinishedRun, record: dict[str, Any]) -> ReportInput:
     """A release in memory. record: what its release.json would say."""
     domain = release.plan.problem.domain
-    blocks = tuple(answered(each, domain) for each in release.answers)
+    blocks = tuple(answered_block(each, domain) for each in release.answers)
     figures = figures_table(release).records() if release.figures else ()
-    return Reported(record=record, blocks=blocks, place="RELEASE", figures=figures)
+    return ReportInput(record=record, blocks=blocks, place="RELEASE", figures=figures)
 
 
 def _spending(files: ReleaseFiles, ledger: str, anchor: str | None) -> Spending | None:
@@ -143,10 +143,10 @@ def _spending(files: ReleaseFiles, ledger: str, anchor: str | None) -> Spending 
     return Spending(account=account, charges=tuple(_charges(account, record.entries, own)))
 
 
-def _charges(account: Account, entries: tuple[Entry, ...], own: int) -> Iterator[Charge]:
+def _charges(account: Account, entries: tuple[LedgerEntry, ...], own: int) -> Iterator[ChargeRow]:
     """What each reservation of the dataset has cost in the end."""
     settled = {entry.settles: entry.cost for entry in entries if entry.settles is not None}
     for entry in entries:
         if entry.kind == "reserve" and entry.dataset == account.terms.dataset:
             cost = settled.get(entry.number, entry.cost)
-            yield Charge(number=entry.number, date=entry.time[:10], cost=cost, own=entry.number == own)
+            yield ChargeRow(number=entry.number, date=entry.time[:10], cost=cost, own=entry.number == own)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpqr.domain.periods import Period, PeriodTree
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.releases.answer_tables import EARLIER, NEW_COLUMNS, Pair, named_cells, read_cumulative
+from dpqr.releases.answer_tables import CUMULATIVE_COLUMNS, EARLIER, Pair, named_cells, read_cumulative
 from dpqr.releases.answers.answered import Blocks, Trend, trend
 from dpqr.releases.read_release import ReleaseFiles, all_answers, block_entries, block_entry, read_answers, read_release
 from dpqr.releases.table_files import Column, Texts, Tidy
@@ -23,7 +23,7 @@ SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class ReleaseSeries:
     """names: of the points, earliest first: their periods, or else where the releases lie. trends: by block."""
 
     names: tuple[str, ...]
@@ -31,7 +31,7 @@ class Series:
     notes: tuple[str, ...] = ()
 
 
-def series(places: Sequence[str], query: str | None = None) -> Series:
+def series(places: Sequence[str], query: str | None = None) -> ReleaseSeries:
     """Put releases of the same queries over the same domain in a series.
 
     Args:
@@ -56,10 +56,10 @@ def series(places: Sequence[str], query: str | None = None) -> Series:
     names = tuple(name for name, _ in named)
     notes = [f"{name}: {words}" for name, files in named if (words := _warning(files.record))]
     notes += _missing(names, [files for _, files in named])
-    return Series(names=names, trends=tuple(_points(named, query)), notes=tuple(notes))
+    return ReleaseSeries(names=names, trends=tuple(_points(named, query)), notes=tuple(notes))
 
 
-def series_html(found: Series) -> str:
+def series_html(found: ReleaseSeries) -> str:
     """A series as a page. UsageFault where the extra is not installed."""
     return html(series_page(found.names, found.trends, found.notes))
 
@@ -78,7 +78,8 @@ def _points(named: Sequence[tuple[str, ReleaseFiles]], query: str | None) -> Ite
     tree = PeriodTree(periods=counter["periods"], base=counter["base"])
     numbers = [files.record["plan"]["counter"]["number"] for _, files in named]
     counts, earlier = (
-        zip(*(_read(files, tree, query, pair) for _, files in named), strict=True) for pair in (NEW_COLUMNS, EARLIER)
+        zip(*(_read(files, tree, query, pair) for _, files in named), strict=True)
+        for pair in (CUMULATIVE_COLUMNS, EARLIER)
     )
     adds = [0, *(before >= tree.span(number).start - 1 for before, number in pairwise(numbers))]
     for blocks, parts in zip(counts, earlier, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dpqr.kernel.wording import counted, plain
+from dpqr.kernel.wording import count_words, plain
 
 
 def answer_lines(found: Iterable[Any]) -> Iterator[str]:
@@ -23,7 +23,7 @@ def status_lines(found: Any) -> Iterator[str]:
     left = found.paid_surprises - found.surprises if found.checked else 0
     yield f"Session    {found.name}, paid from the budget of {found.dataset!r}"
     yield f"Guarantee  {found.guarantee}"
-    yield f"Asked      {counted(found.questions, 'question')}, {found.free:,} of them free"
+    yield f"Asked      {count_words(found.questions, 'question')}, {found.free:,} of them free"
     yield f"Surprises  {found.surprises:,} of {found.paid_surprises:,} are spent, {left:,} left"
     yield (
         f"Free       an answer is free where it is found within {found.margin:,} records, and lies within "

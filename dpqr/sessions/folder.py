@@ -45,7 +45,7 @@ SECRET_BYTES = 1024
 WAIT = 60.0
 """Seconds that a process waits for its turn."""
 PAUSE = 0.02
-REHEARSED = 128
+REHEARSAL_BYTES = 128
 """Bytes that a rehearsed line of the log takes."""
 
 
@@ -269,7 +269,7 @@ class SessionLog:
 
     def rehearse(self) -> None:
         """Write and sync as a durable line does, and add nothing."""
-        self._write(PIECE[:REHEARSED], True)
+        self._write(PIECE[:REHEARSAL_BYTES], True)
 
     def trim(self) -> None:
         """Give back what was set aside and not used."""
@@ -352,7 +352,7 @@ Thresholds = list[dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class WriteSpace:
     """What a question may write. log, transcript: bytes of its lines. draws: how many the ledger may have to hold.
     secret: whether thresholds are kept."""
 
@@ -363,7 +363,7 @@ class Room:
 
 
 @dataclass(slots=True, kw_only=True)
-class Asking:
+class QuestionWriter:
     """The writes of one question of a session. See the order above."""
 
     folder: SessionFolder
@@ -407,7 +407,7 @@ class Asking:
         self.journal.file.trim()
         self._release()
         if self.thresholds is not None:
-            keep_thresholds(self.folder, self.asks, self.thresholds)
+            store_thresholds(self.folder, self.asks, self.thresholds)
 
     def _release(self) -> None:
         """The ledger's next entries take the space that was held for them."""
@@ -423,7 +423,9 @@ class Asking:
 
 
 @contextmanager
-def asking(folder: SessionFolder, journal: LedgerJournal, ledger: ChainedLedger, room: Room) -> Iterator[Asking]:
+def writing_question(
+    folder: SessionFolder, journal: LedgerJournal, ledger: ChainedLedger, room: WriteSpace
+) -> Iterator[QuestionWriter]:
     """Steps 1 and 2, the block, and "ended" where it has no error; nothing is shown before this has returned.
 
     Raises:
@@ -432,7 +434,7 @@ def asking(folder: SessionFolder, journal: LedgerJournal, ledger: ChainedLedger,
     ballast, sizes = _ballasts(folder, ledger), _sizes(ledger, room.draws)
     with ExitStack() as stack:
         stack.callback(_release_anyway, ballast)
-        with _refused(folder.name):
+        with _refuse_question(folder.name):
             for each, size in zip(ballast, sizes, strict=False):
                 each.hold(size)
             if room.secret:
@@ -440,15 +442,17 @@ def asking(folder: SessionFolder, journal: LedgerJournal, ledger: ChainedLedger,
             journal.file.set_aside(TRANSCRIPT_ROOM + room.transcript)
             log = stack.enter_context(folder.opened_log(LOG_ROOM + room.log))
             known = folder.log()
-            log.say({BEGUN: asks_in(known)}, durable=True)
-        made = Asking(folder=folder, journal=journal, ledger=ledger, log=log, asks=asks_in(known), ballast=ballast)
+            log.say({BEGUN: count_asks(known)}, durable=True)
+        made = QuestionWriter(
+            folder=folder, journal=journal, ledger=ledger, log=log, asks=count_asks(known), ballast=ballast
+        )
         yield made
-        with unanswered(folder.name):
+        with refuse_on_disk_fault(folder.name):
             made.end()
 
 
 @contextmanager
-def _refused(name: str) -> Iterator[None]:
+def _refuse_question(name: str) -> Iterator[None]:
     """Steps 1 and 2 failed."""
     try:
         yield
@@ -461,7 +465,7 @@ def _refused(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def unanswered(name: str) -> Iterator[None]:
+def refuse_on_disk_fault(name: str) -> Iterator[None]:
     """Any fault of the disk in the block ends the question, in words that say nothing about its comparisons."""
     try:
         yield
@@ -472,12 +476,12 @@ def unanswered(name: str) -> Iterator[None]:
         ) from None
 
 
-def keep_thresholds(folder: SessionFolder, asks: int, thresholds: Thresholds) -> None:
+def store_thresholds(folder: SessionFolder, asks: int, thresholds: Thresholds) -> None:
     """Write thresholds that were not passed by any of so many asks. OSError: the disk failed."""
     folder.keep({ASKS: asks, THRESHOLDS: thresholds})
 
 
-def kept_thresholds(folder: SessionFolder, asks: int) -> Iterator[dict[str, int]]:
+def load_thresholds(folder: SessionFolder, asks: int) -> Iterator[dict[str, int]]:
     """What may still be used of the secret where the log holds so many asks. What was damaged is as good as lost."""
     secret = folder.secret()
     if not isinstance(secret, dict) or secret.get(ASKS) != asks or not isinstance(secret.get(THRESHOLDS), list):
@@ -488,18 +492,18 @@ def kept_thresholds(folder: SessionFolder, asks: int) -> Iterator[dict[str, int]
             yield kept
 
 
-def asks_in(log: list[Any]) -> int:
+def count_asks(log: list[Any]) -> int:
     """How many asks a log holds."""
     return sum("queries" in line for line in log)
 
 
-def is_spoilt(log: list[Any]) -> bool:
+def has_failed_question(log: list[Any]) -> bool:
     """Whether a question was begun and not ended, so that rows may have decided how."""
     begun, ended = (sum(mark in line for line in log) for mark in (BEGUN, ENDED))
     return begun > ended or any("spoilt" in line for line in log)
 
 
-def tidy(folder: SessionFolder, ledger: ChainedLedger) -> None:
+def remove_ballasts(folder: SessionFolder, ledger: ChainedLedger) -> None:
     """Remove what a killed process has set aside beside the ledger and its anchor."""
     _release_anyway(_ballasts(folder, ledger))
 

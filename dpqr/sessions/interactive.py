@@ -10,34 +10,34 @@ from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.releases.files import ReleaseDirectory, reserve
 from dpqr.releases.paying import Bill, require_affordable
-from dpqr.releases.questions import BETA, CURRENT_RULE, Answer, Terms
-from dpqr.releases.reading import bound, require_named
+from dpqr.releases.questions import BETA, CURRENT_RULE, Answer, SessionTerms
+from dpqr.releases.reading import require_source, resolve_source
 from dpqr.releases.receipt import receipt
-from dpqr.releases.record.parts import drawn_digest
+from dpqr.releases.record.parts import draws_digest
 from dpqr.releases.record.plan_document import plan_hash
-from dpqr.releases.record.release_document import drawn_parts
-from dpqr.releases.release import Progress
+from dpqr.releases.record.release_document import draw_parts
+from dpqr.releases.release import ReleaseObserver
 from dpqr.releases.release_files import write_release
 from dpqr.releases.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.releases.resources import Resources
-from dpqr.releases.result import Release
-from dpqr.sessions.folder import keep_thresholds
-from dpqr.sessions.planning import Opening, OpenRequest, planned_session
-from dpqr.sessions.release import closed_release
+from dpqr.releases.result import FinishedRun
+from dpqr.sessions.folder import store_thresholds
+from dpqr.sessions.planning import OpenRequest, PlannedSession, plan_session
+from dpqr.sessions.release import build_session_release
 from dpqr.sessions.session import (
     KIND,
-    Turn,
-    begun,
-    closing,
-    questions_of,
+    SessionLock,
+    begin_session,
+    closing_session,
+    compile_questions,
+    lock_session,
+    read_question_session,
     require_repeatable,
-    stated,
-    stated_session,
-    turn,
+    session_document,
 )
-from dpqr.sessions.turn import answered, first_online, restored, thresholds_of
+from dpqr.sessions.turn import answer_queries, restore_session, start_online, thresholds_of
 from dpqr.strategies.plan import Plan
-from dpqr.tables.points import documents_apart
+from dpqr.tables.points import refuse_table_as_document
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import check_table
 
@@ -80,7 +80,7 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class AnsweredQuery:
     """One query's answer, by the name of its block, and what else tells it from the others there."""
 
     query: str
@@ -92,7 +92,7 @@ class Answered:
         return {"query": self.query, "detail": self.detail, **asdict(self.answer)}
 
 
-def open_session(request: OpenRequest, progress: Progress) -> Status:
+def open_session(request: OpenRequest, progress: ReleaseObserver) -> Status:
     """Pay for a session and measure what its questions start from.
 
     Raises:
@@ -101,21 +101,21 @@ def open_session(request: OpenRequest, progress: Progress) -> Status:
     Privacy:
         The session's budget for everything it ever answers; it is paid in full before the table is opened.
     """
-    run = replace(request.run, source=bound(request.run.source, request.run.payer))
-    require_named(run.source)
+    run = replace(request.run, source=resolve_source(request.run.source, request.run.payer))
+    require_source(run.source)
     require_repeatable(run.source)
-    made = planned_session(replace(request, run=run))
+    made = plan_session(replace(request, run=run))
     if run.payer is None:
         raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
     require_affordable(run.payer, _bill(run, made), locked=True)
     check_table(made.held.source, made.plan.problem.domain, made.held.limits, made.plan.problem.unit)
-    with begun(request.name, run.payer, _bill(run, made)) as held:
-        online = first_online(held, made.plan, made.terms, made.held, SystemNoise(), progress)
+    with begin_session(request.name, run.payer, _bill(run, made)) as held:
+        online = start_online(held, made.plan, made.terms, made.held, SystemNoise(), progress)
         held.folder.write(_document(made, held.journal.number))
         online.open_watches()
         with held.folder.faults():
             held.folder.allocate()
-            keep_thresholds(held.folder, 0, thresholds_of(online.watches))
+            store_thresholds(held.folder, 0, thresholds_of(online.watches))
         return _status(request.name, held, made.terms)
 
 
@@ -124,12 +124,12 @@ def session_plan(request: OpenRequest) -> tuple[Plan, Resources]:
 
     Raises: UsageFault, DocumentError, InfeasiblePlan; BudgetRefused where the ledger would not pay for it.
     """
-    made = planned_session(request)
+    made = plan_session(request)
     require_affordable(request.run.payer, _bill(request.run, made), locked=request.run.locked is not None)
     return made.whole, Resources.of(made.plan)
 
 
-def ask(request: AskRequest, progress: Progress) -> tuple[Answered, ...]:
+def ask(request: AskRequest, progress: ReleaseObserver) -> tuple[AnsweredQuery, ...]:
     """Answer every query of a document, one after the other.
 
     Raises:
@@ -140,24 +140,24 @@ def ask(request: AskRequest, progress: Progress) -> tuple[Answered, ...]:
         were looked at leaves the session paid in full: what rows decide is an output. A fault of the disk ends the
         epochs whose thresholds answers were compared with, and says nothing about them (`dpqr.sessions.folder`).
     """
-    with turn(request.name, request.payer) as held:
-        session = stated_session(held)
-        with documents_apart(session.reading(request.source).source):
-            asked, document = questions_of(request.queries, session.paper)
-        state = restored(held, session)
+    with lock_session(request.name, request.payer) as held:
+        session = read_question_session(held)
+        with refuse_table_as_document(session.reading(request.source).source):
+            asked, document = compile_questions(request.queries, session.paper)
+        state = restore_session(held, session)
         with held.question(state.room(asked, document)) as asking:
             online = state.opened(asking, request.source, SystemNoise(), progress)
-            found = answered(state, online, asking, asked, document)
-        return tuple(Answered(query=each.name, detail=each.detail, answer=each.answer) for each in found)
+            found = answer_queries(state, online, asking, asked, document)
+        return tuple(AnsweredQuery(query=each.name, detail=each.detail, answer=each.answer) for each in found)
 
 
 def status(name: str, payer: LedgerRequest) -> Status:
     """How a session stands; no table is opened."""
-    with turn(name, payer) as held:
-        return _status(name, held, stated_session(held).paper.terms)
+    with lock_session(name, payer) as held:
+        return _status(name, held, read_question_session(held).paper.terms)
 
 
-def close(name: str, payer: LedgerRequest, output: OutputRequest) -> Release | None:
+def close(name: str, payer: LedgerRequest, output: OutputRequest) -> FinishedRun | None:
     """End a session: write all its answers as a release, and give back what was not drawn.
 
     Returns:
@@ -166,14 +166,14 @@ def close(name: str, payer: LedgerRequest, output: OutputRequest) -> Release | N
     Raises:
         DpqrError: nothing was settled; the session is as it was.
     """
-    with closing(name, payer, NOTE) as held:
+    with closing_session(name, payer, NOTE) as held:
         if not held.folder.is_opened:
             return None
-        finished = closed_release(held, stated_session(held))
+        finished = build_session_release(held, read_question_session(held))
         if finished is not None and output.directory is not None:
             write_release(finished, _target(output.directory), answers=output.format, receipt=receipt(finished))
         if finished is not None:
-            held.drawn = drawn_digest(drawn_parts(finished))
+            held.drawn = draws_digest(draw_parts(finished))
         return finished
 
 
@@ -184,7 +184,7 @@ def _target(directory: str) -> ReleaseDirectory:
         raise AlreadyThere(f"--out {directory}: exists; choose another directory") from None
 
 
-def _bill(run: ReleaseRequest, made: Opening) -> Bill:
+def _bill(run: ReleaseRequest, made: PlannedSession) -> Bill:
     return Bill(
         events=made.whole.events,
         unit=made.plan.problem.unit,
@@ -197,12 +197,12 @@ def _bill(run: ReleaseRequest, made: Opening) -> Bill:
     )
 
 
-def _document(made: Opening, draws: int) -> dict[str, Any]:
+def _document(made: PlannedSession, draws: int) -> dict[str, Any]:
     """What later processes need. Public."""
     asked = made.asked
     budget = {"epsilon": asked.epsilon, "delta": asked.delta or "0", "accountant": made.accountant.name}
     return {
-        **stated(KIND, budget, made.held),
+        **session_document(KIND, budget, made.held),
         "plan": asdict(made.request),
         "rest": {made.rest.currency: str(made.rest.figure)},
         "surprises": made.terms.surprises,
@@ -212,13 +212,13 @@ def _document(made: Opening, draws: int) -> dict[str, Any]:
     }
 
 
-def _status(name: str, held: Turn, terms: Terms) -> Status:
-    online, log = restored(held, stated_session(held)), held.folder.log()
+def _status(name: str, held: SessionLock, terms: SessionTerms) -> Status:
+    online, log = restore_session(held, read_question_session(held)), held.folder.log()
     answered = [line for line in log if "estimate" in line]
     return Status(
         name=name,
         dataset=held.paid.dataset,
-        guarantee=stated_session(held).paper.guarantee,
+        guarantee=read_question_session(held).paper.guarantee,
         questions=len(answered),
         free=sum(line["free"] for line in answered),
         surprises=online.surprises,

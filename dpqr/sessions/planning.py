@@ -8,21 +8,28 @@ from typing import Any, ClassVar
 
 from dpqr.domain.text.sources import public_documents
 from dpqr.kernel.accountants.accountant import FilterAccountant, Portion
-from dpqr.kernel.accountants.analytic import converted_mu
-from dpqr.kernel.accountants.sums import converted
+from dpqr.kernel.accountants.analytic import squared_mu_to_epsilon
+from dpqr.kernel.accountants.sums import zcdp_to_epsilon
 from dpqr.kernel.budget import Price, PrivacyBudget, downward_text
 from dpqr.kernel.errors import UsageFault
 from dpqr.releases.locked_plan import require_unchanged
 from dpqr.releases.planning import plan_release, read_documents
-from dpqr.releases.questions import BETA, Terms
-from dpqr.releases.reading import Reading, bound, charging, public_inputs, reading, with_spoken
+from dpqr.releases.questions import BETA, SessionTerms
+from dpqr.releases.reading import (
+    TableReading,
+    charging_accountant,
+    public_inputs,
+    resolve_reading,
+    resolve_source,
+    with_document_notes,
+)
 from dpqr.releases.record.plan_document import plan_document
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
 from dpqr.sessions.session import filter_of
 from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.transcript import Round, Step
-from dpqr.tables.points import documents_apart
+from dpqr.tables.points import refuse_table_as_document
 from dpqr.workload.queries_file import QueriesDocument
 
 FIRST, EXPECTED = Fraction(1, 10), Fraction(1, 2)
@@ -34,7 +41,7 @@ PART, FEWEST, MOST = 20, 10, 200
 """Surprises that are paid for, where the request states no number: one in so many of the expected questions."""
 QUESTIONS = 1000
 """That are expected, where the request states no number."""
-NOTHING: dict[str, Any] = {"queries": []}
+NO_QUERIES: dict[str, Any] = {"queries": []}
 """The document of a session that expects no queries."""
 
 
@@ -48,7 +55,7 @@ class OpenRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class PlannedSession:
     """A session on paper.
 
     asked: the request, every number stated. whole: the session as a plan, to be reviewed and paid. request, plan: of
@@ -59,11 +66,11 @@ class Opening:
     whole: Plan
     request: PlanRequest
     plan: Plan
-    terms: Terms
+    terms: SessionTerms
     budget: PrivacyBudget
     accountant: FilterAccountant
     rest: Price
-    held: Reading
+    held: TableReading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,20 +99,20 @@ class Interactive:
         """It has no state."""
 
 
-def planned_session(request: OpenRequest) -> Opening:
+def plan_session(request: OpenRequest) -> PlannedSession:
     """The session on paper, which is the locked one where the request names one; no data is opened.
 
     Raises: UsageFault, DocumentError, InfeasiblePlan.
     """
-    run = replace(request.run, source=bound(request.run.source, request.run.payer))
-    asked = _settled(run)
+    run = replace(request.run, source=resolve_source(request.run.source, request.run.payer))
+    asked = _fill_in_defaults(run)
     budget = PrivacyBudget.parse(asked.epsilon, asked.delta)
     accountant = filter_of(str(asked.accountant), budget)
     share = EXPECTED if _expects(asked) else FIRST
     first, rest = (price.times(SLACK) for price in accountant.cut(budget, _shares(share)))
-    with documents_apart(run.source):
+    with refuse_table_as_document(run.source):
         document = _first_workload(asked)
-    run = replace(run, notes=with_spoken(run.notes, document))
+    run = replace(run, notes=with_document_notes(run.notes, document))
     public = public_documents(document.sources)
     if public.files:
         raise UsageFault("--expect: files of coefficients are not for sessions of questions; write queries instead")
@@ -124,12 +131,12 @@ def planned_session(request: OpenRequest) -> Opening:
     if plan.problem.unit.counted is not None:
         raise UsageFault("--counts: a session of questions reads rows; release from a histogram instead")
     surprises, questions = asked.surprises or 0, asked.questions or 0
-    terms = Terms.within(rest, plan.problem.unit, surprises=surprises, questions=questions)
-    held = reading(run.source, run.limits, plan.problem.domain, run.payer, locked=run.locked is not None)
-    whole = _noted(whole_plan(plan, terms, rest, budget, questions), terms, held, run)
-    return Opening(
+    terms = SessionTerms.within(rest, plan.problem.unit, surprises=surprises, questions=questions)
+    held = resolve_reading(run.source, run.limits, plan.problem.domain, run.payer, locked=run.locked is not None)
+    whole = _add_notes(add_question_phase(plan, terms, rest, budget, questions), terms, held, run)
+    return PlannedSession(
         asked=asked,
-        whole=_followed(whole, replace(run, plan=asked), held, document),
+        whole=_attach_inputs(whole, replace(run, plan=asked), held, document),
         request=opening,
         plan=plan,
         terms=terms,
@@ -140,7 +147,7 @@ def planned_session(request: OpenRequest) -> Opening:
     )
 
 
-def whole_plan(first: Plan, terms: Terms, rest: Price, budget: PrivacyBudget, expected: int) -> Plan:
+def add_question_phase(first: Plan, terms: SessionTerms, rest: Price, budget: PrivacyBudget, expected: int) -> Plan:
     """A session as a plan: what is measured first, and the sum that all questions may cost.
 
     expected: how many questions are.
@@ -158,7 +165,7 @@ def whole_plan(first: Plan, terms: Terms, rest: Price, budget: PrivacyBudget, ex
     return replace(whole, epsilon=budget.epsilon if epsilon is None else epsilon)
 
 
-def _noted(whole: Plan, terms: Terms, held: Reading, run: ReleaseRequest) -> Plan:
+def _add_notes(whole: Plan, terms: SessionTerms, held: TableReading, run: ReleaseRequest) -> Plan:
     reach = (
         f"{terms.surprises:,} surprises are paid for; a free answer lies within "
         f"{terms.margin + terms.slack(BETA / 2):,} records of the truth with probability 0.95"
@@ -166,10 +173,10 @@ def _noted(whole: Plan, terms: Terms, held: Reading, run: ReleaseRequest) -> Pla
     return replace(whole, notes=tuple(dict.fromkeys((*run.notes, *whole.notes, *held.bits, reach))))
 
 
-def _followed(whole: Plan, run: ReleaseRequest, held: Reading, document: QueriesDocument) -> Plan:
+def _attach_inputs(whole: Plan, run: ReleaseRequest, held: TableReading, document: QueriesDocument) -> Plan:
     """With what it was made from. DocumentError: it is not the locked one."""
     inputs = public_inputs(run, held, document)
-    expected = NOTHING
+    expected = NO_QUERIES
     if _expects(run.plan):
         expected = public_documents(read_documents(run.plan.queries, run.plan.domain, strict=True).sources).queries
     inputs = replace(inputs, request={**inputs.request, "queries": expected})
@@ -182,10 +189,10 @@ def _followed(whole: Plan, run: ReleaseRequest, held: Reading, document: Queries
 
 def _expects(plan: PlanRequest) -> bool:
     """Whether queries are expected."""
-    return bool(plan.queries) and plan.queries != NOTHING
+    return bool(plan.queries) and plan.queries != NO_QUERIES
 
 
-def _settled(run: ReleaseRequest) -> PlanRequest:
+def _fill_in_defaults(run: ReleaseRequest) -> PlanRequest:
     """The request with every number stated. UsageFault: no surprise is paid for, or no question is expected."""
     asked = run.plan
     questions = QUESTIONS if asked.questions is None else asked.questions
@@ -197,7 +204,7 @@ def _settled(run: ReleaseRequest) -> PlanRequest:
         asked,
         surprises=usual if asked.surprises is None else asked.surprises,
         questions=questions,
-        accountant=charging(asked, run.payer) or ("basic" if pure else "gdp"),
+        accountant=charging_accountant(asked, run.payer) or ("basic" if pure else "gdp"),
     )
 
 
@@ -222,4 +229,4 @@ def _epsilon(price: Price, delta: Fraction) -> Fraction:
     """The epsilon of a release that costs so much."""
     if price.epsilon is not None:
         return price.epsilon
-    return converted(price.rho, delta) if price.rho is not None else converted_mu(price.figure, delta)
+    return zcdp_to_epsilon(price.rho, delta) if price.rho is not None else squared_mu_to_epsilon(price.figure, delta)

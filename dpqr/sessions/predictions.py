@@ -16,35 +16,44 @@ from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.gate import measure_together
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
-from dpqr.kernel.wording import counted
+from dpqr.kernel.wording import count_words
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.plan import PredictionPlan, deviation, usable
 from dpqr.prediction.planner import one_by_one
-from dpqr.prediction.planning import settled_prediction, wanted_prediction
+from dpqr.prediction.planning import plan_prediction, planner_input
 from dpqr.prediction.predict import (
-    bought,
     check_input,
     checked_prediction,
+    draw_preliminaries,
     grid,
-    opened_table,
+    open_table,
     prediction_bill,
     prices,
     session_files,
     write_session,
 )
-from dpqr.prediction.rates import Outlook, outlook
+from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.record import prediction_guarantee
 from dpqr.prediction.result import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
 from dpqr.releases.paying import Bill, require_affordable
-from dpqr.releases.reading import Reading, bound, require_named
-from dpqr.releases.record.parts import drawn_digest
-from dpqr.releases.release import Progress
+from dpqr.releases.reading import TableReading, require_source, resolve_source
+from dpqr.releases.record.parts import draws_digest
+from dpqr.releases.release import ReleaseObserver
 from dpqr.releases.requests import LedgerRequest, PredictionPlanRequest, PredictionRequest
-from dpqr.releases.table_files import NOTHING, Column, Texts, Tidy
-from dpqr.sessions.folder import Room, unanswered
-from dpqr.sessions.session import Stated, Turn, begun, closing, require_repeatable, stated, statement, turn
+from dpqr.releases.table_files import NO_TEXT, Column, Texts, Tidy
+from dpqr.sessions.folder import WriteSpace, refuse_on_disk_fault
+from dpqr.sessions.session import (
+    SessionDocument,
+    SessionLock,
+    begin_session,
+    closing_session,
+    lock_session,
+    read_session_document,
+    require_repeatable,
+    session_document,
+)
 from dpqr.strategies.plan import PublicInputs
 from dpqr.tables.points import read_points, require_public
 from dpqr.tables.source import TableSource
@@ -95,16 +104,16 @@ class PredictionStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpeningPlan:
+class PlannedPredictions:
     """A session on paper. read: how its table is read."""
 
     plan: PredictionPlan
-    outlook: Outlook
-    read: Reading
+    outlook: PlanAlternatives
+    read: TableReading
     bill: Bill
 
 
-def planned_predictions(request: OpenPredictions) -> OpeningPlan:
+def plan_predictions(request: OpenPredictions) -> PlannedPredictions:
     """The session on paper; no data is opened.
 
     Raises: UsageFault, DocumentError, InfeasiblePlan; BudgetRefused where the ledger would not pay for it.
@@ -113,10 +122,10 @@ def planned_predictions(request: OpenPredictions) -> OpeningPlan:
     plan, read, wanted = checked_prediction(run)
     bill = replace(prediction_bill(plan, read.policy, run.reason), note=NOTE)
     require_affordable(run.payer, bill, locked=run.locked is not None)
-    return OpeningPlan(plan=plan, outlook=outlook(plan, wanted.planner), read=read, bill=bill)
+    return PlannedPredictions(plan=plan, outlook=plan_alternatives(plan, wanted.planner), read=read, bill=bill)
 
 
-def open_predictions(request: OpenPredictions, progress: Progress) -> PredictionStatus:
+def open_predictions(request: OpenPredictions, progress: ReleaseObserver) -> PredictionStatus:
     """Pay for a session, and buy what its plan buys before the first point.
 
     Raises:
@@ -126,10 +135,10 @@ def open_predictions(request: OpenPredictions, progress: Progress) -> Prediction
         The session's budget for all points together; it is paid in full before the table is opened. A session keeps no
         secret: parts, and the rows of persons, are drawn anew for each question, which `one_by_one` allows.
     """
-    run = replace(request.run, table=bound(request.run.table, request.run.payer))
-    require_named(run.table)
+    run = replace(request.run, table=resolve_source(request.run.table, request.run.payer))
+    require_source(run.table)
     require_repeatable(run.table)
-    made = planned_predictions(replace(request, run=run))
+    made = plan_predictions(replace(request, run=run))
     if run.payer is None:
         raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
     if isinstance(made.plan.recipe, Aggregate):
@@ -137,17 +146,17 @@ def open_predictions(request: OpenPredictions, progress: Progress) -> Prediction
     require_affordable(run.payer, made.bill, locked=True)
     check_input(run, made.plan, made.read, made.bill)
     domain, noise = domain_text(run.plan.domain or ""), SystemNoise()
-    with begun(request.name, run.payer, made.bill) as held:
+    with begin_session(request.name, run.payer, made.bill) as held:
         if made.plan.counting is None and made.plan.tuning is None:
             held.run.look(made.read.source)
         else:
-            counts = opened_table(made.plan, made.read, held.run, progress, noise).counts
-            bought(made.plan, counts, held.run.guard, noise, held.journal)
+            counts = open_table(made.plan, made.read, held.run, progress, noise).counts
+            draw_preliminaries(made.plan, counts, held.run.guard, noise, held.journal)
         held.folder.write(_document(request, made, domain, held.journal.number))
     return prediction_status(request.name, run.payer)
 
 
-def ask_predictions(request: AskPredictions, progress: Progress) -> PredictionRelease:
+def ask_predictions(request: AskPredictions, progress: ReleaseObserver) -> PredictionRelease:
     """Predict for every row of `points`, in their order. A point that was asked about before has the same answer again,
     free of charge.
 
@@ -158,8 +167,8 @@ def ask_predictions(request: AskPredictions, progress: Progress) -> PredictionRe
         Nothing beyond the session's reservation. Nothing is shown before its draw is on the disk. An error after rows
         were looked at leaves the session paid in full: what rows decide is an output.
     """
-    with turn(request.name, request.payer) as held:
-        session = stated_predictions(held)
+    with lock_session(request.name, request.payer) as held:
+        session = read_prediction_session(held)
         require_public(request.points, session.reading(request.table).source)
         codes = read_points(request.points, session.columns, session.limits)
         if not len(codes):
@@ -174,8 +183,8 @@ def ask_predictions(request: AskPredictions, progress: Progress) -> PredictionRe
 
 def prediction_status(name: str, payer: LedgerRequest) -> PredictionStatus:
     """How a session stands; no table is opened."""
-    with turn(name, payer) as held:
-        session = stated_predictions(held)
+    with lock_session(name, payer) as held:
+        session = read_prediction_session(held)
         plan, target = session.plan, session.plan.problem.target
         noise = deviation(plan, session.records)
         if noise is not None and target.numeric:
@@ -203,26 +212,26 @@ def close_predictions(name: str, payer: LedgerRequest, out: str | None) -> Predi
         DpqrError: nothing was settled; the session is as it was.
     """
     files = session_files(out)
-    with closing(name, payer, NOTE) as held:
+    with closing_session(name, payer, NOTE) as held:
         if not held.folder.is_opened:
             return None
-        session = stated_predictions(held)
+        session = read_prediction_session(held)
         if not session.answers:
             return None
         finished = session.release([each.number for each in session.answers])
         record = write_session(finished, session.points, files)
-        held.drawn = drawn_digest(record) if record else ""
+        held.drawn = draws_digest(record) if record else ""
         return finished
 
 
-def _document(request: OpenPredictions, made: OpeningPlan, domain: str, draws: int) -> dict[str, Any]:
+def _document(request: OpenPredictions, made: PlannedPredictions, domain: str, draws: int) -> dict[str, Any]:
     """What later processes need. Public."""
     asked, plan = request.run.plan, made.plan
     counts = plan.problem.unit.counted
     budget = {"epsilon": asked.epsilon, "delta": asked.delta or "0", "accountant": plan.accountant.name}
     kept = asdict(replace(asked, domain=None, accountant=plan.accountant.name, counts=counts))
     return {
-        **stated(KIND, budget, made.read),
+        **session_document(KIND, budget, made.read),
         "plan": kept,
         "domain": domain,
         "notes": list(plan.notes),
@@ -234,7 +243,7 @@ def _document(request: OpenPredictions, made: OpeningPlan, domain: str, draws: i
 # One turn of a session of predictions: from its folder and transcript to the draws for further points.
 
 KIND = "prediction"
-OWN = ("ask", "prediction", "score")
+RESERVED_COLUMNS = ("ask", "prediction", "score")
 """Columns of the file beside those of the points."""
 DRAW_ROOM = 1024
 """Bytes that the line of one draw takes at most."""
@@ -242,7 +251,7 @@ Codes = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class AnsweredPoint:
     """One point that was asked about. ask: which question it came with. number: what was drawn for it."""
 
     ask: int
@@ -251,7 +260,7 @@ class Answered:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatedPredictions(Stated):
+class PredictionSessionDocument(SessionDocument):
     """A session of predictions, as its folder and its transcript have it. All of it is public."""
 
     @cached_property
@@ -260,7 +269,7 @@ class StatedPredictions(Stated):
         kept = self.document["plan"]
         domain = parse_json(self.document["domain"].encode(), "domain")
         request = PredictionPlanRequest(**{**kept, "domain": domain, "trust": tuple(kept["trust"])})
-        plan = settled_prediction(wanted_prediction(replace(request, session=True)))
+        plan = plan_prediction(planner_input(replace(request, session=True)))
         inputs = PublicInputs(request=self.document["request"]) if "request" in self.document else None
         return replace(plan, notes=tuple(self.document["notes"]), inputs=inputs)
 
@@ -293,14 +302,14 @@ class StatedPredictions(Stated):
         return self.paid - (len(self.held.past) - int(self.document["draws"]))
 
     @cached_property
-    def answers(self) -> tuple[Answered, ...]:
+    def answers(self) -> tuple[AnsweredPoint, ...]:
         """In the order of their draws. A point whose draw was lost in a crash has none."""
         owners: dict[int, tuple[int, list[int]]] = {}
         for ask, line in enumerate(self.asks):
             owners |= {line["first"] + place: (ask, codes) for place, codes in enumerate(line["points"])}
         drawn = (draw for draw in self.held.past if draw.number in owners and type(draw.value) is int)
         return tuple(
-            Answered(ask=owners[draw.number][0], codes=tuple(owners[draw.number][1]), number=draw.value)
+            AnsweredPoint(ask=owners[draw.number][0], codes=tuple(owners[draw.number][1]), number=draw.value)
             for draw in drawn
         )
 
@@ -315,8 +324,8 @@ class StatedPredictions(Stated):
         codes = np.array([each.codes for each in self.answers], dtype=np.int64)
         cells: dict[str, Column] = {}
         for axis, each in enumerate(self.columns.attributes):
-            name = f"{each.name}_" if each.name in OWN else each.name
-            cells[name] = Texts(np.maximum(codes[:, axis], NOTHING), each.titles())
+            name = f"{each.name}_" if each.name in RESERVED_COLUMNS else each.name
+            cells[name] = Texts(np.maximum(codes[:, axis], NO_TEXT), each.titles())
         return Tidy(len(codes), {"ask": np.array([each.ask + 1 for each in self.answers]), **cells})
 
     @property
@@ -324,24 +333,26 @@ class StatedPredictions(Stated):
         """The points of every question, and the number of the first draw for them."""
         return [line for line in self.held.folder.log() if "points" in line]
 
-    def draw(self, new: list[Codes], table: TableSource | None, progress: Progress, noise: NoiseSource) -> list[int]:
+    def draw(
+        self, new: list[Codes], table: TableSource | None, progress: ReleaseObserver, noise: NoiseSource
+    ) -> list[int]:
         """Draw for points that have no answer, one after the other; each is on the disk before the next.
 
         Raises: BudgetRefused, before the table is opened, where fewer points are paid for.
         """
         if len(new) > self.left:
             raise BudgetRefused(
-                f"ask: {counted(len(new), 'new point')}, and {self.left:,} of the {self.paid:,} that were paid for are "
-                "left; ask for fewer, or open another session"
+                f"ask: {count_words(len(new), 'new point')}, and {self.left:,} of the {self.paid:,} that were paid for "
+                "are left; ask for fewer, or open another session"
             )
         held, read = self.held, self.reading(table)
         codes = np.array(new, dtype=np.int64).reshape(len(new), -1)
         line = {"points": new, "first": held.journal.number}
-        room = Room(log=len(json.dumps(line)), transcript=DRAW_ROOM * len(new), draws=len(new))
+        room = WriteSpace(log=len(json.dumps(line)), transcript=DRAW_ROOM * len(new), draws=len(new))
         numbers = []
         with held.question(room) as asking:
-            counts = opened_table(self.plan, read, held.run, progress, noise).counts
-            with unanswered(held.folder.name):
+            counts = open_table(self.plan, read, held.run, progress, noise).counts
+            with refuse_on_disk_fault(held.folder.name):
                 asking.begin_draws(line)
                 for batch in one_by_one(self.plan, self.records, codes):
                     ((event, _),) = batch.events
@@ -371,9 +382,9 @@ class StatedPredictions(Stated):
         )
 
 
-def stated_predictions(held: Turn) -> StatedPredictions:
+def read_prediction_session(held: SessionLock) -> PredictionSessionDocument:
     """LedgerError: its file is damaged, of another version, or of another kind of session."""
-    return StatedPredictions(held=held, document=statement(held, KIND))
+    return PredictionSessionDocument(held=held, document=read_session_document(held, KIND))
 
 
 def distinct(codes: AnyArray, known: dict[Codes, int]) -> list[Codes]:

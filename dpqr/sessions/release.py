@@ -17,15 +17,15 @@ from dpqr.releases.answers.errors import COMPARED
 from dpqr.releases.answers.noisy import Noisy
 from dpqr.releases.planning import read_documents
 from dpqr.releases.questions import Asked, Questions, Start
-from dpqr.releases.reading import Reading, public_inputs
+from dpqr.releases.reading import TableReading, public_inputs
 from dpqr.releases.record.plan_document import plan_hash
-from dpqr.releases.release import whole_prices
+from dpqr.releases.release import price_schedule
 from dpqr.releases.requests import ReleaseRequest
-from dpqr.releases.result import Release
+from dpqr.releases.result import FinishedRun
 from dpqr.sessions.folder import read_rows
-from dpqr.sessions.planning import whole_plan
-from dpqr.sessions.session import AskedRow, QuestionPlan, StatedSession, Turn, asks_of
-from dpqr.sessions.turn import KeptSurprise, restored
+from dpqr.sessions.planning import add_question_phase
+from dpqr.sessions.session import QuestionPlan, QuestionSessionDocument, SessionLock, SessionQuery, read_ask_history
+from dpqr.sessions.turn import LoggedHardQuery, restore_session
 from dpqr.strategies.plan import Phase, Plan
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
@@ -39,9 +39,9 @@ TRUST = (
 )
 
 
-def closed_release(held: Turn, session: StatedSession) -> Release | None:
+def build_session_release(held: SessionLock, session: QuestionSessionDocument) -> FinishedRun | None:
     """All answers of a session; None where there is none."""
-    state, log = restored(held, session), held.folder.log()
+    state, log = restore_session(held, session), held.folder.log()
     made = release_of(session.paper, log, read_rows(held.folder), state.history)
     if made is None:
         return None
@@ -59,15 +59,15 @@ def closed_release(held: Turn, session: StatedSession) -> Release | None:
 
 def release_of(
     paper: QuestionPlan, log: Sequence[Any], rows: WeightedRows, history: Sequence[Measurement]
-) -> Release | None:
+) -> FinishedRun | None:
     """The release of the answers in a log. rows: what the questions started from; history: the noisy answers."""
-    answered = list(_answered(paper, log))
+    answered = list(_logged_answers(paper, log))
     if not answered:
         return None
     rule = RowWeights(start_rows=rows)
     plan = _plan(paper, rule, tuple(each.block for each, _ in answered))
-    spent, costs = whole_prices(plan)
-    release = Release(
+    spent, costs = price_schedule(plan)
+    release = FinishedRun(
         plan=plan,
         answers=tuple(_block_answers(each, line, paper) for each, line in answered),
         hypothesis=rule.update(paper.plan.problem, rows, history) if history else rows,
@@ -81,9 +81,9 @@ def release_of(
     return replace(release, planned=plan_hash(plan))
 
 
-def _answered(paper: QuestionPlan, log: Sequence[Any]) -> Iterator[tuple[AskedRow, Any]]:
+def _logged_answers(paper: QuestionPlan, log: Sequence[Any]) -> Iterator[tuple[SessionQuery, Any]]:
     """Every query of the log with its answer; of those that were asked several times, each time."""
-    asks, names = asks_of(log, paper), Counter[str]()
+    asks, names = read_ask_history(log, paper), Counter[str]()
     for line in (line for line in log if "estimate" in line and line["ask"] in asks.documents):
         each = asks.row(line["ask"], line["block"], line["row"])
         title = " ".join(filter(None, [each.name, each.detail]))
@@ -92,7 +92,9 @@ def _answered(paper: QuestionPlan, log: Sequence[Any]) -> Iterator[tuple[AskedRo
         yield replace(each, block=replace(each.block, name=unique)), line
 
 
-def _questions(session: StatedSession, log: Sequence[Any], surprises: Sequence[KeptSurprise]) -> Questions | None:
+def _questions(
+    session: QuestionSessionDocument, log: Sequence[Any], surprises: Sequence[LoggedHardQuery]
+) -> Questions | None:
     """What `verify` makes the answers again from; None where an older version of dpqr was asked."""
     asks = [line for line in log if "queries" in line]
     if not all("start" in line for line in asks):
@@ -103,7 +105,7 @@ def _questions(session: StatedSession, log: Sequence[Any], surprises: Sequence[K
             lines[line["ask"]].append((line["block"], line["row"], line["free"]))
     document = read_documents(paper.request.queries, paper.request.domain, strict=True)
     asked = ReleaseRequest(source=TableSource(paths=(STDIN,)), plan=paper.request)
-    inputs = public_inputs(asked, Reading(source=asked.source, limits=session.limits), document)
+    inputs = public_inputs(asked, TableReading(source=asked.source, limits=session.limits), document)
     places = {line["ask"]: place for place, line in enumerate(asks)}
     return Questions(
         request=inputs.request,
@@ -121,7 +123,7 @@ def _questions(session: StatedSession, log: Sequence[Any], surprises: Sequence[K
     )
 
 
-def _block_answers(asked: AskedRow, line: dict[str, Any], paper: QuestionPlan) -> BlockAnswers:
+def _block_answers(asked: SessionQuery, line: dict[str, Any], paper: QuestionPlan) -> BlockAnswers:
     one = (1,)
     estimate, none = np.full(one, line["estimate"]), np.full(one, np.nan)
     low, high = line["low"], line["high"]
@@ -142,7 +144,7 @@ def _block_answers(asked: AskedRow, line: dict[str, Any], paper: QuestionPlan) -
 
 def _plan(paper: QuestionPlan, rule: RowWeights, blocks: Any) -> Plan:
     """The session as a plan of the questions that were asked."""
-    whole = whole_plan(paper.plan, paper.terms, paper.rest, paper.budget, paper.questions)
+    whole = add_question_phase(paper.plan, paper.terms, paper.rest, paper.budget, paper.questions)
     questions = Phase(noun="questions", count=1, price=paper.rest, events=whole.events)
     return replace(
         whole,

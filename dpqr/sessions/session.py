@@ -26,20 +26,36 @@ from dpqr.ledger.chained_ledger import ChainedLedger
 from dpqr.ledger.codec import decode_events
 from dpqr.ledger.ledger import Reservation
 from dpqr.ledger.sqlite import SqliteStore
-from dpqr.releases.journal import BEFORE, LedgerJournal, TranscriptFile, begun_journal, continued_journal, held, run_of
+from dpqr.releases.journal import (
+    BEFORE,
+    LedgerJournal,
+    TranscriptFile,
+    begin_journal,
+    continue_journal,
+    open_transcript,
+    run_of,
+)
 from dpqr.releases.paying import Bill, PaidRun
 from dpqr.releases.planning import plan_release, read_documents
-from dpqr.releases.questions import CURRENT_RULE, Answer, SurpriseRule, Terms
-from dpqr.releases.reading import Reading
+from dpqr.releases.questions import CURRENT_RULE, Answer, HardQueryRule, SessionTerms
+from dpqr.releases.reading import TableReading
 from dpqr.releases.requests import LedgerRequest, PlanRequest
 from dpqr.releases.sentences import guarantee
-from dpqr.sessions.folder import Asking, Room, SessionFolder, asking, is_spoilt, require_locks, tidy
+from dpqr.sessions.folder import (
+    QuestionWriter,
+    SessionFolder,
+    WriteSpace,
+    has_failed_question,
+    remove_ballasts,
+    require_locks,
+    writing_question,
+)
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.interface import DENSE_LIMIT
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.related_blocks import placed
+from dpqr.workload.related_blocks import map_to_columns
 from dpqr.workload.workload import row_names
 
 FORMAT = "session/1"
@@ -55,7 +71,7 @@ class PastDraw:
 
 
 @dataclass(slots=True, kw_only=True)
-class Turn:
+class SessionLock:
     """What one process holds of a session.
 
     run: the reservation's filters and journal. past: draws before this turn. numbers: of their charges, for each was
@@ -85,22 +101,22 @@ class Turn:
     @property
     def spoilt(self) -> bool:
         """Whether a question did not end after rows were looked at, by an error or a kill."""
-        return is_spoilt(self.folder.log())
+        return has_failed_question(self.folder.log())
 
     @contextmanager
-    def question(self, room: Room) -> Iterator[Asking]:
+    def question(self, room: WriteSpace) -> Iterator[QuestionWriter]:
         """Answer a question. Whatever ends the block is an output that rows may have decided: nothing comes back then
         any more. UsageFault: the disk has no room for what the question writes; nothing was read."""
-        with asking(self.folder, self.journal, self.ledger, room) as made:
+        with writing_question(self.folder, self.journal, self.ledger, room) as made:
             yield made
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stated:
+class SessionDocument:
     """What a session's folder states, as it was opened. document: its budget, table and limits, and what its kind of
     session needs beside."""
 
-    held: Turn
+    held: SessionLock
     document: dict[str, Any]
 
     @property
@@ -113,7 +129,7 @@ class Stated:
     def limits(self) -> Limits:
         return Limits(**self.document["limits"])
 
-    def reading(self, source: TableSource | None) -> Reading:
+    def reading(self, source: TableSource | None) -> TableReading:
         """Of the table that it was opened with. source: that table again, where it is in memory; UsageFault without."""
         stated = self.document["table"]
         if source is None and stated is None:
@@ -123,10 +139,10 @@ class Stated:
         if source is not None:
             require_repeatable(source)
         kept = source or TableSource(**{**stated, "paths": tuple(stated["paths"])})
-        return Reading(source=kept, limits=self.limits)
+        return TableReading(source=kept, limits=self.limits)
 
 
-def statement(held: Turn, kind: str) -> dict[str, Any]:
+def read_session_document(held: SessionLock, kind: str) -> dict[str, Any]:
     """What the folder states. LedgerError: it is damaged, of another version, or of another kind of session."""
     document = held.folder.document()
     if not isinstance(document, dict) or (document.get("dpqr"), document.get("kind")) != (FORMAT, kind):
@@ -134,7 +150,7 @@ def statement(held: Turn, kind: str) -> dict[str, Any]:
     return document
 
 
-def stated(kind: str, budget: dict[str, str], read: Reading) -> dict[str, Any]:
+def session_document(kind: str, budget: dict[str, str], read: TableReading) -> dict[str, Any]:
     """What the folder of every session states, for later processes. Public. budget: epsilon, delta and accountant."""
     source = read.source
     files = {
@@ -177,7 +193,7 @@ def filter_of(accountant: str, budget: PrivacyBudget) -> FilterAccountant:
 
 
 @contextmanager
-def begun(name: str, payer: LedgerRequest, bill: Bill) -> Iterator[Turn]:
+def begin_session(name: str, payer: LedgerRequest, bill: Bill) -> Iterator[SessionLock]:
     """Pay for a new session and hold its first turn.
 
     Raises:
@@ -187,16 +203,16 @@ def begun(name: str, payer: LedgerRequest, bill: Bill) -> Iterator[Turn]:
     bill.require_fit(ledger, payer.dataset, locked=True)
     folder = _folder(ledger, name)
     folder.make()
-    with folder.turn(), held(folder.transcript) as file:
+    with folder.turn(), open_transcript(folder.transcript) as file:
         paid = bill.reserve(ledger, payer.dataset)
-        journal = begun_journal(file, ledger, paid)
+        journal = begin_journal(file, ledger, paid)
         guard = EveryFilter(filters=(bill.guard(), paid.guard()))
         run = PaidRun(guard=guard, ledger=ledger, paid=paid, kept=journal)
-        yield Turn(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run)
+        yield SessionLock(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run)
 
 
 @contextmanager
-def turn(name: str, payer: LedgerRequest) -> Iterator[Turn]:
+def lock_session(name: str, payer: LedgerRequest) -> Iterator[SessionLock]:
     """Hold a session that was opened.
 
     Raises:
@@ -205,37 +221,37 @@ def turn(name: str, payer: LedgerRequest) -> Iterator[Turn]:
     """
     ledger = configured_ledger(payer.ledger, payer.anchor)
     folder = _folder(ledger, name)
-    with folder.turn(), held(folder.transcript) as file:
+    with folder.turn(), open_transcript(folder.transcript) as file:
         reservation = run_of(file, ledger) if file.lines else None
         if reservation is None:
             raise UsageFault(
                 f"session {name!r}: is settled, or its transcript is gone; its price stays as it is\n"
                 f"remove {folder.path} to use the name again"
             )
-        journal = continued_journal(file, ledger, reservation)
-        past = tuple(_past(file, number) for number in range(journal.known))
+        journal = continue_journal(file, ledger, reservation)
+        past = tuple(_read_past_draw(file, number) for number in range(journal.known))
         journal.lost = any(draw.value is None for draw in past)
         paid = reservation.reservation
-        run = PaidRun(guard=_guard(folder, paid), ledger=ledger, paid=paid, kept=journal, looked=True)
+        run = PaidRun(guard=_session_filters(folder, paid), ledger=ledger, paid=paid, kept=journal, looked=True)
         numbers = tuple(run.guard.charge(draw.event) for draw in past)
         journal.number = journal.known
-        yield Turn(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run, past=past, numbers=numbers)
+        yield SessionLock(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run, past=past, numbers=numbers)
 
 
 @contextmanager
-def closing(name: str, payer: LedgerRequest, note: str) -> Iterator[Turn]:
+def closing_session(name: str, payer: LedgerRequest, note: str) -> Iterator[SessionLock]:
     """Hold a session, and end it where the block does: settle it, and remove its folder.
 
     An error in the block leaves it as it was. A session whose opening did not end stays paid, and so does one of which
     a question did not end.
     """
-    with turn(name, payer) as held:
+    with lock_session(name, payer) as held:
         yield held
         opened = held.folder.is_opened
         words = "closed" if opened else "its opening did not end"
         held.settle(f"{note}: {words}", whole=held.spoilt or not opened)
         held.folder.remove()
-        tidy(held.folder, held.ledger)
+        remove_ballasts(held.folder, held.ledger)
 
 
 def _folder(ledger: ChainedLedger, name: str) -> SessionFolder:
@@ -249,7 +265,7 @@ def _folder(ledger: ChainedLedger, name: str) -> SessionFolder:
     return SessionFolder(ledger=ledger.store.path, name=name)
 
 
-def _guard(folder: SessionFolder, paid: Reservation) -> EveryFilter:
+def _session_filters(folder: SessionFolder, paid: Reservation) -> EveryFilter:
     """The filters of a turn: what was paid, and the guarantee by the session's accountant."""
     with suppress(UsageFault):
         stated = folder.document()["budget"]
@@ -258,7 +274,7 @@ def _guard(folder: SessionFolder, paid: Reservation) -> EveryFilter:
     return EveryFilter(filters=(paid.guard(),))
 
 
-def _past(file: TranscriptFile, number: int) -> PastDraw:
+def _read_past_draw(file: TranscriptFile, number: int) -> PastDraw:
     line = file.document(BEFORE + number)
     try:
         ((event, _),) = decode_events([{**line["event"], "count": 1}])
@@ -273,7 +289,7 @@ KIND = "interactive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedRow:
+class SessionQuery:
     """One query of an ask. name: of its block, place: of that in the document, row: its number there. detail: what
     tells it from the block's other queries, in words."""
 
@@ -285,7 +301,7 @@ class AskedRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnsweredRow:
+class QueryAnswer:
     """The same with its answer."""
 
     name: str
@@ -303,7 +319,7 @@ class QuestionPlan:
     rest: Price
     surprises: int
     questions: int
-    rule: SurpriseRule = CURRENT_RULE
+    rule: HardQueryRule = CURRENT_RULE
 
     @cached_property
     def plan(self) -> Plan:
@@ -311,9 +327,9 @@ class QuestionPlan:
         return plan_release(self.request)
 
     @cached_property
-    def terms(self) -> Terms:
+    def terms(self) -> SessionTerms:
         """Of its questions."""
-        return Terms.within(
+        return SessionTerms.within(
             self.rest,
             self.plan.problem.unit,
             surprises=self.surprises,
@@ -328,7 +344,7 @@ class QuestionPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatedSession(Stated):
+class QuestionSessionDocument(SessionDocument):
     """What the folder of a session of questions states."""
 
     @cached_property
@@ -357,12 +373,14 @@ PARTS = {
 """What a session answers in place of each kind of figure."""
 
 
-def stated_session(held: Turn) -> StatedSession:
+def read_question_session(held: SessionLock) -> QuestionSessionDocument:
     """LedgerError: its file is damaged, of another version, or of another kind of session."""
-    return StatedSession(held=held, document=statement(held, KIND))
+    return QuestionSessionDocument(held=held, document=read_session_document(held, KIND))
 
 
-def questions_of(queries: str | dict[str, Any], session: QuestionPlan) -> tuple[tuple[AskedRow, ...], dict[str, Any]]:
+def compile_questions(
+    queries: str | dict[str, Any], session: QuestionPlan
+) -> tuple[tuple[SessionQuery, ...], dict[str, Any]]:
     """The queries of a document over the session's domain, and the document's public form.
 
     Raises:
@@ -374,14 +392,14 @@ def questions_of(queries: str | dict[str, Any], session: QuestionPlan) -> tuple[
         raise UsageFault("ask: files of coefficients are not for sessions of questions; write queries instead")
     for figure in document.workload.figures:
         raise UsageFault(f"ask: {figure.name!r}: a session answers counts and sums; ask {PARTS[figure.kind]}")
-    blocks = placed(document.workload.blocks, document.domain.names, session.plan.problem.domain.names)
+    blocks = map_to_columns(document.workload.blocks, document.domain.names, session.plan.problem.domain.names)
     for block in blocks:
         if block.cells > DENSE_LIMIT:
             raise InfeasiblePlan(
                 f"query {block.name!r}: looks at {block.cells} cells together, and {DENSE_LIMIT} are possible; "
                 "ask about fewer columns"
             )
-    rows = rows_of_blocks(blocks, session.plan.problem.domain)
+    rows = split_into_queries(blocks, session.plan.problem.domain)
     for each in rows:
         if any(factor.matrix.smallest < 0 for factor in each.block.factors):
             raise UsageFault(f"query {each.name!r}: has a negative coefficient; ask for its positive and negative part")
@@ -389,34 +407,34 @@ def questions_of(queries: str | dict[str, Any], session: QuestionPlan) -> tuple[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asks:
+class AskHistory:
     """The queries of all asks of a session. documents: by the number of the ask."""
 
     paper: QuestionPlan
     documents: Mapping[int, Any]
-    _rows: dict[int, dict[tuple[int, int], AskedRow]] = field(default_factory=dict)
+    _rows: dict[int, dict[tuple[int, int], SessionQuery]] = field(default_factory=dict)
 
-    def row(self, ask: int, block: int, row: int) -> AskedRow:
+    def row(self, ask: int, block: int, row: int) -> SessionQuery:
         """One query. Raises: LookupError, where there is none of these numbers."""
         if ask not in self._rows:
-            rows, _ = questions_of({"queries": self.documents[ask]}, self.paper)
+            rows, _ = compile_questions({"queries": self.documents[ask]}, self.paper)
             self._rows[ask] = {(each.place, each.row): each for each in rows}
         return self._rows[ask][block, row]
 
 
-def asks_of(log: Sequence[Any], paper: QuestionPlan) -> Asks:
+def read_ask_history(log: Sequence[Any], paper: QuestionPlan) -> AskHistory:
     """Of the lines that a session has kept."""
-    return Asks(paper=paper, documents={line["ask"]: line["queries"] for line in log if "queries" in line})
+    return AskHistory(paper=paper, documents={line["ask"]: line["queries"] for line in log if "queries" in line})
 
 
-def rows_of_blocks(blocks: Sequence[QueryBlock], domain: Domain) -> tuple[AskedRow, ...]:
+def split_into_queries(blocks: Sequence[QueryBlock], domain: Domain) -> tuple[SessionQuery, ...]:
     """Every query of some blocks by itself."""
-    found: list[AskedRow] = []
+    found: list[SessionQuery] = []
     for place, block in enumerate(blocks):
         names = row_names(block)
         for row in range(block.rows):
             cells = [domain.attributes[axis].titles()[int(codes[row])] for axis, codes in names.cells.items()]
             texts = [] if names.detail is None else [names.details[int(names.detail[row])]]
             detail = ", ".join([*cells, *texts])
-            found.append(AskedRow(name=block.name, detail=detail, place=place, row=row, block=block.row(row)))
+            found.append(SessionQuery(name=block.name, detail=detail, place=place, row=row, block=block.row(row)))
     return tuple(found)

@@ -15,33 +15,50 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.kernel.events import AboveThresholdEvent
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
-from dpqr.mechanisms.sparse_vector import Side, Watch
+from dpqr.mechanisms.sparse_vector import OpenThreshold, Side
 from dpqr.models.hypothesis import Sampleable
 from dpqr.models.rows import WeightedRows
 from dpqr.releases.draws import Draws
 from dpqr.releases.loop import iterative_construction
-from dpqr.releases.questions import SIDES, Online, Start, Surprise, Terms
-from dpqr.releases.reading import Reading
-from dpqr.releases.release import Progress
-from dpqr.sessions.folder import Asking, Room, Thresholds, asks_in, kept_thresholds, read_rows, unanswered, write_rows
-from dpqr.sessions.session import AnsweredRow, AskedRow, PastDraw, QuestionPlan, StatedSession, Turn, asks_of
+from dpqr.releases.questions import SIDES, HardQueryAnswer, Online, SessionTerms, Start
+from dpqr.releases.reading import TableReading
+from dpqr.releases.release import ReleaseObserver
+from dpqr.sessions.folder import (
+    QuestionWriter,
+    Thresholds,
+    WriteSpace,
+    count_asks,
+    load_thresholds,
+    read_rows,
+    refuse_on_disk_fault,
+    write_rows,
+)
+from dpqr.sessions.session import (
+    PastDraw,
+    QueryAnswer,
+    QuestionPlan,
+    QuestionSessionDocument,
+    SessionLock,
+    SessionQuery,
+    read_ask_history,
+)
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
 from dpqr.tables.load import load_table
 from dpqr.tables.source import TableSource
 from dpqr.workload.workload import Measurement
 
-ANSWER_ROOM, SURPRISE_ROOM, DRAW_ROOM, VALUE_ROOM = 320, 160, 2048, 22
+ANSWER_ROOM, HARD_QUERY_ROOM, DRAW_ROOM, VALUE_ROOM = 320, 160, 2048, 22
 """Bytes that the lines of an answer, of a surprise, of its two draws and of one value take at most."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Kept:
+class SessionHardQueryLog:
     """Writes which query a surprise belongs to. asking: the question's writes. ask: its number; asked: the query."""
 
-    asking: Asking
+    asking: QuestionWriter
     ask: int
-    asked: AskedRow | None = None
+    asked: SessionQuery | None = None
 
     def passed(self) -> None:
         """A threshold was passed by the query that is being answered."""
@@ -51,12 +68,12 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptSurprise:
+class LoggedHardQuery:
     """A surprise of the log. ask: its number; row: the query."""
 
     ask: int
-    row: AskedRow
-    surprise: Surprise
+    row: SessionQuery
+    surprise: HardQueryAnswer
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,10 +81,10 @@ class RestoredSession:
     """Where the last process has left the session. epochs, surprises: paid so far. kept_surprises: those whose
     noisy answer was not lost."""
 
-    held: Turn
-    session: StatedSession
-    watches: dict[Side, Watch]
-    kept_surprises: tuple[KeptSurprise, ...]
+    held: SessionLock
+    session: QuestionSessionDocument
+    watches: dict[Side, OpenThreshold]
+    kept_surprises: tuple[LoggedHardQuery, ...]
     epochs: int
     surprises: int
     asks: int
@@ -83,10 +100,12 @@ class RestoredSession:
         """The noisy answers, in their order."""
         return [each.surprise.measured for each in self.kept_surprises]
 
-    def opened(self, asking: Asking, source: TableSource | None, noise: NoiseSource, progress: Progress) -> Online:
+    def opened(
+        self, asking: QuestionWriter, source: TableSource | None, noise: NoiseSource, progress: ReleaseObserver
+    ) -> Online:
         """Load the table, which must be the one that the session was opened with, and open what thresholds lack."""
         paper = self.session.paper
-        counts = loaded(self.held, paper.plan, self.session.reading(source), noise, progress)
+        counts = load_session_table(self.held, paper.plan, self.session.reading(source), noise, progress)
         rows = read_rows(self.held.folder)
         rule = RowWeights(start_rows=rows)
         problem, history = paper.plan.problem, self.history
@@ -99,7 +118,7 @@ class RestoredSession:
             accountant=self.held.run.guard,
             noise=noise,
             journal=self.held.journal,
-            keeper=Kept(asking=asking, ask=self.asks),
+            keeper=SessionHardQueryLog(asking=asking, ask=self.asks),
             history=history,
             watches=self.watches,
             epochs=self.epochs,
@@ -108,19 +127,21 @@ class RestoredSession:
         online.open_watches()
         return online
 
-    def room(self, asked: Sequence[AskedRow], document: dict[str, Any]) -> Room:
+    def room(self, asked: Sequence[SessionQuery], document: dict[str, Any]) -> WriteSpace:
         """What an ask may write. Public: it depends on the queries and on how many surprises are left."""
         draws = min(len(asked), self.session.paper.terms.surprises - self.surprises)
         cells = max((2 ** len(each.block.factors) for each in asked), default=0)
-        return Room(
-            log=len(json.dumps(document)) + ANSWER_ROOM * len(asked) + SURPRISE_ROOM * draws,
+        return WriteSpace(
+            log=len(json.dumps(document)) + ANSWER_ROOM * len(asked) + HARD_QUERY_ROOM * draws,
             transcript=draws * (DRAW_ROOM + VALUE_ROOM * cells),
             draws=2 * draws + len(SIDES),
             secret=True,
         )
 
 
-def loaded(held: Turn, plan: Plan, read: Reading, noise: NoiseSource, progress: Progress) -> Private[Counts]:
+def load_session_table(
+    held: SessionLock, plan: Plan, read: TableReading, noise: NoiseSource, progress: ReleaseObserver
+) -> Private[Counts]:
     """The private table, sealed; of persons the rows that every other turn keeps."""
     problem = plan.problem
     held.run.look(read.source)
@@ -135,9 +156,16 @@ def loaded(held: Turn, plan: Plan, read: Reading, noise: NoiseSource, progress: 
     ).counts
 
 
-def first_online(held: Turn, plan: Plan, terms: Terms, read: Reading, noise: NoiseSource, progress: Progress) -> Online:
+def start_online(
+    held: SessionLock,
+    plan: Plan,
+    terms: SessionTerms,
+    read: TableReading,
+    noise: NoiseSource,
+    progress: ReleaseObserver,
+) -> Online:
     """Measure what the questions start from, and keep the rows that stand for it."""
-    counts, problem = loaded(held, plan, read, noise, progress), plan.problem
+    counts, problem = load_session_table(held, plan, read, noise, progress), plan.problem
     draws = Draws(data=counts, accountant=held.run.guard, noise=noise, journal=held.journal)
     model = iterative_construction(draws, plan, progress).hypothesis
     if not isinstance(model, Sampleable):
@@ -156,7 +184,7 @@ def first_online(held: Turn, plan: Plan, terms: Terms, read: Reading, noise: Noi
     )
 
 
-def restored(held: Turn, session: StatedSession) -> RestoredSession:
+def restore_session(held: SessionLock, session: QuestionSessionDocument) -> RestoredSession:
     """From the transcript, the log and the secret file.
 
     A threshold is used only if it was kept after the newest ask (`dpqr.sessions.folder`), its draw is the last one
@@ -179,65 +207,73 @@ def restored(held: Turn, session: StatedSession) -> RestoredSession:
             answers.append(draw)
             for side in list(last) if draw.value is None else [draw.value[0][0]]:
                 last.pop(side, None)
-    asks = asks_in(held.folder.log())
-    watches: dict[Side, Watch] = {}
-    for kept in kept_thresholds(held.folder, asks):
+    asks = count_asks(held.folder.log())
+    watches: dict[Side, OpenThreshold] = {}
+    for kept in load_thresholds(held.folder, asks):
         for side in (each for each in SIDES if each == kept["side"] and last.get(each) == kept["draw"]):
-            watches[side] = Watch(epoch=terms.epoch(side), threshold=kept["threshold"], charge_number=kept["draw"])
+            watches[side] = OpenThreshold(
+                epoch=terms.epoch(side), threshold=kept["threshold"], charge_number=kept["draw"]
+            )
     return RestoredSession(
         held=held,
         session=session,
         watches=watches,
-        kept_surprises=tuple(_surprises(held, session.paper, answers)),
+        kept_surprises=tuple(_restore_hard_queries(held, session.paper, answers)),
         epochs=epochs,
         surprises=surprises,
         asks=asks,
     )
 
 
-def thresholds_of(watches: Mapping[Side, Watch]) -> Thresholds:
+def thresholds_of(watches: Mapping[Side, OpenThreshold]) -> Thresholds:
     """As the secret holds those that still admit comparisons."""
     return [{"side": side, "threshold": each.threshold, "draw": each.charge_number} for side, each in watches.items()]
 
 
-def surprise_rows(held: Turn, paper: QuestionPlan) -> dict[int, tuple[AskedRow, int]]:
+def read_hard_queries(held: SessionLock, paper: QuestionPlan) -> dict[int, tuple[SessionQuery, int]]:
     """The query of every surprise in the log, and the number of its ask, by the number of its draw."""
     log = held.folder.log()
-    asks, found = asks_of(log, paper), dict[int, tuple[AskedRow, int]]()
+    asks, found = read_ask_history(log, paper), dict[int, tuple[SessionQuery, int]]()
     for line in (line for line in log if "surprise" in line):
         with suppress(LookupError):
             found[line["surprise"]] = asks.row(line["ask"], line["block"], line["row"]), line["ask"]
     return found
 
 
-def _surprises(held: Turn, paper: QuestionPlan, answers: Sequence[PastDraw]) -> Iterator[KeptSurprise]:
-    asked = surprise_rows(held, paper) if answers else {}
+def _restore_hard_queries(
+    held: SessionLock, paper: QuestionPlan, answers: Sequence[PastDraw]
+) -> Iterator[LoggedHardQuery]:
+    asked = read_hard_queries(held, paper) if answers else {}
     for draw in answers:
         if draw.value is not None and draw.number in asked:
             (side,), *values = draw.value
             row, ask = asked[draw.number]
-            yield KeptSurprise(ask=ask, row=row, surprise=surprise(paper.terms, side, row, values))
+            yield LoggedHardQuery(ask=ask, row=row, surprise=hard_query_answer(paper.terms, side, row, values))
 
 
-def surprise(terms: Terms, side: Side, row: AskedRow, values: Sequence[Any]) -> Surprise:
+def hard_query_answer(terms: SessionTerms, side: Side, row: SessionQuery, values: Sequence[Any]) -> HardQueryAnswer:
     """A noisy answer as it was drawn."""
     drawn = tuple(np.array(each, dtype=np.int64) for each in values)
     measured = Measurement(blocks=(terms.measured(row.block),), values=drawn, law=terms.law(row.block))
-    return Surprise(side=side, query=row.block, measured=measured)
+    return HardQueryAnswer(side=side, query=row.block, measured=measured)
 
 
-def answered(
-    state: RestoredSession, online: Online, asking: Asking, asked: Sequence[AskedRow], document: dict[str, Any]
-) -> list[AnsweredRow]:
+def answer_queries(
+    state: RestoredSession,
+    online: Online,
+    asking: QuestionWriter,
+    asked: Sequence[SessionQuery],
+    document: dict[str, Any],
+) -> list[QueryAnswer]:
     """Ask one query after the other, and keep what was not passed.
 
     Raises:
         UsageFault: the disk failed; the same for every outcome of the comparisons.
     """
     keeper, found = online.keeper, []
-    assert isinstance(keeper, Kept), "the question's writes"
-    with unanswered(asking.folder.name):
-        asking.seal({"ask": state.asks, **document, "start": asdict(start_of(online))})
+    assert isinstance(keeper, SessionHardQueryLog), "the question's writes"
+    with refuse_on_disk_fault(asking.folder.name):
+        asking.seal({"ask": state.asks, **document, "start": asdict(process_start(online))})
         for place, each in enumerate(asked, start=1):
             keeper.asked = each
             answer = online.ask(each.block)
@@ -245,13 +281,13 @@ def answered(
                 asking.rehearse()
             line = {"ask": state.asks, "block": each.place, "row": each.row, "estimate": answer.estimate}
             asking.log.say(line | {"low": answer.low, "high": answer.high, "free": answer.free})
-            found.append(AnsweredRow(name=each.name, detail=each.detail, answer=answer))
+            found.append(QueryAnswer(name=each.name, detail=each.detail, answer=answer))
         asking.log.sync()
         asking.keep(thresholds_of(online.watches))
     return found
 
 
-def start_of(online: Online) -> Start:
+def process_start(online: Online) -> Start:
     """How this process found its session, its thresholds opened."""
     return Start(
         sides=tuple(online.watches),

@@ -36,8 +36,8 @@ from dpqr.mechanisms.selection import (
 from dpqr.models.hypothesis import Hypothesis, prepare
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.box_index import BoxIndex, box_index
-from dpqr.workload.related_blocks import all_answers, stacked
-from dpqr.workload.workload import common_grid, rounded
+from dpqr.workload.related_blocks import all_answers, stack_blocks
+from dpqr.workload.workload import common_grid, round_answers
 
 MOST_BITS = 20
 """Cells are rounded to 2^-20 records at the finest: 2^20 of them are off by less than one record together."""
@@ -67,7 +67,7 @@ def _rounded_cells(index: BoxIndex, hypothesis: Hypothesis, records: int, bits: 
     answers = hypothesis.answer(QueryBlock(name="table", factors=factors))
     known = np.nan_to_num(answers, nan=0.0, posinf=records, neginf=-records)
     total = float(np.abs(known / records).sum())
-    cells = rounded(known / max(total, 1.0) * float(1 << bits), records << bits)
+    cells = round_answers(known / max(total, 1.0) * float(1 << bits), records << bits)
     return cells.reshape(index.sizes or (1,))
 
 
@@ -192,7 +192,7 @@ def _expected(block: QueryBlock, hypothesis: Hypothesis, room: int) -> AnyArray:
     if not math.isfinite(share):
         answers = np.nan_to_num(answers, nan=0.0, posinf=room, neginf=-room)
         share = float(np.abs(answers / room).sum())
-    return _narrow(rounded(answers / max(share, 1.0), room))
+    return _narrow(round_answers(answers / max(share, 1.0), room))
 
 
 def _narrow(answers: IntArray) -> AnyArray:
@@ -264,13 +264,13 @@ class QueryCandidates:
         index = _index(self.blocks) if len(set(self._ratios)) == 1 else None
         if index is not None:
             return box_scores(self.blocks, index, hypothesis, self.records)
-        prepare(hypothesis, stacked(self.blocks).blocks)
+        prepare(hypothesis, stack_blocks(self.blocks).blocks)
         answers = all_answers(self.blocks, hypothesis.answer)
         times, most = row_by_row(self.blocks, self._ratios), row_by_row(self.blocks, self._most)
         return QueryScores(
             blocks=self.blocks,
             ratios=self._ratios,
-            expected=rounded(answers * times, most),
+            expected=round_answers(answers * times, most),
             records=self.records,
         )
 

@@ -34,7 +34,7 @@ from dpqr.models.hypothesis import Hypothesis
 from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm
-from dpqr.workload.workload import Measurement, rounded
+from dpqr.workload.workload import Measurement, round_answers
 
 
 class Check(Protocol):
@@ -103,7 +103,7 @@ def gap(measured: Measurement, hypothesis: Hypothesis) -> Fraction:
     """
     total = Fraction(0)
     for block, values in zip(measured.blocks, measured.values, strict=True):
-        apart = values.astype(object) - rounded(hypothesis.answer(block), LIMIT).astype(object)
+        apart = values.astype(object) - round_answers(hypothesis.answer(block), LIMIT).astype(object)
         total += block.scale * int(np.abs(apart).sum())
     return total
 

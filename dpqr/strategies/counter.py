@@ -10,7 +10,7 @@ from dpqr.kernel.currency import SumCurrency, currency
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 
-ADDED = ("basic", "zcdp", "gdp")
+ADDITIVE_ACCOUNTANTS = ("basic", "zcdp", "gdp")
 """The accountants under which nodes add up, whatever was released before."""
 
 
@@ -18,7 +18,8 @@ ADDED = ("basic", "zcdp", "gdp")
 class Counter:
     """A counter, as its first release fixes it for life.
 
-    tree: over its periods. life: what all its releases together cost one unit. accountant: one of `ADDED`.
+    tree: over its periods. life: what all its releases together cost one unit. accountant: one of
+    `ADDITIVE_ACCOUNTANTS`.
 
     >>> counter = Counter.of(4, PrivacyBudget.parse("1"), "basic", PrivacyUnit())
     >>> counter.tree.levels, counter.node.epsilon
@@ -90,9 +91,10 @@ class Counter:
         Raises:
             UsageFault: too many periods, or an accountant whose theorem needs all draws fixed in advance.
         """
-        if accountant not in ADDED:
+        if accountant not in ADDITIVE_ACCOUNTANTS:
             raise UsageFault(
-                f"--accountant {accountant}: releases of a counter follow one another; choose {', '.join(ADDED)}"
+                f"--accountant {accountant}: releases of a counter follow one another; choose "
+                f"{', '.join(ADDITIVE_ACCOUNTANTS)}"
             )
         power = 2 if accountant == "basic" else 1
         return cls(tree=PeriodTree.best(periods, power), life=life, accountant=accountant, unit=unit)
@@ -123,11 +125,11 @@ class Counter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CounterTurn:
+class CounterStep:
     """One release of a counter: the count of all rows from the period `first` up to and including `period`.
 
     >>> counter = Counter.of(24, PrivacyBudget.parse("1", "1e-9"), "zcdp", PrivacyUnit())
-    >>> turn = CounterTurn(counter=counter, first=Period.parse("2026-01"), period=Period.parse("2026-10"))
+    >>> turn = CounterStep(counter=counter, first=Period.parse("2026-01"), period=Period.parse("2026-10"))
     >>> turn.number, turn.level, turn.since.name, turn.before.name
     (10, 1, '2026-06', '2026-09')
 

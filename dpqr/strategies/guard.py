@@ -36,7 +36,7 @@ def unfit(accountant: Accountant, schedule: Planner) -> str | None:
     )
 
 
-def guarded(plan: Plan) -> PrivacyFilter:
+def make_filter(plan: Plan) -> PrivacyFilter:
     """Admits the planned events, or for an adaptive schedule whatever the budget covers.
 
     Raises:

@@ -10,7 +10,7 @@ from dpqr.domain.domain import Domain
 from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.models.fit.evidence import EarlierTables
-from dpqr.strategies.counter import CounterTurn
+from dpqr.strategies.counter import CounterStep
 from dpqr.workload.workload import Workload
 
 Variant = Literal["printed", "sharp"]
@@ -66,7 +66,7 @@ class Problem:
     beta: Fraction = Fraction(1, 20)
     level: Level | None = None
     seed: int = 0
-    turn: CounterTurn | None = None
+    turn: CounterStep | None = None
     period: PeriodRows | None = None
     start: EarlierTables | None = None
     counted: float | None = None

@@ -162,24 +162,24 @@ def narrow(codes: AnyArray) -> AnyArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class CellCodes:
     """One code a row: a cell of the attribute, or DROPPED or FAILED. `clean`: certainly none of the latter two."""
 
     codes: AnyArray
     clean: bool
 
-    def spoilt(self, where: AnyArray, code: int) -> Encoded:
+    def spoilt(self, where: AnyArray, code: int) -> CellCodes:
         """The same codes with `code` wherever `where` is true."""
         if not where.any():
             return self
-        return Encoded(np.where(where, np.int64(code), self.codes), clean=False)
+        return CellCodes(np.where(where, np.int64(code), self.codes), clean=False)
 
-    def looked_up(self, indices: Any, null: int) -> Encoded:
+    def looked_up(self, indices: Any, null: int) -> CellCodes:
         """Rows by the place of their entry here, an Arrow array; `null` for rows without one. An entry that no row uses
         has no effect on any row's code."""
         codes = narrow(np.append(self.codes, null))
         places = numpy_values(indices.cast("int64") if indices.null_count else indices, len(self.codes))
-        return Encoded(codes.take(places), clean=self.clean and indices.null_count == 0)
+        return CellCodes(codes.take(places), clean=self.clean and indices.null_count == 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,23 +211,23 @@ class FaultCodes:
             outside=nearest("outside"),
         )
 
-    def settle(self, places: AnyArray, size: int, values: AnyArray) -> Encoded:
+    def settle(self, places: AnyArray, size: int, values: AnyArray) -> CellCodes:
         """Replace every place below 0 or from `size` on by the code of its fault.
 
         places: int64, changed in place. values: what the places were found for; only floats can be NaN or infinite.
         """
         astray = np.flatnonzero(places.view(np.uint64) >= size)
         if not astray.size:
-            return Encoded(places, clean=True)
+            return CellCodes(places, clean=True)
         ends = np.where(places[astray] < 0, 0, size - 1)
         codes = ends if self.outside is None else np.full(astray.size, self.outside)
         if values.dtype.kind == "f":
             codes = np.where(np.isinf(values[astray]), ends if self.infinite is None else self.infinite, codes)
             codes = np.where(np.isnan(values[astray]), self.nan, codes)
         places[astray] = codes
-        return Encoded(places, clean=False)
+        return CellCodes(places, clean=False)
 
-    def whole(self, values: AnyArray, size: int) -> Encoded:
+    def whole(self, values: AnyArray, size: int) -> CellCodes:
         """Codes 0 .. size - 1 that are written as floating-point numbers; fractions are unparsable."""
         values = values.astype(np.float64, copy=False)
         fraction = (np.floor(values) != values) & ~np.isnan(values)
@@ -318,7 +318,7 @@ class WholeNumbers:
         reachable = [max(cut, int(bounds.min)) for cut in cuts if cut <= int(bounds.max)]
         return cls(np.array(reachable, dtype=kind), faults, len(cuts) - 1)
 
-    def codes(self, values: AnyArray) -> Encoded:
+    def codes(self, values: AnyArray) -> CellCodes:
         """Codes of numbers of the type: from the table, several times faster, where it is not longer than the batch."""
         if not len(self.thresholds) or self._highest - self._lowest >= len(values):
             return self.faults.settle(places_among(self.thresholds, values), self.size, values)
@@ -326,7 +326,7 @@ class WholeNumbers:
             values = values.clip(self._lowest, self._highest)
         offsets = values.view(self._first.dtype) - self._first
         codes = self._table.take(offsets.view(np.int64) if offsets.itemsize == 8 else offsets)
-        return Encoded(codes, clean=bool(codes.min() >= 0))
+        return CellCodes(codes, clean=bool(codes.min() >= 0))
 
     @cached_property
     def _table(self) -> AnyArray:
@@ -402,9 +402,9 @@ def numpy_values(cells: Any, null: int = 0) -> AnyArray:
     bare = pa.Array.from_buffers(cells.type, len(cells), [None, cells.buffers()[1]], offset=cells.offset)
     found = np.from_dlpack(bare.cast(pa.uint8()) if types.is_boolean(cells.type) else bare)
     found = found.view(bool) if types.is_boolean(cells.type) else found
-    return np.where(present(cells), found, found.dtype.type(null)) if cells.null_count else found
+    return np.where(not_null(cells), found, found.dtype.type(null)) if cells.null_count else found
 
 
-def present(cells: Any) -> AnyArray:
+def not_null(cells: Any) -> AnyArray:
     """Which cells are not null, shape (rows,)."""
     return numpy_values(cells.is_valid()) if cells.null_count else np.ones(len(cells), dtype=bool)

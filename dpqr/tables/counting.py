@@ -20,15 +20,15 @@ from dpqr.kernel.arrays import AnyArray, Axes, IntArray, WordArray
 from dpqr.kernel.noise.source import KeyedNoise, NoiseSource, SystemNoise
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.tables.cell_values import mask, numpy_values
-from dpqr.tables.encoders import CodedRows, Records, RowEncoder
+from dpqr.tables.encoders import CodedRows, RowEncoder, TableBatch
 from dpqr.tables.frames import fitting, lenient
 from dpqr.tables.limits import Limits
-from dpqr.tables.parquet import Accepts, sifted
-from dpqr.tables.persons import PEAK, Bounded, Bounding, FirstRows, Splitter, last_in_order, persons
+from dpqr.tables.parquet import Accepts, drop_malformed_rows
+from dpqr.tables.persons import PEAK, BoundedPersons, Bounding, FirstRows, Splitter, last_in_order, persons
 from dpqr.tables.tallies import Tally, tally
-from dpqr.tables.wanted import wanted_columns
+from dpqr.tables.wanted import columns_to_read
 
-Walk = Callable[[], Iterable[tuple[Records, RowEncoder]]]
+Walk = Callable[[], Iterable[tuple[TableBatch, RowEncoder]]]
 """Begins a new pass over all rows."""
 
 
@@ -50,7 +50,7 @@ def person_groups(rows: int, domain: Domain, limits: Limits, ranks: int = 0) -> 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class TableCounts:
     """What was counted in a table, or in a part of it. Private: all of it.
 
     counts: records by cell, of the asked column sets or of all columns. read: records, those included that are not
@@ -96,13 +96,13 @@ class Counting:
 
     @property
     def _strict(self) -> Mapping[str, Accepts]:
-        return wanted_columns(self.domain, self.unit, self.count_column)
+        return columns_to_read(self.domain, self.unit, self.count_column)
 
     def encoder(self, *, text: bool) -> RowEncoder:
         """What codes a batch. text: the attribute's missing texts stand for null."""
         return RowEncoder.of(self.domain, text=text, count_cap=None if self.count_column is None else RECORDS)
 
-    def counted(self, batches: Callable[[], Iterable[Any]], *, groups: int = 1, in_order: bool = False) -> Counted:
+    def counted(self, batches: Callable[[], Iterable[Any]], *, groups: int = 1, in_order: bool = False) -> TableCounts:
         """Count rows once each.
 
         batches: begins a pass over them, as Arrow record batches whose columns are `columns`, in that order. Each pass
@@ -118,15 +118,17 @@ class Counting:
         """
         rows, columns, most = self.encoder(text=True), self._strict, self.limits.batch_rows
 
-        def walk() -> Iterator[tuple[Records, RowEncoder]]:
+        def walk() -> Iterator[tuple[TableBatch, RowEncoder]]:
             for batch in batches():
                 for start in range(0, batch.num_rows, most):
                     piece = fitting(batch.slice(start, most), columns)
-                    yield sifted(piece, self.unit.column, self.limits.row_bytes), rows
+                    yield drop_malformed_rows(piece, self.unit.column, self.limits.row_bytes), rows
 
         return self.of_records(walk, groups=groups, in_order=in_order)
 
-    def of_records(self, walk: Walk, *, groups: int = 1, in_order: bool = False, cells: int | None = None) -> Counted:
+    def of_records(
+        self, walk: Walk, *, groups: int = 1, in_order: bool = False, cells: int | None = None
+    ) -> TableCounts:
         """The same of records that are cut out of a format. cells: most of an array that is kept dense."""
         intakes = [self._intake(self._tally(cells), groups, in_order) for _ in range(self._threads)]
         failed: set[str] = set()
@@ -139,7 +141,7 @@ class Counting:
         sums = intakes[0].cells
         for each in intakes[1:]:
             sums.include(each.cells.histogram())
-        return Counted(
+        return TableCounts(
             counts=sums.histogram(),
             read=read,
             units=sum(each.units for each in intakes),
@@ -148,7 +150,7 @@ class Counting:
             malformed=any(each.malformed for each in intakes),
         )
 
-    def together(self, parts: Iterable[Counted]) -> Counted:
+    def together(self, parts: Iterable[TableCounts]) -> TableCounts:
         """The sum over the parts of a table, exact and in any order. Each part is added as it comes, and none is kept.
 
         Raises: DataError above the limit on records.
@@ -162,7 +164,7 @@ class Counting:
             failed |= part.failed
             malformed |= part.malformed
             self.limits.require_records(read)
-        return Counted(
+        return TableCounts(
             counts=cells.histogram(),
             read=read,
             units=units,
@@ -219,7 +221,7 @@ class Intake(Protocol):
     @property
     def passes(self) -> int: ...
 
-    def take(self, batch: Records, rows: RowEncoder) -> frozenset[str]:
+    def take(self, batch: TableBatch, rows: RowEncoder) -> frozenset[str]:
         """Count a batch; the columns whose `fail` rule was broken in it."""
         ...
 
@@ -238,7 +240,7 @@ class LastAxis(Protocol):
 
     def of_rows(self, coded: CodedRows) -> IntArray: ...
 
-    def of_persons(self, bounded: Bounded) -> IntArray: ...
+    def of_persons(self, bounded: BoundedPersons) -> IntArray: ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -256,7 +258,7 @@ class RowIntake:
     def passes(self) -> int:
         return 1
 
-    def take(self, batch: Records, rows: RowEncoder) -> frozenset[str]:
+    def take(self, batch: TableBatch, rows: RowEncoder) -> frozenset[str]:
         coded = rows.encode(batch.rows, batch.malformed)
         last = (self.last.of_rows(coded),) if self.last else ()
         self.cells.add((*coded.codes, *last), coded.rows, coded.counts)
@@ -303,7 +305,7 @@ class PersonIntake:
     def passes(self) -> int:
         return self.splitter.groups
 
-    def take(self, batch: Records, rows: RowEncoder) -> frozenset[str]:
+    def take(self, batch: TableBatch, rows: RowEncoder) -> frozenset[str]:
         self.read += batch.count
         self.malformed |= len(batch.malformed) > 0
         cells = batch.rows.column(self.place)
@@ -366,7 +368,7 @@ class PersonIntake:
 
 
 def take_all(
-    batches: Iterable[tuple[Records, RowEncoder]], intakes: Sequence[Intake], check: Callable[[int], None]
+    batches: Iterable[tuple[TableBatch, RowEncoder]], intakes: Sequence[Intake], check: Callable[[int], None]
 ) -> frozenset[str]:
     """Give every batch to one of the intakes; which one depends on the threads' speed.
 
@@ -383,7 +385,7 @@ def take_all(
     for each in intakes:
         idle.put(each)
 
-    def take(intake: Intake, batch: Records, rows: RowEncoder) -> None:
+    def take(intake: Intake, batch: TableBatch, rows: RowEncoder) -> None:
         try:
             failed.update(intake.take(batch, rows))
             idle.put(intake)

@@ -30,7 +30,7 @@ import numpy as np
 from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import DataError
 from dpqr.tables.cell_values import mask, numpy_values
-from dpqr.tables.encoders import Records
+from dpqr.tables.encoders import TableBatch
 from dpqr.tables.files import STDIN, TableFile
 from dpqr.tables.limits import BYTES, Limits, discreetly
 from dpqr.tables.policy import UTF_8
@@ -78,7 +78,7 @@ class CsvRows:
                 raise self._long_header()
         raise DataError(f"{self.where} is empty: it has no header line; name the columns in the first line")
 
-    def records(self, header: Sequence[str], names: Sequence[str]) -> Iterator[Records]:
+    def records(self, header: Sequence[str], names: Sequence[str]) -> Iterator[TableBatch]:
         """The next rows, piece by piece, as Arrow columns of text: `names` of the header's."""
         pieces = PandasPieces(
             width=len(header),
@@ -98,7 +98,7 @@ class CsvRows:
                 return
             text = self._more(PIECE_BYTES)
 
-    def _read(self, pieces: PandasPieces, text: bytes) -> Records:
+    def _read(self, pieces: PandasPieces, text: bytes) -> TableBatch:
         """The rows that end in `text`, which are held no longer."""
         found, used = pieces.read(text), len(text)
         if found is None:
@@ -175,7 +175,7 @@ def csv_names(file: TableFile, columns: Sequence[str], limits: Limits) -> tuple[
 
 def csv_batches(
     file: TableFile, columns: Sequence[str], limits: Limits, progress: Callable[[int], None]
-) -> Iterator[Records]:
+) -> Iterator[TableBatch]:
     """Batches of text, one column a name in `columns`. Raises: DataError, constant in words.
 
     progress: is given the number of bytes that were read since it was last called.
@@ -451,7 +451,7 @@ class PandasPieces:
     delimiter: str
     most: int
 
-    def read(self, text: bytes) -> Records | None:
+    def read(self, text: bytes) -> TableBatch | None:
         """The records of a piece that begins where a row begins and ends in a line end; None: pandas cannot tell."""
         if self.delimiter == _MARK or any(each in text for each in _FOREIGN):
             return None
@@ -466,7 +466,7 @@ class PandasPieces:
             good = np.logical_and.reduce([good, *(~_holds(column, _REPLACED) for column in columns)])
         return self._records(columns, good)
 
-    def of_rows(self, rows: Sequence[Sequence[str] | None]) -> Records:
+    def of_rows(self, rows: Sequence[Sequence[str] | None]) -> TableBatch:
         """The records of rows of cells, bytes that are no UTF-8 as surrogates; None: a row that cannot be read."""
         import pyarrow as pa
 
@@ -474,18 +474,18 @@ class PandasPieces:
         columns = list(zip(*filter(None, found), strict=True)) or [()] * len(self.names)
         bad = [place for place, cells in enumerate(found) if cells is None]
         batch = pa.RecordBatch.from_arrays([pa.array(cells, pa.large_string()) for cells in columns], list(self.names))
-        return Records(batch, np.array(bad, dtype=np.int64))
+        return TableBatch(batch, np.array(bad, dtype=np.int64))
 
     def _wanted(self, row: Sequence[str]) -> list[str] | None:
         """None: a malformed row."""
         cells = [row[place] for place in self.places] if len(row) == self.width else []
         return cells if cells and _is_utf8("".join(cells)) else None
 
-    def _records(self, columns: list[Any], good: AnyArray) -> Records:
+    def _records(self, columns: list[Any], good: AnyArray) -> TableBatch:
         import pyarrow as pa
 
         batch = pa.RecordBatch.from_arrays(columns, list(self.names))
-        return Records(batch) if good.all() else Records(batch.filter(mask(good)), np.flatnonzero(~good))
+        return TableBatch(batch) if good.all() else TableBatch(batch.filter(mask(good)), np.flatnonzero(~good))
 
     def _batch(self, lines: bytes) -> Any:
         """The wanted columns and the one after the last, by place, as text; None where pandas fails."""

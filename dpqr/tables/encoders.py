@@ -19,7 +19,7 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import AnyArray, IntArray
 from dpqr.tables.cell_values import (
     FAILED,
-    Encoded,
+    CellCodes,
     FaultCodes,
     WholeNumbers,
     changed_texts,
@@ -27,13 +27,13 @@ from dpqr.tables.cell_values import (
     is_text,
     mask,
     moment_reader,
+    not_null,
     number_reader,
     numbers,
     numpy_values,
     parsed,
     place_decimals,
     place_floats,
-    present,
     text_array,
     whole_cuts,
 )
@@ -49,7 +49,7 @@ class Encoder(Protocol):
         """None if a typed column may have the Arrow type `kind`, or else the types that it may have, in words."""
         ...
 
-    def encode(self, cells: Any) -> Encoded:
+    def encode(self, cells: Any) -> CellCodes:
         """Codes of an Arrow array without nulls, of texts or of a type that was let pass."""
         ...
 
@@ -68,7 +68,7 @@ class LabelEncoder:
         fits = is_text(kind) or types.is_boolean(kind) or types.is_integer(kind) or types.is_date(kind)
         return None if fits else "text, whole numbers, booleans or dates (labels)"
 
-    def encode(self, cells: Any) -> Encoded:
+    def encode(self, cells: Any) -> CellCodes:
         import pyarrow as pa
         from pyarrow import types
 
@@ -84,7 +84,7 @@ class LabelEncoder:
             return self._found(distinct, self.axis.places()).looked_up(indices, self.faults.null)
         return self._found(cells, self.axis.places())
 
-    def _found(self, cells: Any, known: dict[str, int]) -> Encoded:
+    def _found(self, cells: Any, known: dict[str, int]) -> CellCodes:
         """By text: places of the texts that are known."""
         from pyarrow import compute
 
@@ -92,7 +92,7 @@ class LabelEncoder:
         places = np.array([*known.values(), -1], dtype=np.int64)[numpy_values(found, -1)]
         return self.faults.settle(places, self.axis.size, places)
 
-    def _integers(self, cells: Any) -> Encoded:
+    def _integers(self, cells: Any) -> CellCodes:
         """By value: of the labels, those that are the decimal text of a number of this type."""
         values = numpy_values(cells)
         bounds = np.iinfo(values.dtype)
@@ -121,19 +121,19 @@ class CodeEncoder:
         fits = types.is_integer(kind) or types.is_floating(kind)
         return None if fits else "whole numbers (codes), in an integer or floating-point type"
 
-    def encode(self, cells: Any) -> Encoded:
+    def encode(self, cells: Any) -> CellCodes:
         if is_text(cells.type):
             values, good = numbers(cells)
             return self.faults.whole(values, self.axis.size).spoilt(~good, self.faults.unparsable)
         values = numpy_values(cells)
         return self.faults.whole(values, self.axis.size) if values.dtype.kind == "f" else self._integers(values)
 
-    def _integers(self, values: AnyArray) -> Encoded:
+    def _integers(self, values: AnyArray) -> CellCodes:
         """Codes that all fit are taken as they are, without a copy: the common case of a coded table."""
         # Read as unsigned, a negative number is larger than every positive one of its type: one comparison serves.
         fitting = min(self.axis.size, int(np.iinfo(values.dtype).max) + 1)
         if not len(values) or values.view(f"u{values.itemsize}").max() < fitting:
-            return Encoded(values, clean=True)
+            return CellCodes(values, clean=True)
         if values.dtype == np.uint64:
             values = np.minimum(values, np.uint64(np.iinfo(np.int64).max))
         places = values.astype(np.int64).clip(-1, self.axis.size)
@@ -155,7 +155,7 @@ class NumberEncoder:
         fits = fits or (is_text(kind) and not self.spelling.plain)
         return None if fits else "numbers (bins), in an integer, floating-point or decimal type"
 
-    def encode(self, cells: Any) -> Encoded:
+    def encode(self, cells: Any) -> CellCodes:
         from pyarrow import types
 
         if types.is_decimal(cells.type):
@@ -175,7 +175,7 @@ class NumberEncoder:
         """Thresholds for whole numbers of this unit."""
         return whole_cuts(self.axis, unit)
 
-    def _floats(self, values: AnyArray) -> Encoded:
+    def _floats(self, values: AnyArray) -> CellCodes:
         places = place_floats(values, float_cuts(self.axis, values.dtype))
         return self.faults.settle(places, self.axis.size, values)
 
@@ -196,7 +196,7 @@ class MomentEncoder:
         fits = types.is_date(kind) or types.is_timestamp(kind) or (is_text(kind) and not self.spelling.plain)
         return None if fits else f"a date or a timestamp ({self.axis.kind} bins)"
 
-    def encode(self, cells: Any) -> Encoded:
+    def encode(self, cells: Any) -> CellCodes:
         import pyarrow as pa
         from pyarrow import types
 
@@ -212,7 +212,7 @@ class MomentEncoder:
             return [int(cut * _DAY / unit) for cut in whole_cuts(self.axis)]
         return whole_cuts(self.axis, unit)
 
-    def _texts(self, cells: Any) -> Encoded:
+    def _texts(self, cells: Any) -> CellCodes:
         days = self.axis.kind == "date"
         values, good = parsed(cells, moment_reader(self.spelling, days=days), np.int64)
         found = _whole(self, values.dtype, _DAY if days else Fraction(1)).codes(values)
@@ -226,7 +226,7 @@ def _whole(encoder: NumberEncoder | MomentEncoder, kind: np.dtype[Any], unit: Fr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class ColumnEncoder:
     """One attribute's encoder, with what every kind shares: nulls, blanks at both ends of texts, and dictionaries.
 
     missing: texts that stand for null. trim: blanks at both ends go before anything is compared.
@@ -238,13 +238,13 @@ class Column:
     trim: bool = False
 
     @classmethod
-    def of(cls, attribute: Attribute, *, text: bool) -> Column:
+    def of(cls, attribute: Attribute, *, text: bool) -> ColumnEncoder:
         """text: of a text table, where the attribute's missing texts stand for null."""
         missing, trim = tuple(attribute.missing) if text else (), attribute.spelling.trim
         missing = tuple(each.strip() for each in missing) if trim else missing
         return cls(encoder=encoder(attribute), null=FaultCodes.of(attribute).null, missing=missing, trim=trim)
 
-    def encode(self, cells: Any) -> Encoded:
+    def encode(self, cells: Any) -> CellCodes:
         """Codes of an Arrow array, shape (rows,)."""
         from pyarrow import types
 
@@ -255,7 +255,7 @@ class Column:
             return self._settled(distinct).looked_up(indices, self.null)
         return self._settled(cells)
 
-    def _settled(self, cells: Any) -> Encoded:
+    def _settled(self, cells: Any) -> CellCodes:
         """Codes of an Arrow array of values, nulls among them."""
         known = self._known(cells)
         if len(cells) and known.all():
@@ -263,16 +263,16 @@ class Column:
         codes = np.full(len(cells), self.null, dtype=np.int64)
         if known.any():
             codes[known] = self.encoder.encode(cells.filter(mask(known))).codes
-        return Encoded(codes, clean=False)
+        return CellCodes(codes, clean=False)
 
     def _known(self, cells: Any) -> AnyArray:
         """Which cells do not stand for null."""
         from pyarrow import compute
 
         if not self.missing or not is_text(cells.type):
-            return present(cells)
+            return not_null(cells)
         missing = compute.is_in(cells, value_set=text_array(self.missing, cells.type))
-        return present(cells) & ~numpy_values(missing)
+        return not_null(cells) & ~numpy_values(missing)
 
 
 def encoder(attribute: Attribute) -> Encoder:
@@ -298,7 +298,7 @@ NONE: IntArray = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class TableBatch:
     """Some records of a table, in the table's order. Private.
 
     rows: the well-formed ones, an Arrow batch. malformed: the places of the others among all of them,
@@ -357,13 +357,13 @@ class RowEncoder:
     """
 
     names: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnEncoder, ...]
     count_cap: int | None
 
     @classmethod
     def of(cls, domain: Domain, *, text: bool, count_cap: int | None) -> RowEncoder:
         """text: the cells come from a text table, where the attribute's missing texts stand for null."""
-        columns = tuple(Column.of(attribute, text=text) for attribute in domain.attributes)
+        columns = tuple(ColumnEncoder.of(attribute, text=text) for attribute in domain.attributes)
         return cls(domain.names, columns, count_cap)
 
     def encode(self, batch: Any, malformed: IntArray = NONE) -> CodedRows:
@@ -419,7 +419,7 @@ def _counted(cells: Any) -> tuple[AnyArray, AnyArray]:
         cells = cells.dictionary_decode()
     if types.is_null(cells.type):
         cells = cells.cast("int64")
-    return numpy_values(cells), present(cells)
+    return numpy_values(cells), not_null(cells)
 
 
 def count_refusal(kind: Any) -> str | None:
@@ -429,11 +429,11 @@ def count_refusal(kind: Any) -> str | None:
     return None if types.is_integer(kind) or types.is_floating(kind) else "record counts, in an integer type"
 
 
-def _has_failed(encoded: Encoded) -> bool:
+def _has_failed(encoded: CellCodes) -> bool:
     return not encoded.clean and bool((encoded.codes == FAILED).any())
 
 
-def _passed(encoded: Sequence[Encoded]) -> AnyArray | None:
+def _passed(encoded: Sequence[CellCodes]) -> AnyArray | None:
     """Places of the rows none of whose cells is dropped; None for all of them."""
     lost = [each.codes < 0 for each in encoded if not each.clean]
     dropped = np.logical_or.reduce(lost) if lost else None

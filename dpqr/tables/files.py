@@ -17,7 +17,7 @@ STDIN = "-"
 Kind = Literal["csv", "parquet", "frame", "foreign"]
 
 
-class Columns(Protocol):
+class TableColumns(Protocol):
     """The columns of a table. name: what messages call it. names: of its columns."""
 
     @property
@@ -30,7 +30,7 @@ class Columns(Protocol):
         ...
 
 
-class Frame(Columns, Protocol):
+class InMemoryTable(TableColumns, Protocol):
     """A table in memory.
 
     size: bytes it takes, private; None: not known. repeatable: whether it can be read more than once, with the same
@@ -88,7 +88,7 @@ class TableFile:
     bytes: int | None
     stdin: StandardInput | None = None
     encoding: str = UTF_8
-    frame: Frame | None = field(default=None, repr=False)
+    frame: InMemoryTable | None = field(default=None, repr=False)
 
 
 # Files that a directory, or a name with * ? [ ] and **, stands for.

@@ -24,7 +24,7 @@ from dpqr.tables.frames import column_reader
 from dpqr.tables.limits import discreetly
 
 if TYPE_CHECKING:
-    from dpqr.tables.files import Frame
+    from dpqr.tables.files import InMemoryTable
 
 _STATISTICAL = {".dta": "read_dta", ".sav": "read_sav", ".sas7bdat": "read_sas7bdat"}
 _ARROW = (".feather", ".arrow")
@@ -45,7 +45,7 @@ _CONVERTED = {
 """How to convert a table that is not read. JSON has neither header nor types: both would follow from rows."""
 
 
-def foreign_frame(path: str, size: int) -> Frame | None:
+def foreign_frame(path: str, size: int) -> InMemoryTable | None:
     """The table in a file of another program; None for CSV and Parquet.
 
     Raises: DataError for a format that is not read, with the way to convert it; UsageFault where what reads it is not

@@ -25,15 +25,15 @@ import numpy as np
 from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.tables.cell_values import is_text
-from dpqr.tables.encoders import Records
-from dpqr.tables.files import Columns, Frame
+from dpqr.tables.encoders import TableBatch
+from dpqr.tables.files import InMemoryTable, TableColumns
 from dpqr.tables.limits import Limits, constantly, discreetly
-from dpqr.tables.parquet import Accepts, check_columns, sifted
+from dpqr.tables.parquet import Accepts, check_columns, drop_malformed_rows
 
 UNREADABLE = "the table in memory cannot be read to its end; what its library said may quote rows and is not shown"
 
 
-def in_memory(table: object, name: str = "the table") -> Frame:
+def in_memory(table: object, name: str = "the table") -> InMemoryTable:
     """The caller's table as a Frame. Raises: UsageFault for what is none."""
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(table, pandas.DataFrame):
@@ -46,7 +46,7 @@ def in_memory(table: object, name: str = "the table") -> Frame:
     )
 
 
-def check_frame(frame: Columns, columns: Mapping[str, Accepts], limits: Limits) -> None:
+def check_frame(frame: TableColumns, columns: Mapping[str, Accepts], limits: Limits) -> None:
     """Names and types of the columns that will be read. Raises: DataError."""
     if len(frame.names) > limits.columns:
         raise DataError(f"{frame.name} has more columns than the declared limit of {limits.columns}")
@@ -54,13 +54,13 @@ def check_frame(frame: Columns, columns: Mapping[str, Accepts], limits: Limits) 
 
 
 def frame_batches(
-    frame: Frame,
+    frame: InMemoryTable,
     columns: Mapping[str, Accepts],
     limits: Limits,
     progress: Callable[[int], None],
     *,
     spelt: str | None = None,
-) -> Iterator[Records]:
+) -> Iterator[TableBatch]:
     """Arrow record batches, one column a name in `columns`.
 
     spelt: the column that says whose row it is; of it no text may be longer than a CSV row.
@@ -72,7 +72,7 @@ def frame_batches(
         share = min(left, int(batch.nbytes))
         progress(share)
         left -= share
-        yield sifted(fitting(batch, columns), spelt, limits.row_bytes)
+        yield drop_malformed_rows(fitting(batch, columns), spelt, limits.row_bytes)
     progress(left)
 
 
@@ -343,10 +343,10 @@ def _spelt(cell: object) -> bytes:
     """A cell as a CSV would hold it. Any object has some text, for none may end a run."""
     if isinstance(cell, bytes):
         return cell
-    return spelt_out(cell).encode("utf-8", "surrogatepass")
+    return cell_text(cell).encode("utf-8", "surrogatepass")
 
 
-def spelt_out(cell: object) -> str:
+def cell_text(cell: object) -> str:
     """A Python object as the text of a CSV's cell."""
     if isinstance(cell, str):
         return cell

@@ -23,19 +23,19 @@ from dpqr.kernel.noise.bits import uniforms_below
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.tables.counting import Counted, Counting, LastAxis, person_groups, secret_key
+from dpqr.tables.counting import Counting, LastAxis, TableCounts, person_groups, secret_key
 from dpqr.tables.csv_table import csv_batches
-from dpqr.tables.encoders import CodedRows, Records, RowEncoder
+from dpqr.tables.encoders import CodedRows, RowEncoder, TableBatch
 from dpqr.tables.engines.known import refused_after
 from dpqr.tables.files import TableFile
 from dpqr.tables.foreign import unpacked_bytes
 from dpqr.tables.frames import frame_batches
 from dpqr.tables.limits import COUNTING, Limits, Percent, constantly, discreetly
 from dpqr.tables.parquet import Accepts, parquet_batches
-from dpqr.tables.persons import Bounded, FirstRows, PeriodFilter
+from dpqr.tables.persons import BoundedPersons, FirstRows, PeriodFilter
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import require_places, require_single_rows
-from dpqr.tables.wanted import wanted_columns
+from dpqr.tables.wanted import columns_to_read
 
 if TYPE_CHECKING:
     from dpqr.tables.engines.engine import Engine
@@ -51,10 +51,10 @@ class Batches:
     limits: Limits
     progress: Callable[[int], None] = lambda _: None
 
-    def walk(self) -> Iterator[tuple[Records, RowEncoder]]:
+    def walk(self) -> Iterator[tuple[TableBatch, RowEncoder]]:
         """Every batch of every file, with what encodes it: the domain's columns, then the count or unit column. Of a
         period, the records in it alone."""
-        wanted = wanted_columns(self.domain, self.unit, self.source.count_column, self.source.period)
+        wanted = columns_to_read(self.domain, self.unit, self.source.count_column, self.source.period)
         period = None if self.source.period is None else PeriodFilter.of(self.source.period, tuple(wanted))
         cap = None if self.source.count_column is None else RECORDS
         for file in self.source.files():
@@ -161,16 +161,17 @@ def load_table(
 
     noise: what the key of that choice is drawn from. declared: the public number of records of the table (of persons,
     where the unit has a column), those included that a rule drops; None: it is private. parts: the number of parts of
-    which every record, or person, draws one (`Parts`), as a last axis of the counts. slots: whether that axis holds the
-    order of the records instead (`Slots`); they are `declared` then. asked: columns that are looked at together, where
-    all are known: their joint counts may then be all that is kept. progress: receives how much was read (`Percent`).
+    which every record, or person, draws one (`PartDraw`), as a last axis of the counts. slots: whether that axis holds
+    the order of the records instead (`Slots`); they are `declared` then. asked: columns that are looked at together,
+    where all are known: their joint counts may then be all that is kept. progress: receives how much was read
+    (`Percent`).
 
     Raises: UsageFault for parts of a table of counts. DataError, in constant words, on a structural fault, on a broken
     `fail` rule, beyond a limit, or on another number than `declared`.
 
     **Privacy**: rows count apart from each other, so one more row changes one cell by 1 (or by its count), or else
     `dropped`; for persons see `Bounding`, and `dropped` counts at most K rows of each. A table is the list of its
-    records as the grammar of its format cuts them (`Records`), and neighbouring tables differ by one record of it.
+    records as the grammar of its format cuts them (`TableBatch`), and neighbouring tables differ by one record of it.
     Whether the call succeeds depends on rows only by `fail` rules, declared totals and limits, each of them a bit that
     the plan names; for rules and totals the table is read to its end all the same, and the first broken column in the
     domain's order is named. Whatever it ends with was paid for (`PaidRun`).
@@ -184,20 +185,22 @@ def load_table(
     question = Counting(domain=domain, asked=asked, unit=unit, limits=limits, key=key, last=last)
     question = replace(question, count_column=source.count_column, workers=source.workers)
     question = replace(question, first=_first_rows(source, domain, unit))
-    return discreetly(lambda: _sealed(_watched(source, question, progress), question, declared), _unexpected)
+    return discreetly(
+        lambda: _sealed(_count_with_progress(source, question, progress), question, declared), _unexpected
+    )
 
 
 def _first_rows(source: TableSource, domain: Domain, unit: PrivacyUnit) -> FirstRows | None:
-    return FirstRows.of(source.period, tuple(wanted_columns(domain, unit, source.count_column, source.period)))
+    return FirstRows.of(source.period, tuple(columns_to_read(domain, unit, source.count_column, source.period)))
 
 
 def _last_axis(parts: int | None, slots: int | None, unit: PrivacyUnit, noise: NoiseSource) -> LastAxis | None:
     if slots is not None:
         return Slots(count=slots * unit.rows, most=unit.rows, noise=noise)
-    return None if parts is None else Parts(count=parts, noise=noise)
+    return None if parts is None else PartDraw(count=parts, noise=noise)
 
 
-def _watched(source: TableSource, asked: Counting, progress: Progress) -> Counted:
+def _count_with_progress(source: TableSource, asked: Counting, progress: Progress) -> TableCounts:
     files, limits = source.files(), asked.limits
     ranks = int(asked.first is not None)
     groups = 1 if asked.unit.column is None else group_count(files, asked.domain, limits, ranks)
@@ -214,12 +217,12 @@ def _watched(source: TableSource, asked: Counting, progress: Progress) -> Counte
         watch.end()
 
 
-def counted_by(engine: Engine, asked: Counting) -> Counted:
+def counted_by(engine: Engine, asked: Counting) -> TableCounts:
     """What an engine counts. Raises: DataError in one sentence for each engine, or in one of counting's own."""
     return constantly(lambda: engine.count(asked), refused_after(engine), COUNTING)
 
 
-def _sealed(counted: Counted, asked: Counting, declared: int | None) -> LoadedTable:
+def _sealed(counted: TableCounts, asked: Counting, declared: int | None) -> LoadedTable:
     _refuse_failed(counted.failed, asked.domain, malformed=counted.malformed)
     _refuse_miscounted(counted.units, asked.unit, declared)
     return LoadedTable(
@@ -259,7 +262,7 @@ def _unexpected(_: Exception) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class PartDraw:
     """Draws one of `count` parts, uniformly and for each unit apart.
 
     **Privacy** A unit's part depends on nothing else, so between neighbours the draws of all others can be made alike
@@ -274,7 +277,7 @@ class Parts:
         """A part for each kept row of the next batch."""
         return uniforms_below(self.count, coded.rows, self.noise)
 
-    def of_persons(self, bounded: Bounded) -> IntArray:
+    def of_persons(self, bounded: BoundedPersons) -> IntArray:
         """A part for each row of the next group of persons, the same for all rows of a person."""
         drawn: IntArray = uniforms_below(self.count, bounded.persons, self.noise)[bounded.owners]
         return drawn
@@ -308,7 +311,7 @@ class Slots:
         self._read += coded.read
         return np.asarray(found, dtype=np.int64)
 
-    def of_persons(self, bounded: Bounded) -> IntArray:
+    def of_persons(self, bounded: BoundedPersons) -> IntArray:
         """A slot for each row of the next group of persons."""
         persons = self.count // self.most
         if self._places is None:

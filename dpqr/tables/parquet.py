@@ -20,12 +20,12 @@ import numpy as np
 from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import DataError
 from dpqr.tables.cell_values import is_text, mask, numpy_values
-from dpqr.tables.encoders import Records
+from dpqr.tables.encoders import TableBatch
 from dpqr.tables.files import TableFile
 from dpqr.tables.limits import Limits, discreetly
 
 
-def sifted(batch: Any, unit: str | None, longest: int) -> Records:
+def drop_malformed_rows(batch: Any, unit: str | None, longest: int) -> TableBatch:
     """The rows of an Arrow batch all of whose texts are UTF-8, and whose text in column `unit` has at most `longest`
     bytes. Arrow itself takes any bytes for a text, and some of its functions fail on others than UTF-8."""
     good = np.ones(batch.num_rows, dtype=bool)
@@ -33,7 +33,7 @@ def sifted(batch: Any, unit: str | None, longest: int) -> Records:
         unreadable = _unreadable(batch.column(place), longest if name == unit else None)
         if unreadable is not None:
             good &= ~unreadable
-    return Records(batch) if good.all() else Records(batch.filter(mask(good)), np.flatnonzero(~good))
+    return TableBatch(batch) if good.all() else TableBatch(batch.filter(mask(good)), np.flatnonzero(~good))
 
 
 def _unreadable(cells: Any, longest: int | None) -> AnyArray | None:
@@ -117,7 +117,7 @@ def parquet_batches(
     progress: Callable[[int], None],
     *,
     spelt: str | None = None,
-) -> Iterator[Records]:
+) -> Iterator[TableBatch]:
     """Arrow record batches, one column a name in `columns`. Raises: DataError, constant in words.
 
     Texts stay in dictionary form where they can: it is faster to encode, and spelt out they could fill the memory.
@@ -148,7 +148,7 @@ def _budget(file: TableFile, table: Any, limits: Limits, stack: ExitStack) -> Pa
 
 def _row_groups(
     table: Any, footer: Footer, names: list[str], budget: ParquetBudget, spelt: str | None
-) -> Iterator[tuple[Records, int]]:
+) -> Iterator[tuple[TableBatch, int]]:
     """Batches, the first one of each row group with the packed bytes of what is read from that group."""
     for place, group in enumerate(footer.groups):
         packed = sum(chunk.packed for chunk in group.chunks)
@@ -160,7 +160,7 @@ def _row_groups(
             if left < 0:
                 raise BadParquet
             for piece in [batch] if spelt is None else budget.pieces(batch, spelt):
-                yield sifted(piece, spelt, budget.limits.row_bytes), packed
+                yield drop_malformed_rows(piece, spelt, budget.limits.row_bytes), packed
                 packed = 0
 
 
@@ -409,7 +409,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class RowGroup:
     """One row group: its rows, and the chunks of the columns that were asked for."""
 
     rows: int
@@ -421,7 +421,7 @@ class Footer:
     """What the footer declares; claims, as far as pages go."""
 
     rows: int
-    groups: tuple[Group, ...]
+    groups: tuple[RowGroup, ...]
 
 
 def read_footer(file: int, columns: list[str], wanted: Set[str]) -> Footer:
@@ -447,7 +447,7 @@ def _footer_bytes(file: int) -> bytes:
     return os.pread(file, length, size - _TAIL - length)
 
 
-def _groups(at: Compact, columns: list[str], wanted: Set[str]) -> tuple[Group, ...]:
+def _groups(at: Compact, columns: list[str], wanted: Set[str]) -> tuple[RowGroup, ...]:
     count = at.list_of(STRUCT)
     if count * len(columns) > MOST_CHUNKS:
         raise BadParquet
@@ -455,7 +455,7 @@ def _groups(at: Compact, columns: list[str], wanted: Set[str]) -> tuple[Group, .
     groups = []
     for _ in range(count):
         found = at.struct(fields)
-        groups.append(Group(rows=_count(found.get(3)), chunks=found.get(1, ())))
+        groups.append(RowGroup(rows=_count(found.get(3)), chunks=found.get(1, ())))
     return tuple(groups)
 
 
@@ -528,7 +528,7 @@ _FIELDS: dict[int, Take] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ParquetPage:
     """unpacked: bytes it unpacks to. values: how many it holds, nulls included. data: whether they are rows and no
     dictionary. prefixed: texts are stored as differences, so each may be as long as the whole page."""
 
@@ -538,7 +538,7 @@ class Page:
     prefixed: bool
 
 
-def chunk_pages(file: int, chunk: Chunk) -> Iterator[Page]:
+def chunk_pages(file: int, chunk: Chunk) -> Iterator[ParquetPage]:
     """The pages of one column chunk, up to its declared number of values.
 
     file: a descriptor of the file.
@@ -561,7 +561,7 @@ def chunk_pages(file: int, chunk: Chunk) -> Iterator[Page]:
             yield page
 
 
-def _page(header: dict[int, Any]) -> Page | None:
+def _page(header: dict[int, Any]) -> ParquetPage | None:
     """None: a page of a kind that the decoder passes over."""
     kind, unpacked = _whole(header, 1), _whole(header, 2)
     if kind not in _PLACES:
@@ -574,7 +574,7 @@ def _page(header: dict[int, Any]) -> Page | None:
     if kind == _DICTIONARY_PAGE and values > unpacked:  # each of its values takes a byte at least
         raise BadParquet
     prefixed = kind != _DICTIONARY_PAGE and own.get(encoding) == _DELTA_BYTE_ARRAY
-    return Page(unpacked=unpacked, values=values, data=kind != _DICTIONARY_PAGE, prefixed=prefixed)
+    return ParquetPage(unpacked=unpacked, values=values, data=kind != _DICTIONARY_PAGE, prefixed=prefixed)
 
 
 def _whole(fields: dict[int, Any], number: int) -> int:
@@ -623,7 +623,7 @@ class ParquetBudget:
     pages: int = 0
     unpacked: int = 0
 
-    def rows(self, group: Group) -> int:
+    def rows(self, group: RowGroup) -> int:
         """Rows of this group to decode at a time. Raises: DataError above a cap; BadParquet."""
         weighed = [self._weighed(chunk) for chunk in group.chunks]
         if sum(largest for largest, _ in weighed) > PAGE_BYTES:

@@ -19,8 +19,8 @@ from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.arrays import AnyArray, IntArray, WordArray
 from dpqr.kernel.errors import DataError
 from dpqr.kernel.noise.source import NoiseSource, keyed_words
-from dpqr.tables.cell_values import is_text, mask, numpy_values, present
-from dpqr.tables.encoders import Column, Records, RowEncoder
+from dpqr.tables.cell_values import is_text, mask, not_null, numpy_values
+from dpqr.tables.encoders import ColumnEncoder, RowEncoder, TableBatch
 from dpqr.tables.limits import OUT_OF_ORDER, TOO_MANY_PERSONS
 from dpqr.tables.tallies import merged
 
@@ -44,7 +44,7 @@ def persons(cells: Any) -> tuple[Any, AnyArray]:
         cells = cells.dictionary_decode()
     if types.is_integer(cells.type) and not types.is_uint64(cells.type):
         found = cells.cast("int64")
-        named = present(found)
+        named = not_null(found)
     else:
         found = as_text(cells)
         named = numpy_values(compute.binary_length(found)) > 0
@@ -221,7 +221,7 @@ _ROW = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounded:
+class BoundedPersons:
     """What bounding leaves of one group of persons. Private.
 
     rows: packed codes of the kept rows, shape (words a row, rows). owners: whose each of them is, as a number below
@@ -284,13 +284,13 @@ class Bounding:
         if self._pending >= max(self.memory // _ROW, 0 if self._held is None else len(self._held.counts)):
             self._merge()
 
-    def finish(self) -> Bounded:
+    def finish(self) -> BoundedPersons:
         """The outcome; nothing may be added after it."""
         self._merge()
         held = self._held
         if held is None:
             nothing = np.zeros((self.words, 0), dtype=np.uint64)
-            return Bounded(rows=nothing, owners=np.zeros(0, dtype=np.int64), persons=0, lost=0)
+            return BoundedPersons(rows=nothing, owners=np.zeros(0, dtype=np.int64), persons=0, lost=0)
         rows = np.repeat(np.arange(len(held.counts)), held.counts)
         owners = held.rows[0].astype(np.int64)[rows]
         ranks = held.rows[1, rows] if self.ranked else None
@@ -298,7 +298,7 @@ class Bounding:
         rows, owners = rows[chosen], owners[chosen]
         kept = np.bincount(owners, minlength=len(held.read))
         lost = np.minimum(held.read - kept, self.most).sum()
-        return Bounded(rows=held.rows[1:, rows], owners=owners, persons=len(held.read), lost=int(lost))
+        return BoundedPersons(rows=held.rows[1:, rows], owners=owners, persons=len(held.read), lost=int(lost))
 
     def _merge(self) -> None:
         if not self._waiting:
@@ -378,7 +378,7 @@ class FirstRows:
         found[1:, counted] = packing.pack(coded.codes, coded.rows)
         return found, coded.failed
 
-    def counted(self, bounded: Bounded) -> Bounded:
+    def counted(self, bounded: BoundedPersons) -> BoundedPersons:
         """The rows that are used, without their ranks."""
         used = bounded.rows[0] % 2 == 0
         return replace(bounded, rows=bounded.rows[1:, used], owners=bounded.owners[used])
@@ -405,21 +405,21 @@ class PeriodFilter:
 
     place: int
     bins: int
-    days: Column = field(repr=False)
+    days: ColumnEncoder = field(repr=False)
 
     @classmethod
     def of(cls, rows: PeriodRows, columns: Sequence[str]) -> PeriodFilter:
         """columns: of the batches, in their order."""
         edges = tuple(Fraction(2 * (day - _EPOCH).days - 1, 2) for day in rows.days)
         bins = Bins(edges, integral=True, kind="date")
-        days = Column.of(Attribute(name=rows.column, axis=bins), text=False)
+        days = ColumnEncoder.of(Attribute(name=rows.column, axis=bins), text=False)
         return cls(place=tuple(columns).index(rows.column), bins=len(edges) - 1, days=days)
 
-    def records(self, batch: Records) -> Records:
+    def records(self, batch: TableBatch) -> TableBatch:
         """The records in the bins, in their order."""
         numbers = self.numbers(batch.rows)
         inside = (numbers >= 0) & (numbers < self.bins)
-        return Records(batch.rows if inside.all() else batch.rows.filter(mask(inside)))
+        return TableBatch(batch.rows if inside.all() else batch.rows.filter(mask(inside)))
 
     def numbers(self, rows: Any) -> IntArray:
         """The bin of each row of an Arrow batch, from 0; anything else where it is in none."""

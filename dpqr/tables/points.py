@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from dpqr.domain.domain import Domain
-from dpqr.domain.text.documents import Identity, never_read
+from dpqr.domain.text.documents import Identity, refuse_private_files
 from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
@@ -39,9 +39,9 @@ def require_public(points: TableSource, table: TableSource) -> None:
             )
 
 
-def documents_apart(table: TableSource | None) -> AbstractContextManager[None]:
-    """Refuse the private table's own files as documents, inside the block (`never_read`)."""
-    return never_read(frozenset() if table is None else _identities(table))
+def refuse_table_as_document(table: TableSource | None) -> AbstractContextManager[None]:
+    """Refuse the private table's own files as documents, inside the block (`refuse_private_files`)."""
+    return refuse_private_files(frozenset() if table is None else _identities(table))
 
 
 def _identities(table: TableSource) -> frozenset[Identity]:

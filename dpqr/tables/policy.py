@@ -76,7 +76,7 @@ class Source:
         return sha256(json.dumps([self.address, self.query]).encode()).hexdigest()
 
 
-VOUCHED = "the owner vouches that it gives each person at most the stated rows"
+OWNER_VOUCHES = "the owner vouches that it gives each person at most the stated rows"
 """What stands wherever a registered source is shown."""
 FILES = Source(address="")
 """In a change of policy: no source any more, but files by path."""
@@ -176,7 +176,7 @@ class PolicyChange:
         )
 
 
-def resolved(policy: Policy, stated: Policy) -> Policy:
+def resolve_policy(policy: Policy, stated: Policy) -> Policy:
     """Resolve how a run reads its table under a policy.
 
     Args:
@@ -228,7 +228,7 @@ def uncovered_bits(reading: Policy) -> tuple[str, ...]:
     """Return one sentence for each stated limit and for `fail`: the bits of the exit code beyond the guarantee.
 
     Args:
-        reading: of a run (`resolved`), or as a request without a ledger states it.
+        reading: of a run (`resolve_policy`), or as a request without a ledger states it.
     """
     found = [
         (reading.records, f"whether there are more than {_value(reading.records)} records (--max-records)"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpqr.domain.periods import PeriodRows
 from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.tables.engines.known import engine_at, local_files, refused_before
-from dpqr.tables.files import STDIN, Frame, Kind, StandardInput, TableFile, files_below, files_matching
+from dpqr.tables.files import STDIN, InMemoryTable, Kind, StandardInput, TableFile, files_below, files_matching
 from dpqr.tables.limits import constantly
 from dpqr.tables.policy import UTF_8, require_delimiter, require_encoding
 
@@ -46,7 +46,7 @@ class TableSource:
     encoding: str | None = None
     count_column: str | None = None
     period: PeriodRows | None = None
-    frame: Frame | None = field(default=None, repr=False)
+    frame: InMemoryTable | None = field(default=None, repr=False)
     engine: Engine | None = field(default=None, repr=False)
     public: str | None = None
     named: bool = True

@@ -17,12 +17,12 @@ from dpqr.kernel.unit import PrivacyUnit
 from dpqr.tables.cell_values import is_text
 from dpqr.tables.csv_table import csv_names
 from dpqr.tables.engines.known import refused_before
-from dpqr.tables.files import Columns, TableFile
+from dpqr.tables.files import TableColumns, TableFile
 from dpqr.tables.frames import check_frame
 from dpqr.tables.limits import Limits, constantly
 from dpqr.tables.parquet import parquet_schema
 from dpqr.tables.source import TableSource
-from dpqr.tables.wanted import wanted_columns
+from dpqr.tables.wanted import columns_to_read
 
 if TYPE_CHECKING:
     from dpqr.tables.engines.engine import Engine
@@ -38,7 +38,7 @@ def check_table(source: TableSource, domain: Domain, limits: Limits, unit: Priva
 
     **Privacy** Whatever this refuses is free of charge: between tables that differ in rows alone it does not differ.
     """
-    wanted = wanted_columns(domain, unit, source.count_column, source.period)
+    wanted = columns_to_read(domain, unit, source.count_column, source.period)
     if source.engine is not None:
         check_frame(_Structure(source.engine), wanted, limits)
     for file in source.files():
@@ -113,7 +113,7 @@ class _Structure:
         return constantly(look, refused_before(self.engine))
 
 
-def _typed(frame: Columns) -> tuple[tuple[str, str], ...]:
+def _typed(frame: TableColumns) -> tuple[tuple[str, str], ...]:
     _refuse_duplicates(frame.name, frame.names)
     return tuple((name, frictionless_type(frame.kind(name))) for name in frame.names)
 

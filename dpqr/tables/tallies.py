@@ -16,7 +16,7 @@ from dpqr.domain.histogram import (
     Packing,
     SparseHistogram,
     marginals,
-    occupied,
+    occupied_cells,
     passes,
 )
 from dpqr.kernel.arrays import AnyArray, Axes, IntArray
@@ -136,7 +136,7 @@ class SparseTally:
             self._merge()
 
     def include(self, other: Counts) -> None:
-        codes, counts = occupied(other)
+        codes, counts = occupied_cells(other)
         self.add(tuple(codes.T), len(counts), counts)
 
     def _merge(self) -> None:

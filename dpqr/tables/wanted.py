@@ -31,7 +31,7 @@ def _refuse_counted(domain: Domain, column: str | None) -> None:
         raise UsageFault(f"the count column {column!r} is a column of the domain too; name another one")
 
 
-def wanted_columns(
+def columns_to_read(
     domain: Domain, unit: PrivacyUnit, count_column: str | None, period: PeriodRows | None = None
 ) -> dict[str, Accepts]:
     """The columns that are read, in order: the domain's, then the count or the unit column, then the one that says

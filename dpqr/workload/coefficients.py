@@ -27,7 +27,7 @@ from msgspec import UNSET, UnsetType
 from numpy.lib import format as npy
 
 from dpqr.domain.attribute import Attribute
-from dpqr.domain.text.decoding import Location, nearest, spoken
+from dpqr.domain.text.decoding import Location, describe_value, nearest
 from dpqr.domain.text.documents import MAX_FILE_BYTES, read_regular_file, regular_size
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.errors import DataError, DpqrError, UsageFault
@@ -35,7 +35,7 @@ from dpqr.tables.files import TableFile
 from dpqr.tables.limits import Limits
 from dpqr.tables.parquet import parquet_batches, parquet_schema
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.entry import MAX_ENTRIES, Compiled, Frame, integer_matrix
+from dpqr.workload.entry import MAX_ENTRIES, CompiledEntry, EntryContext, integer_matrix
 from dpqr.workload.form import CoefficientsEntry
 
 # Coefficients from .npz files, dense or sparse. Nothing in them is unpickled, and headers are read before arrays.
@@ -58,7 +58,7 @@ class Coefficients:
     labels: tuple[str, ...]
 
 
-def spanned(names: Sequence[str], frame: Frame, key: str) -> tuple[Axes, tuple[int, ...]]:
+def spanned(names: Sequence[str], frame: EntryContext, key: str) -> tuple[Axes, tuple[int, ...]]:
     """Positions and sizes of the columns that a file spans. key: what in the entry named them."""
     location = frame.location.key(key)
     axes = frame.axes(names, location)
@@ -104,7 +104,7 @@ ARRAY = "coefficients"
 MAX_QUERIES = 1_000_000
 
 
-def read_npz(path: Path, columns: Sequence[str] | UnsetType, frame: Frame) -> Coefficients:
+def read_npz(path: Path, columns: Sequence[str] | UnsetType, frame: EntryContext) -> Coefficients:
     """An array `coefficients` of shape (queries, cells) or (cells,), or a matrix that scipy.sparse.save_npz wrote.
 
     Cells are those of `columns` (all columns of the domain where none are named), in C order.
@@ -185,7 +185,7 @@ MAX_ROWS, MAX_TEXTS, MAX_BYTES = 2**22, 2**24, 2**27
 Table = dict[str, list[str]]
 
 
-def read_table(path: Path, columns: Sequence[str] | UnsetType, frame: Frame) -> Coefficients:
+def read_table(path: Path, columns: Sequence[str] | UnsetType, frame: EntryContext) -> Coefficients:
     """A long table. `columns` (where named) must be the file's domain columns."""
     location = frame.location.key("coefficients")
     table = (_csv if path.suffix.lower() == ".csv" else _parquet)(path, location)
@@ -279,7 +279,7 @@ def _refuse_large(rows: int, columns: int, name: str, location: Location) -> Non
 def _distinct(header: Sequence[str], name: str, location: Location) -> None:
     column, times = max(Counter(header).items(), key=itemgetter(1), default=("", 0))
     if times > 1:
-        raise location.fault(f"{name} has the column {spoken(column)} twice; keep one of them")
+        raise location.fault(f"{name} has the column {describe_value(column)} twice; keep one of them")
 
 
 def _codes(titles: Sequence[str], attribute: Attribute, name: str, location: Location) -> Any:
@@ -287,7 +287,7 @@ def _codes(titles: Sequence[str], attribute: Attribute, name: str, location: Loc
     for title in titles:
         if title not in codes:
             raise location.fault(
-                f"{name}: column {attribute.name!r} has no cell {spoken(title)}; {nearest(title, codes)} "
+                f"{name}: column {attribute.name!r} has no cell {describe_value(title)}; {nearest(title, codes)} "
                 "(cells are named as answers print them)"
             )
     return np.array([codes[title] for title in titles], dtype=np.int64)
@@ -304,7 +304,7 @@ def _numbers(texts: Sequence[str], name: str, location: Location) -> Any:
         try:
             values[index] = float(text)
         except ValueError:
-            raise location.fault(f"{name}: {spoken(text)} is no number; coefficients lie in [0, 1]") from None
+            raise location.fault(f"{name}: {describe_value(text)} is no number; coefficients lie in [0, 1]") from None
     return values
 
 
@@ -316,7 +316,7 @@ ROUNDING = 1e-12
 _READERS: dict[str, Callable[..., Coefficients]] = {".npz": read_npz, ".csv": read_table, ".parquet": read_table}
 
 
-def compile_coefficients(entry: CoefficientsEntry, frame: Frame) -> Compiled:
+def compile_coefficients(entry: CoefficientsEntry, frame: EntryContext) -> CompiledEntry:
     """One factor over all the columns; a row a query."""
     location = frame.location.key("coefficients")
     path = frame.folder / entry.coefficients
@@ -338,10 +338,10 @@ def compile_coefficients(entry: CoefficientsEntry, frame: Frame) -> Compiled:
     notes = (
         () if exact else ("coefficients are rounded to multiples of 2^-20; answers are those of the rounded queries",)
     )
-    return Compiled(blocks=(QueryBlock(name=name, factors=(factor,), scale=grid),), notes=notes)
+    return CompiledEntry(blocks=(QueryBlock(name=name, factors=(factor,), scale=grid),), notes=notes)
 
 
-def _check_values(values: FloatArray, frame: Frame) -> None:
+def _check_values(values: FloatArray, frame: EntryContext) -> None:
     location = frame.location.key("coefficients")
     if len(values) > MAX_ENTRIES:
         raise location.fault(f"has more than {MAX_ENTRIES} coefficients; split the file")

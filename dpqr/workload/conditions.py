@@ -23,7 +23,7 @@ from dpqr.domain.text.decoding import Location
 from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.kernel.noise.public import public_generator
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.entry import Compiled, Frame, called, integer_matrix
+from dpqr.workload.entry import CompiledEntry, EntryContext, default_name, integer_matrix
 from dpqr.workload.form import MAX_BLOCKS, MAX_WORK, ConjunctionsEntry, RandomConjunctions, WhereEntry
 from dpqr.workload.matrix import Identity
 from dpqr.workload.ranges import Ranges
@@ -33,7 +33,7 @@ MAX_GROUP_CELLS = 2**22
 
 
 @dataclass(frozen=True, slots=True)
-class Predicated:
+class CompiledPredicate:
     """A predicate's conjuncts by the group of columns, in domain order, that they are tied to. work: cells that its
     comparisons look at."""
 
@@ -41,27 +41,27 @@ class Predicated:
     work: int
 
 
-def predicated(text: str, frame: Frame, key: str = "where") -> Predicated:
+def compile_predicate(text: str, frame: EntryContext, key: str = "where") -> CompiledPredicate:
     """The predicate of an entry, at this key. DocumentError where it cannot be read, or would take minutes."""
     location = frame.location.key(key)
     predicate = parse_over(frame.domain, text, location)
-    return Predicated(_groups(predicate, frame, location), _work(predicate, frame, location))
+    return CompiledPredicate(_groups(predicate, frame, location), _work(predicate, frame, location))
 
 
-def compile_where(entry: WhereEntry, frame: Frame) -> Compiled:
+def compile_where(entry: WhereEntry, frame: EntryContext) -> CompiledEntry:
     """One block: a row for every combination of `by` cells for which the predicate can be true."""
     by = frame.axes(entry.by, frame.location.key("by"))
-    asked = predicated(entry.where, frame)
+    asked = compile_predicate(entry.where, frame)
     spoken = {axis for group in asked.groups for axis in group}
     plain = frame.identities(tuple(axis for axis in by if axis not in spoken))
     groups = [_group_factor(group, nodes, by, frame) for group, nodes in asked.groups.items()]
     rank = {axis: position for position, axis in enumerate(by)}
     factors = sorted((*plain, *groups), key=lambda factor: min(rank.get(axis, len(by)) for axis in factor.axes))
-    name = called(f"where({' '.join(entry.where.split())})", entry.by)
-    return Compiled(blocks=(QueryBlock(name=name, factors=tuple(factors)),), work=asked.work)
+    name = default_name(f"where({' '.join(entry.where.split())})", entry.by)
+    return CompiledEntry(blocks=(QueryBlock(name=name, factors=tuple(factors)),), work=asked.work)
 
 
-def _work(predicate: Node, frame: Frame, location: Location) -> int:
+def _work(predicate: Node, frame: EntryContext, location: Location) -> int:
     """Refuses a predicate that would keep the machine busy for minutes."""
     cells = {name: frame.domain.attributes[frame.axis(name, location)].size for name in columns(predicate)}
     work = sum(cells[leaf.column] for leaf in comparisons(predicate))
@@ -70,7 +70,7 @@ def _work(predicate: Node, frame: Frame, location: Location) -> int:
     return work
 
 
-def _groups(node: Node, frame: Frame, location: Location) -> dict[Axes, list[Node]]:
+def _groups(node: Node, frame: EntryContext, location: Location) -> dict[Axes, list[Node]]:
     """The conjuncts by the group of columns, in domain order, that they are tied to."""
     groups: list[tuple[set[int], list[Node]]] = []
     for part in conjuncts(node):
@@ -83,14 +83,14 @@ def _groups(node: Node, frame: Frame, location: Location) -> dict[Axes, list[Nod
     return {tuple(sorted(axes)): nodes for axes, nodes in groups}
 
 
-def _group_factor(group: Axes, nodes: Sequence[Node], by: Axes, frame: Frame) -> Factor:
+def _group_factor(group: Axes, nodes: Sequence[Node], by: Axes, frame: EntryContext) -> Factor:
     said = group, tuple(nodes), tuple(axis for axis in group if axis in by)
     if said not in frame.known:
         frame.known[said] = _made(group, nodes, by, frame)
     return frame.known[said]
 
 
-def predicate_mask(group: Axes, nodes: Sequence[Node], frame: Frame, location: Location) -> Mask:
+def predicate_mask(group: Axes, nodes: Sequence[Node], frame: EntryContext, location: Location) -> Mask:
     """Where all conjuncts are true: an axis for each column of the group. DocumentError: in no cell."""
     sizes = tuple(frame.domain.attributes[axis].size for axis in group)
     if math.prod(sizes) > MAX_GROUP_CELLS:
@@ -107,7 +107,7 @@ def predicate_mask(group: Axes, nodes: Sequence[Node], frame: Frame, location: L
     return mask
 
 
-def _made(group: Axes, nodes: Sequence[Node], by: Axes, frame: Frame) -> Factor:
+def _made(group: Axes, nodes: Sequence[Node], by: Axes, frame: EntryContext) -> Factor:
     mask = predicate_mask(group, nodes, frame, frame.location.key("where"))
     kept = [position for position, axis in enumerate(group) if axis in by]
     rows, labels = _rows(mask, kept, tuple(frame.domain.attributes[group[position]].name for position in kept), frame)
@@ -116,7 +116,9 @@ def _made(group: Axes, nodes: Sequence[Node], by: Axes, frame: Frame) -> Factor:
     return Factor(axes=group, sizes=mask.shape, matrix=matrix, labels=labels)
 
 
-def _rows(mask: Mask, kept: Sequence[int], names: Sequence[str], frame: Frame) -> tuple[IntArray, tuple[str, ...]]:
+def _rows(
+    mask: Mask, kept: Sequence[int], names: Sequence[str], frame: EntryContext
+) -> tuple[IntArray, tuple[str, ...]]:
     """For every true cell (C order) the row that counts it, and what the rows are called."""
     codes = np.nonzero(mask)
     if not kept:
@@ -140,7 +142,7 @@ MAX_TERMS = 2**23
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Restricted:
+class RestrictedFactors:
     """factors: of the block. order: for every combination of rows of the entry's factors, in C order, the block's row.
     work: cells that the predicate's comparisons look at."""
 
@@ -150,7 +152,7 @@ class Restricted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tied:
+class _JoinedFactors:
     """Factors, by their places, and conjuncts on columns in domain order that have to stay together."""
 
     axes: Axes
@@ -158,7 +160,7 @@ class _Tied:
     nodes: tuple[Node, ...] = ()
 
 
-def restricted(factors: Sequence[Factor], where: str | UnsetType, frame: Frame) -> Restricted:
+def restrict_factors(factors: Sequence[Factor], where: str | UnsetType, frame: EntryContext) -> RestrictedFactors:
     """The factors for the records that fulfil a predicate; of all, where there is none.
 
     Args:
@@ -167,11 +169,11 @@ def restricted(factors: Sequence[Factor], where: str | UnsetType, frame: Frame) 
     Raises:
         DocumentError: the predicate cannot be read, or the columns that it ties together are too many.
     """
-    parts = [_Tied(tuple(sorted(factor.axes)), places=(place,)) for place, factor in enumerate(factors)]
+    parts = [_JoinedFactors(tuple(sorted(factor.axes)), places=(place,)) for place, factor in enumerate(factors)]
     work = 0
     if where is not UNSET:
-        asked = predicated(where, frame)
-        parts += [_Tied(axes, nodes=tuple(nodes)) for axes, nodes in asked.groups.items()]
+        asked = compile_predicate(where, frame)
+        parts += [_JoinedFactors(axes, nodes=tuple(nodes)) for axes, nodes in asked.groups.items()]
         work = asked.work
     tied = sorted(_joined(parts), key=lambda one: min(one.places, default=len(factors)))
     places = [place for one in tied for place in one.places]
@@ -179,22 +181,22 @@ def restricted(factors: Sequence[Factor], where: str | UnsetType, frame: Frame) 
     order = np.arange(math.prod(rows)).reshape(rows or [1])
     order = order.transpose(np.argsort(places)) if places else order
     made = tuple(_restricted_factors(one, [factors[place] for place in one.places], frame) for one in tied)
-    return Restricted(factors=made, order=order.reshape(-1), work=work)
+    return RestrictedFactors(factors=made, order=order.reshape(-1), work=work)
 
 
-def _joined(parts: Sequence[_Tied]) -> list[_Tied]:
+def _joined(parts: Sequence[_JoinedFactors]) -> list[_JoinedFactors]:
     """Those that share columns together; places ascend."""
-    found: list[_Tied] = []
+    found: list[_JoinedFactors] = []
     for part in parts:
         together = [part, *(one for one in found if set(one.axes) & set(part.axes))]
         found = [one for one in found if one not in together]
         axes = tuple(sorted({axis for one in together for axis in one.axes}))
         places = tuple(sorted(place for one in together for place in one.places))
-        found.append(_Tied(axes, places, tuple(node for one in together for node in one.nodes)))
+        found.append(_JoinedFactors(axes, places, tuple(node for one in together for node in one.nodes)))
     return found
 
 
-def _restricted_factors(tied: _Tied, factors: Sequence[Factor], frame: Frame) -> Factor:
+def _restricted_factors(tied: _JoinedFactors, factors: Sequence[Factor], frame: EntryContext) -> Factor:
     """One factor over all cells: the product of the factors where the predicate is true."""
     if len(factors) == 1 and not tied.nodes:
         return factors[0]
@@ -218,13 +220,13 @@ def _restricted_factors(tied: _Tied, factors: Sequence[Factor], frame: Frame) ->
     return Factor(axes=tied.axes, sizes=mask.shape, matrix=matrix, labels=labels if any(labels) else ())
 
 
-def _labels(factors: Sequence[Factor], frame: Frame) -> Iterator[str]:
+def _labels(factors: Sequence[Factor], frame: EntryContext) -> Iterator[str]:
     """Of every combination of rows."""
     for parts in product(*(_named(factor, frame) for factor in factors)):
         yield ", ".join(filter(None, parts))
 
 
-def _named(factor: Factor, frame: Frame) -> tuple[str, ...]:
+def _named(factor: Factor, frame: EntryContext) -> tuple[str, ...]:
     if not isinstance(factor.matrix, Identity):
         return factor.labels or ("",) * factor.matrix.rows
     attribute = frame.domain.attributes[factor.axes[0]]
@@ -247,7 +249,7 @@ CHUNK = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Drawn:
+class _RandomComparisons:
     """ways: comparisons of each query; columns, starts, stops: shape (queries, most ways), the first `ways` count."""
 
     ways: IntArray
@@ -256,7 +258,7 @@ class _Drawn:
     stops: IntArray
 
 
-def compile_conjunctions(entry: ConjunctionsEntry, frame: Frame) -> Compiled:
+def compile_conjunctions(entry: ConjunctionsEntry, frame: EntryContext) -> CompiledEntry:
     """One block for every set of columns that occurs, its rows in the order in which they were drawn."""
     asked, location = entry.conjunctions, frame.location.key("conjunctions")
     names = frame.domain.names if asked.columns is UNSET else asked.columns
@@ -274,10 +276,10 @@ def compile_conjunctions(entry: ConjunctionsEntry, frame: Frame) -> Compiled:
         if len(blocks) >= MAX_BLOCKS:
             raise location.fault(f"they look at more than {MAX_BLOCKS} sets of columns; list fewer columns")
         blocks.append(_block(title, tuple(axes[column] for column in chosen), rows, drawn, texts))
-    return Compiled(blocks=tuple(blocks))
+    return CompiledEntry(blocks=tuple(blocks))
 
 
-def _drawn_conjunctions(asked: RandomConjunctions, axes: Axes, frame: Frame) -> _Drawn:
+def _drawn_conjunctions(asked: RandomConjunctions, axes: Axes, frame: EntryContext) -> _RandomComparisons:
     """Ways, columns and comparisons, uniformly: of an ordered column =, <= or >, of others and pairs of cells =.
 
     A comparison is true of declared cells only, never of the column's own ones for null and the like.
@@ -299,10 +301,10 @@ def _drawn_conjunctions(asked: RandomConjunctions, axes: Axes, frame: Frame) -> 
     cut = generator.integers(0, sizes - (kind > 0))
     starts = np.where(kind == 0, cut, np.where(kind == 1, 0, cut + 1))
     stops = np.where(kind == 2, sizes, cut + 1)
-    return _Drawn(ways=ways, columns=columns, starts=starts, stops=stops)
+    return _RandomComparisons(ways=ways, columns=columns, starts=starts, stops=stops)
 
 
-def _conjunctions_by_columns(drawn: _Drawn, columns: int) -> Iterator[tuple[tuple[int, ...], IntArray]]:
+def _conjunctions_by_columns(drawn: _RandomComparisons, columns: int) -> Iterator[tuple[tuple[int, ...], IntArray]]:
     """Each set of columns, ascending, and the rows that look at it."""
     codes = np.zeros(len(drawn.ways), dtype=np.int64)
     for nth in range(drawn.columns.shape[1]):
@@ -314,7 +316,7 @@ def _conjunctions_by_columns(drawn: _Drawn, columns: int) -> Iterator[tuple[tupl
         yield tuple(int(column) for column in first[first < columns]), rows
 
 
-def _block(title: str, axes: Axes, rows: IntArray, drawn: _Drawn, texts: _Texts) -> QueryBlock:
+def _block(title: str, axes: Axes, rows: IntArray, drawn: _RandomComparisons, texts: _Texts) -> QueryBlock:
     factors = []
     for nth, axis in enumerate(axes):
         starts, stops = drawn.starts[rows, nth], drawn.stops[rows, nth]

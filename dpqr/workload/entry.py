@@ -22,12 +22,12 @@ from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.kernel.errors import DocumentError, Fix
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.figures import Figure
-from dpqr.workload.form import KINDS, Entry
+from dpqr.workload.form import KINDS, QueryEntry
 from dpqr.workload.matrix import Dense, IntMatrix, Sparse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compiled:
+class CompiledEntry:
     """Blocks over the whole domain's axes, in the entry's order; notes: what the plan must say of them.
 
     binning_error: largest error a record that replacing values by midpoints adds; None where no values are.
@@ -47,7 +47,7 @@ class Compiled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class EntryContext:
     """The domain, the entry's location in the document, and the folder that file names are relative to.
 
     known: factors that entries of the same document have made before, by what they say: a hundred thousand predicates
@@ -109,7 +109,7 @@ class Frame:
 MAX_WEIGHT = 10**9
 
 
-def selection_weight(entry: Entry, location: Location) -> Fraction:
+def selection_weight(entry: QueryEntry, location: Location) -> Fraction:
     """How much selection cares for the entry; 1 where it states no weight."""
     at, stated = location.key("weight"), entry.weight
     if isinstance(stated, dict):  # a survey weight, which may state this one, too
@@ -122,7 +122,7 @@ def selection_weight(entry: Entry, location: Location) -> Fraction:
     return weight
 
 
-def called(kind: str, by: Sequence[str]) -> str:
+def default_name(kind: str, by: Sequence[str]) -> str:
     """An entry's name where it is given none."""
     return f"{kind} by {','.join(by)}" if by else kind
 
@@ -183,7 +183,7 @@ OTHER_NAMES: dict[str, str] = {
 _IGNORED = str.maketrans("", "", "-_ ")
 
 
-def asks_nothing(unknown: str, location: Location) -> DocumentError:
+def missing_kind_fault(unknown: str, location: Location) -> DocumentError:
     """The fault of an entry without a kind. unknown: the first key that could have been meant for one, or nothing."""
     place, meant = member(location.path, unknown) if unknown else "", obvious(unknown, KINDS)
     if meant:

@@ -30,16 +30,25 @@ from msgspec import UNSET
 from dpqr.domain.text.decoding import Location, decode, number
 from dpqr.kernel.arrays import IntArray
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.conditions import condition, predicate_mask, predicated, restricted
-from dpqr.workload.entry import DENSE_ENTRIES, MAX_WEIGHT, Compiled, Frame, called, coarsest_grid
-from dpqr.workload.figures import Figure, Formula, Largest, Quantiles, Quotient, Spread, comparisons, moments
+from dpqr.workload.conditions import compile_predicate, condition, predicate_mask, restrict_factors
+from dpqr.workload.entry import DENSE_ENTRIES, MAX_WEIGHT, CompiledEntry, EntryContext, coarsest_grid, default_name
+from dpqr.workload.figures import (
+    Figure,
+    Formula,
+    Largest,
+    Quantiles,
+    QuotientFormula,
+    VarianceFormula,
+    comparisons,
+    moments,
+)
 from dpqr.workload.form import (
-    Entry,
     GroupedEntry,
     MeanEntry,
     MedianEntry,
     ProportionEntry,
     QuantilesEntry,
+    QueryEntry,
     RatioEntry,
     SurveyWeight,
     TopEntry,
@@ -60,47 +69,49 @@ MOST_STEPS = 2**20
 NONE, HALF, ONE = Fraction(0), Fraction(1, 2), Fraction(1)
 
 
-def compile_mean(entry: MeanEntry, frame: Frame) -> Compiled:
+def compile_mean(entry: MeanEntry, frame: EntryContext) -> CompiledEntry:
     """Sums of high - x and of x - low, in one block."""
     axis, line = _line(entry.mean, frame.location.key("mean"), frame, power=1)
     rows = np.stack([line.steps - line.places, line.places])
     labels = (f"{decimal_text(line.high)} - {line.name}", f"{line.name} - {decimal_text(line.low)}")
     width = line.high - line.low
-    formula = Quotient(
+    formula = QuotientFormula(
         numerator=(line.low / width, line.high / width),
         denominator=(1 / width, 1 / width),
         floor=line.low,
         ceiling=line.high,
     )
-    made = _Asked.of("mean", line.name, entry, frame).with_block(line.factor(axis, rows, labels), line.grid, (axis,))
+    made = _FigureEntry.of("mean", line.name, entry, frame).with_block(
+        line.factor(axis, rows, labels), line.grid, (axis,)
+    )
     return made.compiled(formula, moments(2), midpoint_notes(line.error))
 
 
-def compile_variance(entry: VarianceEntry, frame: Frame) -> Compiled:
+def compile_variance(entry: VarianceEntry, frame: EntryContext) -> CompiledEntry:
     """Sums of (high - x)^2, of 2 (x - low) (high - x) and of (x - low)^2, in one block."""
     axis, line = _line(entry.variance, frame.location.key("variance"), frame, power=2)
     above = line.steps - line.places
     rows = np.stack([above**2, 2 * line.places * above, line.places**2])
     low, high = f"({line.name} - {decimal_text(line.low)})", f"({decimal_text(line.high)} - {line.name})"
     width = line.high - line.low
-    formula = Spread(
+    formula = VarianceFormula(
         count=(1 / width**2,) * 3,
         sum=(NONE, HALF / width, 1 / width),
         square=(NONE, NONE, ONE),
         ceiling=width**2 / 4,
     )
     factor = line.factor(axis, rows, (f"{high}^2", f"2 {low} {high}", f"{low}^2"))
-    made = _Asked.of("variance", line.name, entry, frame).with_block(factor, line.grid**2, (axis,))
+    made = _FigureEntry.of("variance", line.name, entry, frame).with_block(factor, line.grid**2, (axis,))
     return made.compiled(formula, moments(3), midpoint_notes(line.error))
 
 
-def compile_ratio(entry: RatioEntry, frame: Frame) -> Compiled:
+def compile_ratio(entry: RatioEntry, frame: EntryContext) -> CompiledEntry:
     """Two sums, each a block of its own. Raises: DocumentError for one column twice, or negative values."""
     location = frame.location.key("ratio")
     names = entry.ratio.of, entry.ratio.to
     if names[0] == names[1]:
         raise location.key("to").fault("a column over itself is 1; name another column")
-    made = _Asked.of("ratio", " / ".join(names), entry, frame)
+    made = _FigureEntry.of("ratio", " / ".join(names), entry, frame)
     notes: list[str] = []
     for key, name in zip(("of", "to"), names, strict=True):
         axis = frame.axis(name, location.key(key))
@@ -109,31 +120,31 @@ def compile_ratio(entry: RatioEntry, frame: Frame) -> Compiled:
             raise location.key(key).fault("has bins below 0, and a ratio needs sums that cannot be negative")
         made = made.with_block(factor, grid, (axis,), called=f": {name}")
         notes += midpoint_notes(error)
-    formula = Quotient(numerator=(ONE, NONE), denominator=(NONE, ONE), floor=NONE)
+    formula = QuotientFormula(numerator=(ONE, NONE), denominator=(NONE, ONE), floor=NONE)
     return made.compiled(formula, moments(2), tuple(dict.fromkeys(notes)))
 
 
-def compile_proportion(entry: ProportionEntry, frame: Frame) -> Compiled:
+def compile_proportion(entry: ProportionEntry, frame: EntryContext) -> CompiledEntry:
     """The records that fulfil the predicate, and the others, in one block. In fault cells it is not fulfilled."""
     location = frame.location.key("proportion")
-    asked = predicated(entry.proportion, frame, "proportion")
+    asked = compile_predicate(entry.proportion, frame, "proportion")
     axes = tuple(sorted({axis for group in asked.groups for axis in group}))
     mask = predicate_mask(axes, [node for group in asked.groups.values() for node in group], frame, location)
     if mask.all():
         raise location.fault("is true for every cell of the domain, so it is always 1; correct it or leave it out")
     table = np.stack([mask.reshape(-1), ~mask.reshape(-1)]).astype(np.int64)
     factor = Factor(axes=axes, sizes=mask.shape, matrix=Dense(table), labels=("fulfilled", "not fulfilled"))
-    formula = Quotient(numerator=(ONE, NONE), denominator=(ONE, ONE), floor=NONE, ceiling=ONE)
-    made = _Asked.of("proportion", " ".join(entry.proportion.split()), entry, frame).with_block(factor, ONE)
+    formula = QuotientFormula(numerator=(ONE, NONE), denominator=(ONE, ONE), floor=NONE, ceiling=ONE)
+    made = _FigureEntry.of("proportion", " ".join(entry.proportion.split()), entry, frame).with_block(factor, ONE)
     return made.compiled(formula, moments(2), work=asked.work)
 
 
-def compile_median(entry: MedianEntry, frame: Frame) -> Compiled:
+def compile_median(entry: MedianEntry, frame: EntryContext) -> CompiledEntry:
     """Cumulative counts."""
     return _quantiles("median", entry.median, entry, (HALF,), frame)
 
 
-def compile_quantiles(entry: QuantilesEntry, frame: Frame) -> Compiled:
+def compile_quantiles(entry: QuantilesEntry, frame: EntryContext) -> CompiledEntry:
     """Cumulative counts. Raises: DocumentError where a part does not lie between 0 and 1, or stands twice."""
     location = frame.location.key("at")
     at = tuple(number(value, location.item(index)) for index, value in enumerate(entry.at))
@@ -145,28 +156,30 @@ def compile_quantiles(entry: QuantilesEntry, frame: Frame) -> Compiled:
     return _quantiles("quantiles", entry.quantiles, entry, at, frame)
 
 
-def _quantiles(kind: str, name: str, entry: GroupedEntry, at: tuple[Fraction, ...], frame: Frame) -> Compiled:
+def _quantiles(
+    kind: str, name: str, entry: GroupedEntry, at: tuple[Fraction, ...], frame: EntryContext
+) -> CompiledEntry:
     location = frame.location.key(kind)
     axis = frame.axis(name, location)
     attribute, bins = numbers(axis, location, frame)
     formula = Quantiles(at=at, bounds=tuple(map(bins.bounds, range(bins.size))))
     factor = prefix_factor(axis, attribute, bins)
-    made = _Asked.of(kind, attribute.name, entry, frame).with_block(factor, ONE, (axis,))
+    made = _FigureEntry.of(kind, attribute.name, entry, frame).with_block(factor, ONE, (axis,))
     return made.compiled(formula, comparisons(at, bins.size))
 
 
-def compile_top(entry: TopEntry, frame: Frame) -> Compiled:
+def compile_top(entry: TopEntry, frame: EntryContext) -> CompiledEntry:
     """Counts of all cells of the column."""
     axis = frame.axis(entry.top, frame.location.key("top"))
     attribute = frame.domain.attributes[axis]
     if entry.k >= attribute.size:
         cells = f"{attribute.size} cells" if attribute.size > 1 else "one cell"
         raise frame.location.key("k").fault(f"the column has {cells}, and k is {entry.k}; ask its marginal")
-    made = _Asked.of("top", attribute.name, entry, frame).with_block(frame.identities((axis,))[0], ONE, (axis,))
+    made = _FigureEntry.of("top", attribute.name, entry, frame).with_block(frame.identities((axis,))[0], ONE, (axis,))
     return made.compiled(Largest(count=entry.k, titles=attribute.titles()), np.zeros((0, 0), dtype=np.int64))
 
 
-FIGURE_COMPILERS: dict[str, Callable[[Any, Frame], Compiled]] = {
+FIGURE_COMPILERS: dict[str, Callable[[Any, EntryContext], CompiledEntry]] = {
     "mean": compile_mean,
     "median": compile_median,
     "quantiles": compile_quantiles,
@@ -178,13 +191,13 @@ FIGURE_COMPILERS: dict[str, Callable[[Any, Frame], Compiled]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Asked:
+class _FigureEntry:
     """An entry of a figure while its blocks are made. rows: of the blocks, one after the other; (groups, of each)."""
 
     kind: str
     name: str
     entry: GroupedEntry
-    frame: Frame
+    frame: EntryContext
     blocks: tuple[QueryBlock, ...] = ()
     rows: tuple[IntArray, ...] = ()
     factor: Factor | None = None
@@ -192,11 +205,11 @@ class _Asked:
     work: int = 0
 
     @classmethod
-    def of(cls, kind: str, title: str, entry: GroupedEntry, frame: Frame) -> _Asked:
-        own = called(f"{kind}({title}){condition(entry.where)}", entry.by)
+    def of(cls, kind: str, title: str, entry: GroupedEntry, frame: EntryContext) -> _FigureEntry:
+        own = default_name(f"{kind}({title}){condition(entry.where)}", entry.by)
         return cls(kind=kind, name=own if entry.name is UNSET else entry.name, entry=entry, frame=frame)
 
-    def with_block(self, factor: Factor, scale: Fraction, taken: Sequence[int] = (), called: str = "") -> _Asked:
+    def with_block(self, factor: Factor, scale: Fraction, taken: Sequence[int] = (), called: str = "") -> _FigureEntry:
         """With the rows of one more factor for every group. taken: columns that no group may be made of. called: what
         the block's name has beside the figure's."""
         block, rows, work = self._block(f"{self.name}{called}", factor, scale, taken)
@@ -215,11 +228,11 @@ class _Asked:
     ) -> tuple[QueryBlock, IntArray, int]:
         """A block of a factor's rows for every group; these rows, shape (groups, rows); the predicate's work."""
         by = self.frame.by(self.entry.by, taken)
-        found = restricted((*by, factor), self.entry.where, self.frame)
+        found = restrict_factors((*by, factor), self.entry.where, self.frame)
         rows = found.order.reshape(-1, factor.matrix.rows)
         return QueryBlock(name=name, factors=found.factors, scale=scale), rows, found.work
 
-    def compiled(self, formula: Formula, tests: IntArray, notes: tuple[str, ...] = (), work: int = 0) -> Compiled:
+    def compiled(self, formula: Formula, tests: IntArray, notes: tuple[str, ...] = (), work: int = 0) -> CompiledEntry:
         """tests: of the figure. work: beside that of `where`."""
         by = self.frame.axes(self.entry.by, self.frame.location.key("by"))
         figure = Figure(
@@ -231,7 +244,7 @@ class _Asked:
             formula=formula,
             tests=tests,
         )
-        return Compiled(blocks=self.blocks, figures=(self._tested(figure),), notes=notes, work=self.work + work)
+        return CompiledEntry(blocks=self.blocks, figures=(self._tested(figure),), notes=notes, work=self.work + work)
 
     def _tested(self, figure: Figure) -> Figure:
         """With its tests as a block, where all of them are of one block, and few enough."""
@@ -268,7 +281,7 @@ class _Line:
         return Factor(axes=(axis,), sizes=(self.cells,), matrix=Dense(table), labels=labels)
 
 
-def _line(name: str, location: Location, frame: Frame, *, power: int) -> tuple[int, _Line]:
+def _line(name: str, location: Location, frame: EntryContext, *, power: int) -> tuple[int, _Line]:
     """The column. Steps that are too many are replaced by the most that fit.
 
     Raises: DocumentError where it has no numbers, or one bin alone.
@@ -332,7 +345,7 @@ def spread(form: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in form.items() if key != "weight"} | {"queries": entries}
 
 
-def weighing(stated: Any, frame: Frame, location: Location) -> Weighing:
+def weighing(stated: Any, frame: EntryContext, location: Location) -> Weighing:
     """What a survey weight says of a domain's column.
 
     Raises:
@@ -354,7 +367,7 @@ def weighing(stated: Any, frame: Frame, location: Location) -> Weighing:
     return Weighing(column=attribute.name, factor=factor, grid=grid, largest=max(values), error=binning_error(bins))
 
 
-def weighed(compiled: Compiled, entry: Entry, frame: Frame) -> Compiled:
+def with_survey_weight(compiled: CompiledEntry, entry: QueryEntry, frame: EntryContext) -> CompiledEntry:
     """An entry whose records count with their weights, where it states one: blocks, figures, and what a plan says."""
     if not isinstance(entry.weight, dict):
         return compiled

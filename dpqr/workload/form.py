@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, json
 
-from dpqr.domain.form import DOMAIN_VERSION, Form, Name, Number, Sizes, TableSchema
+from dpqr.domain.form import DOMAIN_VERSION, DocumentPart, Name, Number, Sizes, TableSchema
 
 QUERIES_VERSION = "queries/1"
 MAX_BLOCKS = 100_000
@@ -19,7 +19,7 @@ Predicate = Annotated[str, Meta(min_length=1)]
 Some = Annotated[tuple[str, ...], Meta(min_length=1, max_length=2000)]
 
 
-class SurveyWeight(Form, frozen=True, kw_only=True):
+class SurveyWeight(DocumentPart, frozen=True, kw_only=True):
     """Each record counts with its value in this column, cut to 0 and `maximum`. selection: how much selection cares."""
 
     column: str
@@ -37,41 +37,41 @@ Weight = Annotated[Any, Meta(extra_json_schema={"anyOf": [{"type": "number"}, _S
 """Of an entry: how much selection cares for it, or the survey weight of the records that it counts."""
 
 
-class Entry(Form, frozen=True, kw_only=True):
+class QueryEntry(DocumentPart, frozen=True, kw_only=True):
     """What every entry may have. weight: how much selection cares for it (1 by default), or a survey weight."""
 
     name: Name | UnsetType = UNSET
     weight: Weight | UnsetType = UNSET
 
 
-class MarginalEntry(Entry, frozen=True, kw_only=True):
+class MarginalEntry(QueryEntry, frozen=True, kw_only=True):
     """How many records there are for every combination of cells of these columns; of none: of all records."""
 
     marginal: Columns
     where: Predicate | UnsetType = UNSET
 
 
-class Ways(Form, frozen=True, kw_only=True):
+class Ways(DocumentPart, frozen=True, kw_only=True):
     """All combinations of `ways` columns out of the listed ones (of all, where none are listed)."""
 
     ways: Annotated[int, Meta(ge=1, le=2000)]
     columns: Some | UnsetType = UNSET
 
 
-class MarginalsEntry(Entry, frozen=True, kw_only=True):
+class MarginalsEntry(QueryEntry, frozen=True, kw_only=True):
     """Many marginals: listed, or all of some number of columns."""
 
     marginals: Ways | Annotated[tuple[Columns, ...], Meta(min_length=1)]
 
 
-class WhereEntry(Entry, frozen=True, kw_only=True):
+class WhereEntry(QueryEntry, frozen=True, kw_only=True):
     """How many records fulfil a predicate, for every combination of cells of the `by` columns."""
 
     where: Predicate
     by: Columns = ()
 
 
-class GroupedEntry(Entry, frozen=True, kw_only=True):
+class GroupedEntry(QueryEntry, frozen=True, kw_only=True):
     """What may be asked of every combination of cells of the `by` columns, of the records that fulfil a predicate."""
 
     by: Columns = ()
@@ -84,7 +84,7 @@ class PrefixEntry(GroupedEntry, frozen=True, kw_only=True):
     prefix: str
 
 
-class RangesEntry(Entry, frozen=True, kw_only=True):
+class RangesEntry(QueryEntry, frozen=True, kw_only=True):
     """How many records lie in each range of an ordered column, or in each rectangle of several.
 
     between: [low, high] each, or one such pair a column; random: that many, drawn from the public seed.
@@ -97,7 +97,7 @@ class RangesEntry(Entry, frozen=True, kw_only=True):
     by: Columns = ()
 
 
-class RandomConjunctions(Form, frozen=True, kw_only=True):
+class RandomConjunctions(DocumentPart, frozen=True, kw_only=True):
     """That many conjunctions from the public seed, each of `ways` comparisons (from, to) on distinct columns.
 
     columns: where from; all of the domain, where none are listed.
@@ -109,7 +109,7 @@ class RandomConjunctions(Form, frozen=True, kw_only=True):
     columns: Some | UnsetType = UNSET
 
 
-class ConjunctionsEntry(Entry, frozen=True, kw_only=True):
+class ConjunctionsEntry(QueryEntry, frozen=True, kw_only=True):
     """How many records fulfil each of very many conjunctions of comparisons."""
 
     conjunctions: RandomConjunctions
@@ -146,7 +146,7 @@ class VarianceEntry(GroupedEntry, frozen=True, kw_only=True):
     variance: str
 
 
-class Quotient(Form, frozen=True, kw_only=True):
+class Quotient(DocumentPart, frozen=True, kw_only=True):
     """The sum of one column over the sum of another."""
 
     of: str
@@ -179,14 +179,14 @@ class HierarchyEntry(GroupedEntry, frozen=True, kw_only=True):
     levels: Some | UnsetType = UNSET
 
 
-class CoefficientsEntry(Entry, frozen=True, kw_only=True):
+class CoefficientsEntry(QueryEntry, frozen=True, kw_only=True):
     """Any linear queries: a file of coefficients in [0, 1] for the cells of some columns."""
 
     coefficients: Annotated[str, Meta(min_length=1)]
     columns: Some | UnsetType = UNSET
 
 
-KINDS: dict[str, type[Entry]] = {
+KINDS: dict[str, type[QueryEntry]] = {
     "marginal": MarginalEntry,
     "marginals": MarginalsEntry,
     "where": WhereEntry,
@@ -212,7 +212,7 @@ RESTRICTED = frozenset({"marginal", "prefix", "sum", "hierarchy", *FIGURES})
 """Kinds of which `where` is a part; beside any other it is an entry of its own."""
 
 
-class QueriesForm(Form, frozen=True, kw_only=True):
+class QueriesForm(DocumentPart, frozen=True, kw_only=True):
     """The document. domain: the domain itself, or the name of its file, relative to this one. weight: survey weight of
     the records, for every entry that states none."""
 

@@ -16,26 +16,26 @@ from msgspec import UNSET
 from dpqr.domain.attribute import Attribute, Bins, Codes, Labels
 from dpqr.domain.columns import code_bins, moment
 from dpqr.domain.predicate_cells import edges_around, range_end, side
-from dpqr.domain.text.decoding import Location, nearest, number, spoken
+from dpqr.domain.text.decoding import Location, describe_value, nearest, number
 from dpqr.domain.text.faults import Faults
 from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.noise.public import public_generator
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.conditions import condition, restricted
-from dpqr.workload.entry import Compiled, Frame, called, coarsest_grid
+from dpqr.workload.conditions import condition, restrict_factors
+from dpqr.workload.entry import CompiledEntry, EntryContext, coarsest_grid, default_name
 from dpqr.workload.form import PrefixEntry, RangesEntry, SumEntry
 from dpqr.workload.matrix import Dense, Prefix
 from dpqr.workload.ranges import Ranges
 
 
-def compile_prefix(entry: PrefixEntry, frame: Frame) -> Compiled:
+def compile_prefix(entry: PrefixEntry, frame: EntryContext) -> CompiledEntry:
     """One row a declared cell; own cells have no place in the order and are counted by no row."""
     location = frame.location.key("prefix")
     axis = frame.axis(entry.prefix, location)
     attribute, scale = frame.ordered(axis, location)
-    found = restricted((*frame.by(entry.by, (axis,)), prefix_factor(axis, attribute, scale)), entry.where, frame)
-    name = called(f"prefix({attribute.name}){condition(entry.where)}", entry.by)
-    return Compiled(blocks=(QueryBlock(name=name, factors=found.factors),), work=found.work)
+    found = restrict_factors((*frame.by(entry.by, (axis,)), prefix_factor(axis, attribute, scale)), entry.where, frame)
+    name = default_name(f"prefix({attribute.name}){condition(entry.where)}", entry.by)
+    return CompiledEntry(blocks=(QueryBlock(name=name, factors=found.factors),), work=found.work)
 
 
 def prefix_factor(axis: int, attribute: Attribute, scale: Bins | Labels) -> Factor:
@@ -52,7 +52,7 @@ def _up_to(scale: Bins | Labels, index: int) -> str:
     return f"{'<=' if owned else '<'} {scale.mark(scale.bounds(index)[1])}"
 
 
-def compile_ranges(entry: RangesEntry, frame: Frame) -> Compiled:
+def compile_ranges(entry: RangesEntry, frame: EntryContext) -> CompiledEntry:
     """One row a range; several columns: row r is the rectangle of every column's range r. Own cells are in none."""
     location = frame.location.key("ranges")
     names = [entry.ranges] if isinstance(entry.ranges, str) else entry.ranges
@@ -69,14 +69,16 @@ def compile_ranges(entry: RangesEntry, frame: Frame) -> Compiled:
         _factor(axis, column.scale, span, frame) for axis, column, span in zip(axes, columns, spans, strict=True)
     ]
     source = "" if entry.between is not UNSET else f", {entry.random} random, seed {entry.seed}"
-    name = called(f"ranges({','.join(names)}{source})", entry.by)
+    name = default_name(f"ranges({','.join(names)}{source})", entry.by)
     rowwise = len(axes) > 1
     if rowwise:
         factors = [replace(factor, labels=_named(factor, frame)) for factor in factors]
-    return Compiled(blocks=(QueryBlock(name=name, factors=(*frame.by(entry.by, axes), *factors), rowwise=rowwise),))
+    return CompiledEntry(
+        blocks=(QueryBlock(name=name, factors=(*frame.by(entry.by, axes), *factors), rowwise=rowwise),)
+    )
 
 
-def _named(factor: Factor, frame: Frame) -> tuple[str, ...]:
+def _named(factor: Factor, frame: EntryContext) -> tuple[str, ...]:
     """Labels that say of which column they speak."""
     name = frame.domain.attributes[factor.axes[0]].name
     return tuple(f"{name} in {label}" for label in factor.labels)
@@ -175,11 +177,11 @@ def _place(labels: Labels, value: Any, location: Location) -> int:
     """Of an integer column's label, its number will do."""
     text = value if isinstance(value, str) else str(value)
     if text not in labels.values:
-        raise location.fault(f"{spoken(value)} is no label of the column; {nearest(text, labels.values)}")
+        raise location.fault(f"{describe_value(value)} is no label of the column; {nearest(text, labels.values)}")
     return labels.values.index(text)
 
 
-def _factor(axis: int, scale: Bins | Labels, span: IntArray, frame: Frame) -> Factor:
+def _factor(axis: int, scale: Bins | Labels, span: IntArray, frame: EntryContext) -> Factor:
     size = frame.domain.attributes[axis].size
     matrix = Ranges(span[:, 0], span[:, 1], size)
     labels = tuple(scale.span_title(int(start), int(stop) - 1) for start, stop in span)
@@ -190,18 +192,18 @@ LARGEST = 2**62
 """Integer coefficients stay below this, so that they fit 64 bits."""
 
 
-def compile_sum(entry: SumEntry, frame: Frame) -> Compiled:
+def compile_sum(entry: SumEntry, frame: EntryContext) -> CompiledEntry:
     """One row a combination of `by` cells, on the coarsest grid that all midpoints share; own cells count 0."""
     location = frame.location.key("sum")
     axis = frame.axis(entry.sum, location)
     factor, grid, error = sum_factor(axis, location, frame)
-    found = restricted((*frame.by(entry.by, (axis,)), factor), entry.where, frame)
-    name = called(f"sum({frame.domain.names[axis]}){condition(entry.where)}", entry.by)
+    found = restrict_factors((*frame.by(entry.by, (axis,)), factor), entry.where, frame)
+    name = default_name(f"sum({frame.domain.names[axis]}){condition(entry.where)}", entry.by)
     block = QueryBlock(name=name, factors=found.factors, scale=grid)
-    return Compiled(blocks=(block,), notes=midpoint_notes(error), binning_error=error, work=found.work)
+    return CompiledEntry(blocks=(block,), notes=midpoint_notes(error), binning_error=error, work=found.work)
 
 
-def sum_factor(axis: int, location: Location, frame: Frame) -> tuple[Factor, Fraction, Fraction]:
+def sum_factor(axis: int, location: Location, frame: EntryContext) -> tuple[Factor, Fraction, Fraction]:
     """One row of midpoints on their coarsest grid, that grid, and the largest error a record by its binning."""
     attribute, bins = numbers(axis, location, frame)
     values = [bins.midpoint(index) for index in range(bins.size)]
@@ -215,7 +217,7 @@ def sum_factor(axis: int, location: Location, frame: Frame) -> tuple[Factor, Fra
     return Factor(axes=(axis,), sizes=(attribute.size,), matrix=Dense(row[None, :])), grid, binning_error(bins)
 
 
-def numbers(axis: int, location: Location, frame: Frame) -> tuple[Attribute, Bins]:
+def numbers(axis: int, location: Location, frame: EntryContext) -> tuple[Attribute, Bins]:
     """A column of numbers and its bins; one of labels or dates is refused."""
     attribute = frame.domain.attributes[axis]
     bins = code_bins(attribute.axis.size) if isinstance(attribute.axis, Codes) else attribute.axis

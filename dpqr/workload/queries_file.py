@@ -15,21 +15,21 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dpqr.domain.attribute import Attribute, Level
+from dpqr.domain.attribute import Attribute, HierarchyLevel
 from dpqr.domain.domain import Domain
-from dpqr.domain.domain_file import UNREADABLE, DomainDraft, checked_domain, drafted, listed
-from dpqr.domain.open_columns import NOTHING, Asked, added, asked
-from dpqr.domain.text.decoding import Location, fitting, nearest, obvious, shaped, spoken
-from dpqr.domain.text.documents import read_document, written_in
+from dpqr.domain.domain_file import UNREADABLE, DomainDraft, checked_domain, list_items, parse_draft
+from dpqr.domain.open_columns import NO_QUERIED_COLUMNS, QueriedColumns, describe_added_cells, queried_columns
+from dpqr.domain.text.decoding import Location, describe_value, fitting, fix_shape, nearest, obvious
+from dpqr.domain.text.documents import document_root, read_document
 from dpqr.domain.text.faults import Faults
 from dpqr.domain.text.sources import Sources
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.errors import UsageFault
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.coefficients import compile_coefficients
-from dpqr.workload.conditions import compile_conjunctions, compile_where, condition, restricted
-from dpqr.workload.entry import Compiled, Frame, asks_nothing, called, selection_weight
-from dpqr.workload.figure_entries import FIGURE_COMPILERS, spread, weighed, weighing
+from dpqr.workload.conditions import compile_conjunctions, compile_where, condition, restrict_factors
+from dpqr.workload.entry import CompiledEntry, EntryContext, default_name, missing_kind_fault, selection_weight
+from dpqr.workload.figure_entries import FIGURE_COMPILERS, spread, weighing, with_survey_weight
 from dpqr.workload.figures import Figure
 from dpqr.workload.form import (
     KINDS,
@@ -37,33 +37,33 @@ from dpqr.workload.form import (
     MAX_WORK,
     RESTRICTED,
     ConjunctionsEntry,
-    Entry,
     HierarchyEntry,
     MarginalEntry,
     MarginalsEntry,
     QueriesForm,
+    QueryEntry,
     RatioEntry,
     Ways,
     WhereEntry,
 )
 from dpqr.workload.matrix import Identity
 from dpqr.workload.ordered_columns import compile_prefix, compile_ranges, compile_sum
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.workload import Workload
 
 # Entries of marginals: one, listed ones, or all of some number of columns.
 
 
-def compile_marginal(entry: MarginalEntry, frame: Frame) -> Compiled:
+def compile_marginal(entry: MarginalEntry, frame: EntryContext) -> CompiledEntry:
     """One marginal; of no columns: the number of records. With a predicate it is a `where` by these columns."""
     if entry.where is not UNSET:
         return compile_where(WhereEntry(where=entry.where, by=entry.marginal), frame)
     axes = frame.axes(entry.marginal, frame.location.key("marginal"))
     block = _block(frame, axes)
-    return Compiled(blocks=(block,))
+    return CompiledEntry(blocks=(block,))
 
 
-def compile_marginals(entry: MarginalsEntry, frame: Frame) -> Compiled:
+def compile_marginals(entry: MarginalsEntry, frame: EntryContext) -> CompiledEntry:
     """Listed marginals, or every combination of `ways` columns; a given name is put before each block's own."""
     location = frame.location.key("marginals")
     if isinstance(entry.marginals, Ways):
@@ -71,10 +71,10 @@ def compile_marginals(entry: MarginalsEntry, frame: Frame) -> Compiled:
     else:
         chosen = [frame.axes(names, location.item(index)) for index, names in enumerate(entry.marginals)]
     prefix = "" if entry.name is UNSET else f"{entry.name} "
-    return Compiled(blocks=tuple(_block(frame, axes, prefix) for axes in chosen))
+    return CompiledEntry(blocks=tuple(_block(frame, axes, prefix) for axes in chosen))
 
 
-def _combinations(wanted: Ways, frame: Frame) -> list[Axes]:
+def _combinations(wanted: Ways, frame: EntryContext) -> list[Axes]:
     location = frame.location.key("marginals")
     names = frame.domain.names if wanted.columns is UNSET else wanted.columns
     axes = frame.axes(names, location.key("columns"))
@@ -88,7 +88,7 @@ def _combinations(wanted: Ways, frame: Frame) -> list[Axes]:
     return list(combinations(axes, wanted.ways))
 
 
-def _block(frame: Frame, axes: Axes, prefix: str = "") -> QueryBlock:
+def _block(frame: EntryContext, axes: Axes, prefix: str = "") -> QueryBlock:
     names = ",".join(frame.domain.attributes[axis].name for axis in axes)
     return QueryBlock(name=f"{prefix}marginal({names})" if axes else f"{prefix}total", factors=frame.identities(axes))
 
@@ -96,7 +96,7 @@ def _block(frame: Frame, axes: Axes, prefix: str = "") -> QueryBlock:
 # Entries of hierarchies: the counts of every node of a column's declared levels.
 
 
-def compile_hierarchy(entry: HierarchyEntry, frame: Frame) -> Compiled:
+def compile_hierarchy(entry: HierarchyEntry, frame: EntryContext) -> CompiledEntry:
     """A block a level, the highest first and the cells themselves last; a given name is put before each level's own."""
     location = frame.location.key("hierarchy")
     axis = frame.axis(entry.hierarchy, location)
@@ -111,11 +111,11 @@ def compile_hierarchy(entry: HierarchyEntry, frame: Frame) -> Compiled:
     blocks, work = [], 0
     for level in _chosen(entry, tuple(found), frame.location.key("levels")):
         title = level if level == attribute.name else f"{attribute.name}: {level}"
-        own = called(f"hierarchy({title}){condition(entry.where)}", entry.by)
-        counted = restricted((*others, found[level]), entry.where, frame)
+        own = default_name(f"hierarchy({title}){condition(entry.where)}", entry.by)
+        counted = restrict_factors((*others, found[level]), entry.where, frame)
         factors, work = counted.factors, work + counted.work
         blocks.append(QueryBlock(name=own if entry.name is UNSET else f"{entry.name} {level}", factors=factors))
-    return Compiled(blocks=tuple(blocks), work=work)
+    return CompiledEntry(blocks=tuple(blocks), work=work)
 
 
 def _factors(attribute: Attribute, axis: int) -> Iterator[tuple[str, Factor]]:
@@ -126,8 +126,8 @@ def _factors(attribute: Attribute, axis: int) -> Iterator[tuple[str, Factor]]:
     yield attribute.name, Factor.identity(axis, attribute.size)
 
 
-def _summed(level: Level, attribute: Attribute, axis: int) -> Factor:
-    matrix = Merged(Identity(len(level.nodes)), level.places)
+def _summed(level: HierarchyLevel, attribute: Attribute, axis: int) -> Factor:
+    matrix = BucketMatrix(Identity(len(level.nodes)), level.places)
     return Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=level.nodes)
 
 
@@ -136,13 +136,15 @@ def _chosen(entry: HierarchyEntry, known: tuple[str, ...], location: Location) -
         return known
     for place, level in enumerate(entry.levels):
         if level not in known:
-            raise location.item(place).fault(f"{spoken(level)} is no level of the column; {nearest(level, known)}")
+            raise location.item(place).fault(
+                f"{describe_value(level)} is no level of the column; {nearest(level, known)}"
+            )
         if level in entry.levels[:place]:
-            raise location.item(place).fault(f"the level {spoken(level)} stands twice; keep one of them")
+            raise location.item(place).fault(f"the level {describe_value(level)} stands twice; keep one of them")
     return tuple(level for level in known if level in entry.levels)
 
 
-_COMPILERS: dict[str, Callable[[Any, Frame], Compiled]] = {
+_COMPILERS: dict[str, Callable[[Any, EntryContext], CompiledEntry]] = {
     "marginal": compile_marginal,
     "marginals": compile_marginals,
     "where": compile_where,
@@ -194,13 +196,13 @@ def read_queries(
         DocumentError: they ask for nothing that can be answered; file and JSON path of each fault are named.
     """
     file, faults = (None if isinstance(path, dict) else Path(path)), Faults()
-    location, folder = written_in(file) if file else Location("queries"), file.parent if file else Path()
+    location, folder = document_root(file) if file else Location("queries"), file.parent if file else Path()
     form = _form(path, location, faults)
-    named = NOTHING if strict else asked(listed(form, "queries"))
+    named = NO_QUERIED_COLUMNS if strict else queried_columns(list_items(form, "queries"))
     stated = (form, folder, location, faults, named)
     whole, declared = _stated_domain(*stated) if domain is None else checked_domain(domain, faults, named)
-    form = _weighted(form, Frame(domain=whole, location=location, folder=folder), faults)
-    compiled = _compiled_all(listed(form, "queries"), whole, folder, location, faults)
+    form = _weighted(form, EntryContext(domain=whole, location=location, folder=folder), faults)
+    compiled = _compiled_all(list_items(form, "queries"), whole, folder, location, faults)
     faults.finish()
     unused = domain is not None and "domain" in form
     spoken = ("the domain in the queries document is not used: another is given",) if unused else ()
@@ -214,13 +216,13 @@ def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, f
         value = source if isinstance(source, dict) else read_document(Path(source))
         if isinstance(value, dict) and "fields" in value and "queries" not in value:
             raise location.fault("is a domain, and no queries file; give it as --domain FILE")
-        value = shaped(value, QueriesForm, location, faults)
+        value = fix_shape(value, QueriesForm, location, faults)
         if isinstance(value, dict):
             return value
     return {"domain": None}
 
 
-def _weighted(form: dict[str, Any], frame: Frame, faults: Faults) -> dict[str, Any]:
+def _weighted(form: dict[str, Any], frame: EntryContext, faults: Faults) -> dict[str, Any]:
     """The document with its survey weight in each entry; without it where it has faults, which are kept once."""
     if "weight" not in form:
         return form
@@ -231,16 +233,16 @@ def _weighted(form: dict[str, Any], frame: Frame, faults: Faults) -> dict[str, A
 
 
 def _stated_domain(
-    form: dict[str, Any], folder: Path, location: Location, faults: Faults, named: Asked
+    form: dict[str, Any], folder: Path, location: Location, faults: Faults, named: QueriedColumns
 ) -> tuple[Domain, Any]:
     """The domain that a queries file holds or names, and its document; a draft where that has a fault."""
     at, stated = location.key("domain"), form.get("domain")
     if isinstance(stated, dict):
-        return drafted(stated, at, faults, named)
+        return parse_draft(stated, at, faults, named)
     with faults.kept():
         if isinstance(stated, str) and stated:
             return _named_domain(folder / stated, at, faults, named)
-        if "domain" not in form and listed(form, "queries"):
+        if "domain" not in form and list_items(form, "queries"):
             raise location.fault(
                 'there is no domain: give --domain FILE, or state "domain" here\n'
                 "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
@@ -248,7 +250,7 @@ def _stated_domain(
     return DomainDraft((), broken=(UNREADABLE,)), None
 
 
-def _named_domain(path: Path, location: Location, faults: Faults, named: Asked) -> tuple[Domain, Any]:
+def _named_domain(path: Path, location: Location, faults: Faults, named: QueriedColumns) -> tuple[Domain, Any]:
     try:
         return checked_domain(path, faults, named)
     except UsageFault as error:
@@ -257,15 +259,15 @@ def _named_domain(path: Path, location: Location, faults: Faults, named: Asked) 
 
 def _compiled_all(
     asked: Sequence[Any], domain: Domain, folder: Path, location: Location, faults: Faults
-) -> list[Compiled]:
+) -> list[CompiledEntry]:
     """The sound entries; the faults of the others are kept."""
-    compiled: list[tuple[int, Compiled]] = []
+    compiled: list[tuple[int, CompiledEntry]] = []
     blocks, work = 0, 0
     known: dict[Hashable, Factor] = {}
     for index, entry in enumerate(asked):
         at = location.key("queries").item(index)
         with faults.kept():
-            one = _compiled(entry, Frame(domain=domain, location=at, folder=folder, known=known), faults)
+            one = _compiled(entry, EntryContext(domain=domain, location=at, folder=folder, known=known), faults)
             if one:
                 compiled.append((index, one))
                 blocks, work = blocks + len(one.blocks), work + one.work
@@ -278,16 +280,16 @@ def _compiled_all(
     return [one for _, one in compiled]
 
 
-def _compiled(value: Any, frame: Frame, faults: Faults) -> Compiled | None:
+def _compiled(value: Any, frame: EntryContext, faults: Faults) -> CompiledEntry | None:
     """An entry; None where its shape has faults that are kept."""
     if not isinstance(value, dict):
         return None
     kind, value = _kind(value, frame.location, faults)
-    entry = fitting(shaped(value, KINDS[kind], frame.location, faults), KINDS[kind])
+    entry = fitting(fix_shape(value, KINDS[kind], frame.location, faults), KINDS[kind])
     return None if entry is None else _checked(kind, entry, frame)
 
 
-def _checked(kind: str, entry: Entry, frame: Frame) -> Compiled:
+def _checked(kind: str, entry: QueryEntry, frame: EntryContext) -> CompiledEntry:
     """Compiled, its weight and its `by` checked apart from the rest. Raises: DocumentError of all their faults."""
     faults = Faults()
     by: Sequence[str] = getattr(entry, "by", ())
@@ -299,7 +301,7 @@ def _checked(kind: str, entry: Entry, frame: Frame) -> Compiled:
         part = entry
     with faults.kept():
         compiled = _COMPILERS[kind](part, frame)
-        compiled = weighed(compiled, entry, frame)
+        compiled = with_survey_weight(compiled, entry, frame)
     faults.pass_on()
     return _titled(compiled, entry, weight)
 
@@ -314,14 +316,14 @@ def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[st
     if kinds:
         return kinds[0], value
     unknown = next((key for key in value if key not in ("name", "weight", "by", "where", "at", "k", "levels")), "")
-    fault, meant = asks_nothing(unknown, location), obvious(unknown, KINDS)
+    fault, meant = missing_kind_fault(unknown, location), obvious(unknown, KINDS)
     if meant is None:
         raise fault
     faults.keep(fault)
     return meant, {meant if key == unknown else key: part for key, part in value.items()}
 
 
-def _titled(compiled: Compiled, entry: Entry, weight: Fraction) -> Compiled:
+def _titled(compiled: CompiledEntry, entry: QueryEntry, weight: Fraction) -> CompiledEntry:
     """With the entry's own name and weight; several blocks have taken the name in already."""
     named: dict[str, Any] = {"weight": weight}
     if entry.name is not UNSET and not isinstance(
@@ -331,7 +333,7 @@ def _titled(compiled: Compiled, entry: Entry, weight: Fraction) -> Compiled:
     return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
 
 
-def _keep_same_names(compiled: Sequence[tuple[int, Compiled]], location: Location, faults: Faults) -> None:
+def _keep_same_names(compiled: Sequence[tuple[int, CompiledEntry]], location: Location, faults: Faults) -> None:
     first: dict[str, int] = {}
     for index, one in compiled:
         for block in one.blocks:
@@ -348,14 +350,16 @@ def _silent(whole: Domain, axes: Axes) -> tuple[str, ...]:
     return tuple(dict.fromkeys(whole.facts.silent(axes)))
 
 
-def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...], sources: Sources) -> QueriesDocument:
+def _projected(
+    whole: Domain, compiled: list[CompiledEntry], notes: tuple[str, ...], sources: Sources
+) -> QueriesDocument:
     """Only the columns that are asked about: |X| is what memory and error bounds grow with."""
     axes = Workload(tuple(block for one in compiled for block in one.blocks)).axes
     if not axes:
         axes = (0,)
         notes = (*notes, f"only the total is asked for: the rules of column {whole.names[0]!r} say which rows count")
     notes = (*notes, *(f"not used: {fact!r} speaks of columns that no query looks at" for fact in _silent(whole, axes)))
-    notes = (*notes, *filter(None, (added(whole.attributes[axis]) for axis in axes)))
+    notes = (*notes, *filter(None, (describe_added_cells(whole.attributes[axis]) for axis in axes)))
     position = {axis: index for index, axis in enumerate(axes)}
 
     @cache

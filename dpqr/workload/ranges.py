@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray, frozen
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray, freeze
 from dpqr.workload.matrix import PAIRWISE_WORK, Dense, Identity, IntMatrix, Prefix, Sparse
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Ranges:
     def __post_init__(self) -> None:
         for name in ("starts", "stops"):
             ends = getattr(self, name).astype(np.int64, casting="safe", copy=False).view()
-            object.__setattr__(self, name, frozen(ends))
+            object.__setattr__(self, name, freeze(ends))
 
     @property
     def rows(self) -> int:
@@ -305,7 +305,7 @@ def box_sums(ends: Sequence[Ends], tensor: AnyArray) -> AnyArray:
     answers = np.empty(len(ends[0][0]), dtype=tensor.dtype)
     for rows in _slices(len(answers)):
         terms = [[(stops[rows], 1), (starts[rows], -1)] for starts, stops in ends]
-        answers[rows] = combined(sums, terms)
+        answers[rows] = combine_terms(sums, terms)
     return answers
 
 
@@ -326,7 +326,7 @@ def box_adjoint(ends: Sequence[Ends], values: AnyArray, shape: Sequence[int]) ->
     return np.ascontiguousarray(steps[tuple(slice(0, size) for size in shape)])
 
 
-def combined(sums: AnyArray, terms: Sequence[Sequence[Term]]) -> AnyArray:
+def combine_terms(sums: AnyArray, terms: Sequence[Sequence[Term]]) -> AnyArray:
     """Sum, over every choice of one term per axis, the product of its coefficients times the entry at its indices."""
     sums = np.ascontiguousarray(sums)
     total = np.zeros(len(terms[0][0][0]), dtype=sums.dtype)

@@ -12,7 +12,7 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import AnyArray, Axes, IntArray
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, IntMatrix, Prefix, Sparse
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.ranges import Ranges, spans
 from dpqr.workload.workload import Workload
 
@@ -96,7 +96,7 @@ DENSE_ENTRIES = 2**22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stacked:
+class StackedBlocks:
     """Blocks that hold the same queries in another order; order: the new position of each query, by its old number."""
 
     blocks: tuple[QueryBlock, ...]
@@ -104,7 +104,7 @@ class Stacked:
 
 
 @lru_cache(maxsize=4)
-def stacked(blocks: tuple[QueryBlock, ...]) -> Stacked:
+def stack_blocks(blocks: tuple[QueryBlock, ...]) -> StackedBlocks:
     """Join blocks of one row on the same groups of attributes to one row-by-row block.
 
     Integer answers are the same. Scales, weights and names are dropped: a stack is used for its answers alone.
@@ -115,7 +115,7 @@ def stacked(blocks: tuple[QueryBlock, ...]) -> Stacked:
             kinds.setdefault(tuple(factor.axes for factor in block.factors), []).append(place)
     stacks = [places for places in kinds.values() if len(places) >= FEWEST]
     if not stacks:
-        return Stacked(blocks)
+        return StackedBlocks(blocks)
     moved = {place for places in stacks for place in places}
     alone = [place for place in range(len(blocks)) if place not in moved]
     made = tuple(_stack([blocks[place] for place in places]) for places in stacks)
@@ -123,12 +123,12 @@ def stacked(blocks: tuple[QueryBlock, ...]) -> Stacked:
     found = [np.arange(starts[place], starts[place + 1]) for place in alone] + [starts[places] for places in stacks]
     order = np.empty(starts[-1], dtype=np.int64)
     order[np.concatenate(found)] = np.arange(starts[-1])
-    return Stacked((*(blocks[place] for place in alone), *made), order)
+    return StackedBlocks((*(blocks[place] for place in alone), *made), order)
 
 
 def all_answers(blocks: tuple[QueryBlock, ...], answer: Callable[[QueryBlock], AnyArray]) -> AnyArray:
     """Return every query's answer in its own block's grid, block by block; `answer` gives those of one block."""
-    arranged = stacked(blocks)
+    arranged = stack_blocks(blocks)
     whole = np.concatenate([answer(block) for block in arranged.blocks])
     return whole if arranged.order is None else whole[arranged.order]
 
@@ -157,7 +157,7 @@ def _rows(matrices: Sequence[IntMatrix]) -> IntMatrix:
     return Sparse(csr_array(vstack(rows, format="csr")))
 
 
-def placed(blocks: Sequence[QueryBlock], names: Sequence[str], whole: Sequence[str]) -> tuple[QueryBlock, ...]:
+def map_to_columns(blocks: Sequence[QueryBlock], names: Sequence[str], whole: Sequence[str]) -> tuple[QueryBlock, ...]:
     """The same queries over the session's columns."""
     moved = [list(whole).index(name) for name in names]
     return tuple(
@@ -175,7 +175,7 @@ CELLS = range(8, 2**18 + 1)
 """Of a column that stands apart: those that the schedule `ordered` merges."""
 
 
-def columns_apart(workload: Workload, domain: Domain) -> Axes:
+def separable_columns(workload: Workload, domain: Domain) -> Axes:
     """The columns that prefixes, ranges or trees are asked of, and nothing together with another column.
 
     Returns:
@@ -187,7 +187,7 @@ def columns_apart(workload: Workload, domain: Domain) -> Axes:
     >>> domain = Domain((Attribute(name="sex", axis=Codes(2)), Attribute(name="age", axis=Codes(99))))
     >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
     >>> ages = QueryBlock(name="ages", factors=(Factor(axes=(1,), sizes=(99,), matrix=Prefix(99)),))
-    >>> columns_apart(Workload((sex, ages)), domain)
+    >>> separable_columns(Workload((sex, ages)), domain)
     (1,)
     """
     if domain.facts:
@@ -200,5 +200,6 @@ def columns_apart(workload: Workload, domain: Domain) -> Axes:
 
 def _is_ordered(block: QueryBlock) -> bool:
     return any(
-        factor.matrix.rows > 1 and not isinstance(factor.matrix, Dense | Identity | Merged) for factor in block.factors
+        factor.matrix.rows > 1 and not isinstance(factor.matrix, Dense | Identity | BucketMatrix)
+        for factor in block.factors
     )

@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from dpqr.kernel.arrays import AnyArray, Axes, FloatArray, IntArray, frozen
+from dpqr.kernel.arrays import AnyArray, Axes, FloatArray, IntArray, freeze
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, IntMatrix, largest_distance, largest_norm
 from dpqr.workload.ranges import Overlaps, everything, group_sums, spans
@@ -43,7 +43,7 @@ class PIdentity:
     def __post_init__(self) -> None:
         for name in ("widths", "diagonal", "sums"):
             array = getattr(self, name).astype(np.int64, casting="safe", copy=False).view()
-            object.__setattr__(self, name, frozen(array))
+            object.__setattr__(self, name, freeze(array))
         if self.widths.min() < 1 or self.diagonal.min() < 1:
             raise ValueError("every group needs a cell, and every cell a positive weight")
 
@@ -286,7 +286,7 @@ def is_strategy(block: QueryBlock) -> bool:
     return alone and (not block.rowwise or len(block.factors) <= 1)
 
 
-def recovered(strategy: QueryBlock, values: FloatArray) -> FloatArray:
+def recover_cells(strategy: QueryBlock, values: FloatArray) -> FloatArray:
     """Estimate the cells over a strategy's axes by least squares.
 
     Args:
@@ -346,7 +346,7 @@ def _combined(query: QueryBlock, variances: dict[int, FloatArray]) -> FloatArray
     return whole
 
 
-def scaled(strategy: QueryBlock, factor: int) -> QueryBlock:
+def scale_strategy(strategy: QueryBlock, factor: int) -> QueryBlock:
     """Return the strategy with every coefficient times `factor`, which sets its share of a joint measurement."""
     if factor == 1 or not strategy.factors:
         return strategy

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray, frozen
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray, freeze
 from dpqr.workload.matrix import IntMatrix
 from dpqr.workload.partition import groups_of
 from dpqr.workload.ranges import spans
@@ -277,7 +277,7 @@ class Nesting:
     parents: tuple[IntArray, ...]
 
     def __post_init__(self) -> None:
-        whole = tuple(frozen(each.astype(np.int64, casting="safe", copy=False).view()) for each in self.parents)
+        whole = tuple(freeze(each.astype(np.int64, casting="safe", copy=False).view()) for each in self.parents)
         object.__setattr__(self, "parents", whole)
         held = all(np.bincount(each, minlength=count).all() for each, count in zip(whole, self.counts, strict=False))
         if self.counts[-1] != self.size or not held:

@@ -97,7 +97,7 @@ def common_grid(blocks: Sequence[QueryBlock]) -> Fraction:
     return Fraction(math.gcd(*(int(scale * denominator) for scale in scales)), denominator)
 
 
-def rounded(answers: FloatArray, limit: int | IntArray) -> IntArray:
+def round_answers(answers: FloatArray, limit: int | IntArray) -> IntArray:
     """Round public answers to the nearest integers within -limit .. limit; NaN becomes 0. Never fails.
 
     Clipping to the range that true answers can take never widens a gap.

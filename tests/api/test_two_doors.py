@@ -16,7 +16,7 @@ from dpqr.cli.release import command
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.python.options import ALL, PLANNING, ReleaseOptions
 from dpqr.releases import release as app_release
-from dpqr.releases.reading import PASSED
+from dpqr.releases.reading import TABLE_FROM_MEMORY
 from dpqr.releases.requests import PlanRequest
 
 OPTIONS = [
@@ -98,8 +98,8 @@ def test_a_frame_is_released_as_its_file_is_and_noted(desk, frame, seeded):
         ledger.init("survey", eps=5)
         made.append(dpqr.release(table, queries="q.json", eps=1, dataset="survey", ledger=ledger))
     pd.testing.assert_frame_equal(made[0].answers, made[1].answers)
-    assert [each for each in made[1].trust if each != PASSED] == list(made[0].trust)
-    assert PASSED in made[1].trust
+    assert [each for each in made[1].trust if each != TABLE_FROM_MEMORY] == list(made[0].trust)
+    assert TABLE_FROM_MEMORY in made[1].trust
 
 
 REFUSALS = [

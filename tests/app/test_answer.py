@@ -114,12 +114,12 @@ def test_nothing_is_answered_where_there_is_no_release(tmp_path):
 def test_another_version_is_told_to_answer(place):
     record = Path(place) / "release.json"
     from dpqr.releases.files import document_text
-    from dpqr.releases.record.plan_document import sealed
+    from dpqr.releases.record.plan_document import seal_document
 
     document = json.loads(record.read_text())
     document["version"] = "0.5.9"
     document["transcript"].pop()
-    with changed(record, document_text(sealed(document)).encode()), pytest.raises(UsageFault) as refusal:
+    with changed(record, document_text(seal_document(document)).encode()), pytest.raises(UsageFault) as refusal:
         asked(place, {"marginal": ["income"], "name": "pay"}, {"where": "income < 100 or age < 50"})
     assert "dpqr 0.5.9 made it and can repeat its model" in str(refusal.value)
 

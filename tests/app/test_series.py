@@ -13,7 +13,7 @@ from support.counters import MONTHS, released
 
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.releases.read_release import read_answers, read_release
-from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.record.plan_document import seal_document
 from dpqr.report.series import series
 
 OLD = Path(__file__).parents[1] / "old_releases"
@@ -34,7 +34,7 @@ def copied(out, tmp_path):
         shutil.copytree(out, place)
         record = json.loads((place / "release.json").read_text())
         change(record)
-        (place / "release.json").write_text(json.dumps(sealed(record)))
+        (place / "release.json").write_text(json.dumps(seal_document(record)))
         return str(place)
 
     return made

@@ -26,7 +26,7 @@ from dpqr.strategies.checks import Laplace
 from dpqr.strategies.designs.buckets import merged_block
 from dpqr.strategies.distinguishers import PermuteAndFlip
 from dpqr.strategies.plan import Roles
-from dpqr.strategies.schedules.ordered import Records, TwoStagePartition
+from dpqr.strategies.schedules.ordered import RecordEstimate, TwoStagePartition
 from dpqr.strategies.updates.least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
@@ -38,7 +38,7 @@ SHAPE, RECORDS, REACH = (4,), 3, 8
 PRICE = Price(epsilon=Fraction(4))
 LAST = Price(epsilon=Fraction(4))
 """Of the buckets' own measurement, which is not drawn here."""
-COUNTED = Records(count=2.0, noise=30.0)
+COUNTED = RecordEstimate(count=2.0, noise=30.0)
 """What was released of the number of records before."""
 UNITS = {relation.value: PrivacyUnit(neighbours=relation) for relation in Neighbours}
 every_unit = pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())

@@ -21,7 +21,7 @@ import numpy as np
 from adult import SIZES
 from online import codes_of
 
-from dpqr.kernel.accountants.sums import converted
+from dpqr.kernel.accountants.sums import zcdp_to_epsilon
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.python.release import release
 
@@ -58,7 +58,7 @@ def rho_of(epsilon: str) -> float:
     low, high, wanted = 0.0, 100.0, PrivacyBudget.parse(epsilon, "1e-9")
     for _ in range(60):
         middle = (low + high) / 2
-        fits = middle == 0 or converted(type(wanted.epsilon)(middle), wanted.delta) <= wanted.epsilon
+        fits = middle == 0 or zcdp_to_epsilon(type(wanted.epsilon)(middle), wanted.delta) <= wanted.epsilon
         low, high = (middle, high) if fits else (low, middle)
     return low
 

@@ -32,7 +32,7 @@ from dpqr.releases.loop import iterative_construction
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.designs.kronecker import designs
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 from dpqr.workload.sensitivity import Norm
 
@@ -157,7 +157,7 @@ def closed_forms(plan: Plan, sizes: tuple[int, ...], workload: str, eps: float) 
 
 def square(plan: Plan, counts: np.ndarray) -> float:
     """Mean square over the queries, in squared records."""
-    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guarded(plan), noise=SystemNoise())
+    draws = Draws(data=Private(DenseHistogram(counts)), accountant=make_filter(plan), noise=SystemNoise())
     estimate = iterative_construction(draws, plan, Quiet()).hypothesis
     block = plan.problem.workload.blocks[0]
     gaps = estimate.answer(block) - block.apply(counts)

@@ -36,7 +36,7 @@ from shapes import HALVES, REPORTING, SETTING, SHAPES
 from task import Task, read_task
 
 from dpqr.releases.forecast import ForecastRequest, GoalRequest, forecast_releases
-from dpqr.releases.forecast_error import PublicTable, forecast, made_up_tables, simulated_errors
+from dpqr.releases.forecast_error import PublicTable, forecast, simulate_tables, simulated_errors
 from dpqr.releases.planning import plan_release, read_documents
 from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
@@ -173,7 +173,7 @@ def unseen(name: str, adult: Path | None, epsilons: list[str]) -> Iterator[tuple
         answers = np.array([block.rows for block in plan.problem.workload.blocks])
         errors = [simulated_errors(plan, true, SEED + run) * answers for run in range(2)]
         measured = float(np.mean(errors)) / task.records
-        found = forecast(plan, made_up_tables(plan.problem.domain, task.records, plan.problem.seed)).over_n
+        found = forecast(plan, simulate_tables(plan.problem.domain, task.records, plan.problem.seed)).over_n
         ratio, spread = found.mean / max(measured, 1e-9), math.log1p(found.deviation / found.mean)
         told = f"measured {measured:.5f} forecast {found.mean:.5f} +- {found.deviation:.5f} ratio {ratio:.2f}"
         print(f"{name:24} n {task.records:6} {len(shape):2} columns eps {epsilon:>4} {told}", flush=True)

@@ -32,7 +32,7 @@ from dpqr.kernel.budget import Cost
 from dpqr.ledger import chained_ledger as transactions
 from dpqr.ledger.chain import Anchor
 from dpqr.ledger.chained_ledger import ChainedLedger, Transaction
-from dpqr.ledger.record import walked
+from dpqr.ledger.record import walk_ledger
 from dpqr.ledger.session import Store
 from dpqr.ledger.sqlite import ledger_store
 
@@ -150,7 +150,7 @@ def jobs(entries: list[int]) -> None:
 def age(ledger: ChainedLedger, count: int) -> None:
     """Bring a new ledger to `count` entries, most of them settled in turn, in one transaction."""
     with ledger.writing() as session:
-        transaction = Transaction(session=session, state=walked(session, ledger.anchor).state, clock=ledger.clock)
+        transaction = Transaction(session=session, state=walk_ledger(session, ledger.anchor).state, clock=ledger.clock)
         while transaction.state.length < count:
             content = {"dataset": "survey", "cost": Cost(Fraction("0.001")), "events": draws("0.001")}
             paid = transaction.add("reserve", key=bytes(32), **content, note="a release")

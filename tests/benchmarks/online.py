@@ -28,15 +28,15 @@ from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.models.rows import WeightedRows
-from dpqr.python.release import Unwatched
+from dpqr.python.release import SilentObserver
 from dpqr.releases.draws import Draws
 from dpqr.releases.loop import iterative_construction
 from dpqr.releases.planning import read_documents
 from dpqr.releases.questions import Online
 from dpqr.releases.release import release
 from dpqr.releases.requests import PlanRequest, ReleaseRequest
-from dpqr.sessions.planning import OpenRequest, planned_session
-from dpqr.sessions.session import rows_of_blocks
+from dpqr.sessions.planning import OpenRequest, plan_session
+from dpqr.sessions.session import split_into_queries
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
 from dpqr.tables.source import TableSource
 
@@ -100,7 +100,7 @@ def compared(codes: np.ndarray, sizes: dict[str, int], seed: int, given: Any) ->
 
 def offline_errors(source: TableSource, queries: Any, sizes: Any, truth: np.ndarray, given: Any) -> np.ndarray:
     plan = PlanRequest(queries=queries, domain=sizes, epsilon=given.eps, delta=given.delta)
-    made = release(ReleaseRequest(source=source, plan=plan), Unwatched())
+    made = release(ReleaseRequest(source=source, plan=plan), SilentObserver())
     return np.abs(np.concatenate([each.estimate for each in made.answers]) - truth)
 
 
@@ -118,10 +118,12 @@ def online_run(
     )
     asked = OpenRequest(name="online", run=ReleaseRequest(source=source, plan=plan))
     started = time.process_time()
-    made = planned_session(asked)
+    made = plan_session(asked)
     guard = made.accountant.filter(PrivacyBudget.parse(given.eps, given.delta))
     data, noise = Private(table), SystemNoise()
-    model = iterative_construction(Draws(data=data, accountant=guard, noise=noise), made.plan, Unwatched()).hypothesis
+    model = iterative_construction(
+        Draws(data=data, accountant=guard, noise=noise), made.plan, SilentObserver()
+    ).hypothesis
     rows = WeightedRows.of(model, document.domain.shape, seed)
     session = Online(
         terms=made.terms,
@@ -133,7 +135,7 @@ def online_run(
         noise=noise,
     )
     session.open_watches()
-    blocks = [each.block for each in rows_of_blocks(document.workload.blocks, document.domain)]
+    blocks = [each.block for each in split_into_queries(document.workload.blocks, document.domain)]
     answers = {int(place): session.ask(blocks[place]) for place in np.random.default_rng(seed).permutation(len(blocks))}
     return {
         "errors": np.abs(np.array([answers[place].estimate for place in range(len(blocks))]) - truth),

@@ -30,7 +30,7 @@ from dpqr.releases.forecast_error import PublicTable
 from dpqr.releases.loop import iterative_construction
 from dpqr.releases.release_files import synthesise
 from dpqr.releases.result import assemble
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 
 FEW = 10
 """Records: rows are whole records, so they cannot follow answers that are off by fewer."""
@@ -71,7 +71,7 @@ def compared(case: Case, epsilon: str, seed: int) -> tuple[float, float, float]:
     """Error of the answers in records, that of the rows over it, and over that of plain noise."""
     plan, truth = case.plan(epsilon, DEFAULT), case.table
     assert plan is not None
-    draws = Draws(data=Private(truth.counts), accountant=guarded(plan), noise=SeededNoise(seed))
+    draws = Draws(data=Private(truth.counts), accountant=make_filter(plan), noise=SeededNoise(seed))
     outcome = iterative_construction(draws, plan, Quiet())
     release = assemble(plan, outcome, {}, private=False)
     before = time.process_time()

@@ -35,7 +35,7 @@ from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies import candidates
 from dpqr.strategies.candidates import QueryCandidates
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 
 KINDS = {"exponential": ExponentialChoice, "permute-and-flip": PermuteAndFlipChoice}
@@ -110,7 +110,7 @@ def released(
     plan = plan_release(PlanRequest(queries=str(file), epsilon=eps, schedule="queries", rounds=rounds))
     recorder = Recorder(plan.roles.update)
     plan = replace(plan, roles=replace(plan.roles, update=recorder))
-    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guarded(plan), noise=SystemNoise())
+    draws = Draws(data=Private(DenseHistogram(counts)), accountant=make_filter(plan), noise=SystemNoise())
     iterative_construction(draws, plan, Quiet())
     return plan, recorder.hypotheses
 

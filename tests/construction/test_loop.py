@@ -20,7 +20,7 @@ from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.releases.draws import Draws, Past
+from dpqr.releases.draws import Draws, RecordedDraw
 from dpqr.releases.loop import iterative_construction
 from dpqr.releases.result import assemble
 from dpqr.strategies.candidates import QueryCandidates
@@ -261,7 +261,7 @@ def test_the_hypothesis_starts_anew_once_when_the_number_of_records_is_bought():
 def test_a_round_that_lost_its_draw_makes_no_step_of_the_round_before(cumulative, updates):
     """A rule that reads the newest answer would take it twice, and its mistake bound counts each step."""
     rule = Told(cumulative=cumulative)
-    outcome, charged = scripted(rule, step(), step(), pasts=[Past(value=[[5]]), Past(value=None)])
+    outcome, charged = scripted(rule, step(), step(), pasts=[RecordedDraw(value=[[5]]), RecordedDraw(value=None)])
     assert outcome.transcript.lost == 1
     assert len(rule.seen) == updates
     assert len(charged) == 2
@@ -271,7 +271,7 @@ def test_a_round_that_lost_its_draw_makes_no_step_of_the_round_before(cumulative
 def test_a_lost_round_names_every_charge_that_it_made(lost, charges):
     """A lost draw is paid: the record of the run says by which round."""
     chosen = replace(step(), candidates=QueryCandidates(blocks=(TOTAL,)), select=PRICE)
-    outcome, charged = scripted(Told(), chosen, pasts=[Past(value=0)] * lost + [Past(value=None)])
+    outcome, charged = scripted(Told(), chosen, pasts=[RecordedDraw(value=0)] * lost + [RecordedDraw(value=None)])
     (finished,) = outcome.transcript.rounds
     assert finished.measurement is None
     assert finished.charges == charges

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpqr.models.fit.buckets import SMOOTHING, HiddenMarkovSmoother, _forward, _posterior
-from dpqr.models.fit.evidence import Evidence
+from dpqr.models.fit.evidence import LinearMeasurement
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 
 CELLS, RECORDS = 80, 50_000
@@ -85,7 +85,7 @@ def test_the_sums_are_those_over_all_ways_through_the_levels():
 
 
 def test_the_fit_shrinks_single_attributes_towards_their_neighbours():
-    seen = Evidence(key=(0,), axes=(0,), values=noisy(HILL, 3), deviation=NOISE)
+    seen = LinearMeasurement(key=(0,), axes=(0,), values=noisy(HILL, 3), deviation=NOISE)
     fitted = [
         MaximumEntropyFit(smoother=smoother).run([seen], (CELLS,), RECORDS, {}).weights() * RECORDS
         for smoother in (HiddenMarkovSmoother(), HiddenMarkovSmoother(steps=(30.0,)))

@@ -24,12 +24,12 @@ from dpqr.kernel.unit import Neighbours
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
 from dpqr.prediction.learned_functions import (
     FINENESS,
-    Asked,
     GaussianPredictions,
     GaussianWeights,
     LaplacePredictions,
+    LearnerAtPoints,
     SphericalWeights,
-    rounded,
+    round_to_grid,
     step,
 )
 from dpqr.prediction.learners.moments import NoisyMoments
@@ -75,7 +75,7 @@ def test_a_perturbed_objective_has_a_pull_and_a_closing_draw_for_each_weight(nor
     record = learner.gradient / changes if normal else learner.gradient
     pull = drawn * (float(record) / FINENESS)
     np.testing.assert_allclose(learner.pulls, [pull], rtol=1e-15)
-    assert (found == rounded(-pull / 8, weights.grid) + ending).all()
+    assert (found == round_to_grid(-pull / 8, weights.grid) + ending).all()
     assert len(set(ending.tolist())) == width
     rounding = float(record) * width**0.5 / (2 * FINENESS * 8)
     assert weights.grid * FINENESS >= 2 * (float(learner.tolerance) + rounding)
@@ -86,7 +86,7 @@ def test_a_perturbed_objective_has_a_pull_and_a_closing_draw_for_each_weight(nor
 def test_every_weight_prediction_and_moment_has_the_next_draw(width):
     values, variance, scale = np.linspace(-0.9, 0.9, width), Fraction(900), Fraction(2**22)
     told = Told(values)
-    plain = rounded(values, step(told.bound))
+    plain = round_to_grid(values, step(told.bound))
     for mechanism, law in (
         (GaussianWeights(learner=told, width=width, variance=variance), RoundedGaussian(variance)),
         (SphericalWeights(learner=told, width=width, scale=scale), SphericalLaplace(scale, width)),
@@ -94,7 +94,7 @@ def test_every_weight_prediction_and_moment_has_the_next_draw(width):
         source = SeededNoise(SEED)
         drawn = law.sample(width, source) if isinstance(law, RoundedGaussian) else law.sample(source)
         assert (mechanism.sample(None, SeededNoise(SEED)) == plain + drawn).all()
-    asked = Asked(learner=told, points=np.eye(width), limit=None)
+    asked = LearnerAtPoints(learner=told, points=np.eye(width), limit=None)
     for mechanism, law in (
         (LaplacePredictions(asked=asked, scale=Fraction(900)), DiscreteLaplace(Fraction(900))),
         (GaussianPredictions(asked=asked, variance=variance), RoundedGaussian(variance)),

@@ -11,7 +11,7 @@ from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learned_functions import GaussianWeights, step, weights_sensitivity
 from dpqr.prediction.learners.exact_kernel import ExactKernel
-from dpqr.prediction.learners.examples import Scale
+from dpqr.prediction.learners.examples import LossScale
 from dpqr.prediction.learners.features import Kernel
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Square
 from dpqr.prediction.plan import NUGGET, KernelProcess, ProcessForm
@@ -21,7 +21,7 @@ POINTS = np.arange(8)[:, None]
 
 
 def process(vectors, loss=None, kernel=GAUSSIAN, records=20, penalty="1/50", points=POINTS):
-    scale = Scale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=records)
+    scale = LossScale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=records)
     given = {"kernel": kernel, "loss": loss or Hinge(), "penalty": Fraction(penalty), "scale": scale}
     return KernelProcess(values=ExactKernel(examples=examples(vectors, [-1.0, 1.0]), **given).at(points))
 

@@ -18,7 +18,7 @@ from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.learners.exact_kernel import ExactKernel
 from dpqr.prediction.learners.features import CellFeatures, Kernel
-from dpqr.prediction.planner import OnePoint, PlannerInput, Shared, least_spread, one_by_one
+from dpqr.prediction.planner import FitCache, OnePoint, PlannerInput, least_spread, one_by_one
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
 
@@ -77,7 +77,7 @@ class Panel:
 
 def test_a_unit_in_several_parts_changes_that_many_at_every_point():
     for name in ("votes", "randomised", "averages"):
-        plan, points = PLANS[name](), [OnePoint(ensemble=Panel(), shared=Shared(), place=place) for place in range(4)]
+        plan, points = PLANS[name](), [OnePoint(ensemble=Panel(), shared=FitCache(), place=place) for place in range(4)]
         for point in points:
             assert (point.parts, point.touched, point.predictions) == (5, 3, 1)
             ((event, count),) = plan.voted(point).events
@@ -158,6 +158,6 @@ def test_an_exact_kernel_serves_its_points():
 
 
 def test_what_is_shared_shows_no_value():
-    shared = Shared()
+    shared = FitCache()
     shared.of(DenseHistogram(ONE), lambda: np.array([12345]))
     assert "12345" not in repr(shared)

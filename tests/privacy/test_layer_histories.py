@@ -9,7 +9,7 @@ import pytest
 from dpqr.domain.periods import Period, PeriodRows
 from dpqr.kernel.budget import Cost, PrivacyBudget
 from dpqr.kernel.unit import Neighbours
-from dpqr.ledger.ledger import DataKind, Terms
+from dpqr.ledger.ledger import BudgetTerms, DataKind
 from dpqr.ledger.periods import Layer, LayerNode, PeriodBudgets, free_layer, is_free
 
 FIRST = Period.parse("2026-01")
@@ -88,7 +88,7 @@ def test_no_layer_begins_before_its_first_period():
 
 def terms(relation, periods=None):
     budget = PrivacyBudget(Fraction(10))
-    return Terms(
+    return BudgetTerms(
         dataset="survey",
         budget=budget,
         accountant="basic",

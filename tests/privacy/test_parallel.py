@@ -6,7 +6,7 @@ import pytest
 
 from dpqr.kernel.accountants.accountant import (
     PlanFilter,
-    beside_other_runs,
+    bound_across_runs,
     in_parallel,
     one_after_another,
     pure_losses,
@@ -20,7 +20,7 @@ from dpqr.kernel.currency import currency
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, LeftOutEvent, PureSumEvent
 from dpqr.kernel.exact import ExactEvent
-from dpqr.mechanisms.noisy_answers import LeftOut
+from dpqr.mechanisms.noisy_answers import DroppedRecordsMechanism
 
 DELTA = Fraction(1, 10**6)
 
@@ -94,12 +94,12 @@ def test_a_ledger_prices_runs_by_the_larger_group_and_adds_them_up(name) -> None
 
 def test_a_count_that_one_kept_draw_covers_is_not_counted_beside_other_runs() -> None:
     covered = ((out(laplace("0.1")), 1), (laplace(1), 1))
-    assert beside_other_runs(covered) == ((laplace(1), 1),)
+    assert bound_across_runs(covered) == ((laplace(1), 1),)
     for dearer in (((out(laplace(2)), 1), (laplace(1), 1)), ((out(laplace("0.1")), 2), (laplace(1), 1))):
-        assert beside_other_runs(dearer) == one_after_another(dearer)
+        assert bound_across_runs(dearer) == one_after_another(dearer)
     other = ((out(laplace("0.1")), 1), (ExponentialEvent(epsilon=Fraction(1)), 1))
-    assert beside_other_runs(other) == one_after_another(other)
-    assert beside_other_runs(KEPT) == KEPT
+    assert bound_across_runs(other) == one_after_another(other)
+    assert bound_across_runs(KEPT) == KEPT
 
 
 def test_an_early_stop_settles_at_the_larger_group() -> None:
@@ -140,8 +140,8 @@ def test_the_mechanism_is_the_inner_one_under_that_event() -> None:
         def sample(self, value, noise):
             return value, noise
 
-    wrapped = LeftOut(inner=Inner())
+    wrapped = DroppedRecordsMechanism(inner=Inner())
     assert wrapped.event == out(laplace(1))
     assert wrapped.sample(3, 4) == (3, 4)
     with pytest.raises(BudgetRefused, match="once"):
-        _ = LeftOut(inner=wrapped).event
+        _ = DroppedRecordsMechanism(inner=wrapped).event

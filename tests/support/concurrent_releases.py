@@ -200,8 +200,8 @@ def warm(directory):
     output = OutputRequest(directory=str(directory / "warm"))
     made = release(ReleaseRequest(source=source, plan=request(directory, **ASKED), output=output), Unwatched())
     shutil.rmtree(directory / "warm")
-    prices = release_module.whole_prices(made.plan)
-    release_module.whole_prices = lambda _: prices
+    prices = release_module.price_schedule(made.plan)
+    release_module.price_schedule = lambda _: prices
     ledger_in(directory).account("survey")
 
 

@@ -18,7 +18,7 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.noisy import Noisy
 from dpqr.releases.error_bounds import Certificate
-from dpqr.releases.result import Release
+from dpqr.releases.result import FinishedRun
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.rounds import Rounds
@@ -163,7 +163,7 @@ def make_release(plan=None):
     transcript.add(Round(choice=2, measurement=second, charges=(1, 2)))
     transcript.add(Round(choice=0, measurement=second, charges=(3, 4)))
     found = {BLOCKS[0].name: first, BLOCKS[3].name: second}
-    return Release(
+    return FinishedRun(
         plan=plan,
         answers=tuple(answered(block, found.get(block.name)) for block in BLOCKS),
         hypothesis=TinyHypothesis(WEIGHTS),

@@ -28,7 +28,7 @@ from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.ledger.chain import Anchor, seal
 from dpqr.ledger.chained_ledger import ChainedLedger
-from dpqr.ledger.ledger import DataKind, Terms
+from dpqr.ledger.ledger import BudgetTerms, DataKind
 from dpqr.ledger.sqlite import SqliteSession, SqliteStore, ledger_store
 from support.process_races import race
 
@@ -43,7 +43,7 @@ LONGEST_LIFE = 0.06
 def terms(dataset="survey", epsilon="5", delta="0", accountant="basic", cap=None, unit=UNIT):
     budget = PrivacyBudget(Fraction(epsilon), Fraction(delta))
     money = currency(accountant, pure=budget.pure)
-    return Terms(
+    return BudgetTerms(
         dataset=dataset,
         budget=budget,
         accountant=accountant,

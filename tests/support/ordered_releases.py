@@ -16,7 +16,7 @@ from dpqr.releases.loop import iterative_construction
 from dpqr.releases.result import assemble
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.ordered import Ordered
@@ -55,7 +55,7 @@ class Quiet:
 
 
 def released(plan, counts, seed=1):
-    noise, guard = SeededNoise(seed), EveryFilter(filters=(guarded(plan),))
+    noise, guard = SeededNoise(seed), EveryFilter(filters=(make_filter(plan),))
     draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard, noise=noise)
     release = assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=noise.private)
     return release, guard

@@ -16,7 +16,7 @@ from dpqr.releases.draws import Draws
 from dpqr.releases.loop import iterative_construction
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.anytime import Anytime
@@ -68,7 +68,7 @@ class Watching:
 
 
 def run(plan, *, seed=1, counts=COUNTS, observer=None, guard=None):
-    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard or guarded(plan), noise=SeededNoise(seed))
+    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard or make_filter(plan), noise=SeededNoise(seed))
     return iterative_construction(draws, plan, observer or Watching())
 
 

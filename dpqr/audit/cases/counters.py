@@ -11,8 +11,8 @@ from datetime import date
 from fractions import Fraction
 from pathlib import Path
 
-from dpqr.audit.case import Case, Claim, Numbers, Outcomes, Shown, numbers, records
-from dpqr.audit.cases.noisy_answers import ASKED, OfParts, noisy
+from dpqr.audit.case import Case, Claim, Numbers, Outcomes, PublicOutcome, numbers, records
+from dpqr.audit.cases.noisy_answers import AUDITED_QUERY, OfParts, noisy
 from dpqr.audit.law import Laws
 from dpqr.domain.attribute import Attribute, Labels
 from dpqr.domain.domain import Domain
@@ -51,7 +51,7 @@ class Life:
     def __post_init__(self) -> None:
         node, accountant = self.counter.node, available()[self.counter.accountant]
         (price,) = accountant.cut(node, [Portion(share=Fraction(1), count=1)])
-        drawn = (Laplace() if node.pure else Gaussian()).mechanism((ASKED,), self.counter.unit, price)
+        drawn = (Laplace() if node.pure else Gaussian()).mechanism((AUDITED_QUERY,), self.counter.unit, price)
         object.__setattr__(self, "drawn", drawn)
         object.__setattr__(self, "_guard", accountant.guard(node, ((drawn.event, 1),)))
 
@@ -70,12 +70,12 @@ class Life:
         spans = map(self.counter.tree.span, range(1, self.counter.tree.periods + 1))
         return tuple(tuple(period - 1 for period in span) for span in spans)
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         return self.released([(database, OfParts(inner=self.drawn, parts=parts)) for parts in self.spans], noise)
 
     def released(
         self, nodes: Sequence[tuple[Private[Counts], Mechanism[Counts, Measurement]]], noise: NoiseSource
-    ) -> Shown:
+    ) -> PublicOutcome:
         """A draw for each node, which has a filter of its own."""
         shown = list[int]()
         for database, drawn in nodes:
@@ -229,12 +229,12 @@ class Releases:
     @property
     def draws(self) -> tuple[OfParts, ...]:
         """Each of the records whose day lies in its period."""
-        drawn = Laplace().mechanism((ASKED,), self.unit, Price(epsilon=SHARE))
+        drawn = Laplace().mechanism((AUDITED_QUERY,), self.unit, Price(epsilon=SHARE))
         spans = (PeriodRows(column="day", period=period) for period in PERIODS)
         held = (tuple(at for at, day in enumerate(DAYS) if span.days[0] <= day < span.days[-1]) for span in spans)
         return tuple(OfParts(inner=drawn, parts=parts) for parts in held)
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         shown: list[int] = []
         for drawn in self.draws:
             guard = available()["basic"].guard(PrivacyBudget(SHARE), ((drawn.event, 1),))

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.audit.case import Case, Claim, Shown, numbers, records
+from dpqr.audit.case import Case, Claim, PublicOutcome, numbers, records
 from dpqr.domain.histogram import Counts
 from dpqr.kernel.accountants.accountant import FilterAccountant, Portion
 from dpqr.kernel.accountants.analytic import GaussianDP, largest_squared_mu
@@ -68,7 +68,7 @@ class Adversary:
         spent = ((MuSumEvent(squared_mu=self.whole), 1),)
         return replace(Claim.proved(GaussianDP(), spent, BUDGET.delta), rho=total_rho(spent))
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         guard, seen, part = self.accountant.filter(BUDGET), 0.0, Fraction(1)
         for _ in range(MOST):
             try:
@@ -119,7 +119,7 @@ class Turned:
         sound = ByCount()
         return Claim.proved(sound, ((self.first.event, 1), *sound.sums(BUDGET)), BUDGET.delta)
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         guard = self.accountant.filter(BUDGET)
         (counted,) = numbers(measure(database, self.first, accountant=guard, noise=noise).value)
         following = self.many if counted > 0 else self.few

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.audit.case import Case, Draws, Pair, records, worst_pair
-from dpqr.audit.law import IntegerGaussian, Law, Laws, TwoSidedGeometric
+from dpqr.audit.case import Case, MechanismTrial, Pair, records, worst_pair
+from dpqr.audit.law import IntegerGaussian, Laws, NumberLaw, TwoSidedGeometric
 from dpqr.domain.histogram import Counts, DenseHistogram
 from dpqr.kernel.accountants.accountant import Accountant
 from dpqr.kernel.accountants.known import available
@@ -21,7 +21,7 @@ from dpqr.kernel.gate import Mechanism
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.block_errors import FINENESS, GroupErrors, Groups, noisy_errors
-from dpqr.mechanisms.noisy_answers import on_left_out
+from dpqr.mechanisms.noisy_answers import for_dropped_records
 from dpqr.strategies.checks import Check, Gaussian, Laplace
 from dpqr.strategies.schedules.error_bars import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
@@ -79,7 +79,7 @@ def laplace_case(
     name: str, asked: QueryBlock, unit: PrivacyUnit, epsilon: Fraction, shape: tuple[int, ...] = SHAPE
 ) -> Case:
     """One Laplace check of `asked` at a pure price."""
-    trial = Draws(mechanisms=(Laplace().mechanism((asked,), unit, Price(epsilon=epsilon)),))
+    trial = MechanismTrial(mechanisms=(Laplace().mechanism((asked,), unit, Price(epsilon=epsilon)),))
     pair = worst_pair((asked,), shape, unit, power=1)
     return Case(
         name=f"laplace-{name}",
@@ -94,7 +94,7 @@ def gaussian_case(
     name: str, asked: QueryBlock, unit: PrivacyUnit, rho: Fraction, shape: tuple[int, ...] = SHAPE
 ) -> Case:
     """One Gaussian check of `asked` at a price in rho."""
-    trial = Draws(mechanisms=(Gaussian().mechanism((asked,), unit, Price(rho=rho)),), delta=DELTA)
+    trial = MechanismTrial(mechanisms=(Gaussian().mechanism((asked,), unit, Price(rho=rho)),), delta=DELTA)
     pair = worst_pair((asked,), shape, unit, power=2)
     return Case(
         name=f"gaussian-{name}",
@@ -109,7 +109,7 @@ def twice_case() -> Case:
     """Two checks in a row, of a query and its opposite: noise that was used for both cancels in their difference."""
     unit, price = UNITS["add-remove"], Price(epsilon=Fraction(1, 2))
     asked = (block("predicate"), block("opposite"))
-    trial = Draws(mechanisms=tuple(Laplace().mechanism((one,), unit, price) for one in asked))
+    trial = MechanismTrial(mechanisms=tuple(Laplace().mechanism((one,), unit, price) for one in asked))
     pair = worst_pair(asked, SHAPE, unit, power=1)
     return Case(
         name="laplace-two-draws-add-remove",
@@ -125,7 +125,7 @@ def composed_case(accountant: Accountant) -> Case:
     unit, price = UNITS["add-remove"], Price(epsilon=Fraction(1, 2))
     asked = block("predicate")
     mechanism = Laplace().mechanism((asked,), unit, price)
-    trial = Draws(mechanisms=(mechanism,) * 3, delta=COMPOSED_DELTA, accountant=accountant)
+    trial = MechanismTrial(mechanisms=(mechanism,) * 3, delta=COMPOSED_DELTA, accountant=accountant)
     pair = worst_pair((asked,), SHAPE, unit, power=1)
     return Case(
         name=f"laplace-composed-{accountant.name}",
@@ -136,7 +136,7 @@ def composed_case(accountant: Accountant) -> Case:
     )
 
 
-def stated_laws(trial: Draws, asked: Sequence[QueryBlock], pair: Pair) -> tuple[Laws, Laws]:
+def stated_laws(trial: MechanismTrial, asked: Sequence[QueryBlock], pair: Pair) -> tuple[Laws, Laws]:
     """The laws of all numbers on both databases: the query's rows, as they are written out, and the events' noise."""
     one, two = (
         tuple(
@@ -153,7 +153,7 @@ def _cells(database: Counts) -> IntArray:
     return database.marginal(tuple(range(len(database.shape)))).reshape(-1)
 
 
-def noisy(answer: int, event: PrivacyEvent) -> Law:
+def noisy(answer: int, event: PrivacyEvent) -> NumberLaw:
     """The law of an answer and the noise that an event states."""
     if isinstance(event, LeftOutEvent):
         return noisy(answer, event.event)
@@ -203,7 +203,9 @@ def error_case(name: str, groups: Groups, unit: PrivacyUnit, price: Price, *, la
     pair = _pair(unit)
     known = FINENESS * np.concatenate([block.answer(pair[0]) for group in groups for block in group])
     errors = GroupErrors(groups=groups, expected=known, unit=unit, largest=largest)
-    trial = Draws(mechanisms=(noisy_errors(errors, price),), delta=Fraction(0) if price.epsilon is not None else DELTA)
+    trial = MechanismTrial(
+        mechanisms=(noisy_errors(errors, price),), delta=Fraction(0) if price.epsilon is not None else DELTA
+    )
     what = f"noisy L1 errors of {len(groups)} groups of blocks"
     laws = (
         _laws(trial, [0] * len(groups)),
@@ -220,7 +222,7 @@ def _pair(unit: PrivacyUnit) -> Pair:
     return records(ERRORS_SHAPE, crowd), records(ERRORS_SHAPE, {**crowd, (1, 1): unit.rows})
 
 
-def _laws(trial: Draws, errors: list[int]) -> Laws:
+def _laws(trial: MechanismTrial, errors: list[int]) -> Laws:
     """Of every group's integer: each block is off by nothing, or by all that one unit can move it."""
     ((event, _),) = trial.events
     return tuple(noisy(error, event) for error in errors)
@@ -236,7 +238,7 @@ LEFT_OUT_PURE, LEFT_OUT_RHO = Price(epsilon=Fraction(1)), Price(rho=Fraction(1, 
 LEFT_OUT_ROWS = PrivacyUnit()
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE, drops=True)
 LEFT_OUT_PERSON = PrivacyUnit(column="person", rows=3)
-ASKED = QueryBlock(name="cell", factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[1, 0]]))),))
+AUDITED_QUERY = QueryBlock(name="cell", factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[1, 0]]))),))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -255,7 +257,7 @@ class OfParts:
         return self.inner.sample(DenseHistogram(cells[list(self.parts)].sum(axis=0)), noise)
 
 
-def left_out_cases() -> Iterator[Case]:
+def dropped_cases() -> Iterator[Case]:
     """A kept record comes; a left-out one comes; one takes the other's place; a person brings rows of both kinds."""
     yield left_out_case("kept-add-remove", LEFT_OUT_ROWS, {}, {(KEPT, 0): 1})
     yield left_out_case("dropped-add-remove", LEFT_OUT_ROWS, {}, {(LEFT_OUT, 0): 1})
@@ -276,9 +278,9 @@ def left_out_case(
     """The count, charged as a release charges it, and then an answer, at the same price each."""
     check: Check = Gaussian() if in_rho else Laplace()
     price = LEFT_OUT_RHO if in_rho else LEFT_OUT_PURE
-    count = OfParts(inner=on_left_out(check.mechanism((DROPPED,), unit, price), unit), parts=(LEFT_OUT,))
-    answer = OfParts(inner=check.mechanism((ASKED,), unit, price), parts=(KEPT,))
-    trial = Draws(mechanisms=(count, answer), delta=LEFT_OUT_DELTA if in_rho else Fraction(0))
+    count = OfParts(inner=for_dropped_records(check.mechanism((DROPPED,), unit, price), unit), parts=(LEFT_OUT,))
+    answer = OfParts(inner=check.mechanism((AUDITED_QUERY,), unit, price), parts=(KEPT,))
+    trial = MechanismTrial(mechanisms=(count, answer), delta=LEFT_OUT_DELTA if in_rho else Fraction(0))
     return Case(
         name=f"left-out-{name}",
         what=f"a {check.name} count of left-out records and an answer about the others",
@@ -288,7 +290,7 @@ def left_out_case(
     )
 
 
-def _left_out_laws(table: dict[tuple[int, ...], int], trial: Draws) -> Laws:
+def _left_out_laws(table: dict[tuple[int, ...], int], trial: MechanismTrial) -> Laws:
     """Of the number of left-out records, and of that of kept ones in the first cell."""
     left_out = sum(records for (part, _), records in table.items() if part == LEFT_OUT)
     (count, _), (answer, _) = trial.events

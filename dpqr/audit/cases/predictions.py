@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.audit.case import Case, Claim, Pair, Shown, records
+from dpqr.audit.case import Case, Claim, Pair, PublicOutcome, records
 from dpqr.audit.law import Coin, Flips, IntegerGaussian, Selection, TwoSidedGeometric
 from dpqr.domain.attribute import Attribute, Bins
 from dpqr.domain.domain import Domain
@@ -27,21 +27,21 @@ from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import PartsEnsemble
 from dpqr.prediction.learned_functions import (
     PREDICTION,
-    Asked,
     GaussianWeights,
     LaplacePredictions,
+    LearnerAtPoints,
     SphericalWeights,
     step,
     weights_sensitivity,
 )
-from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.learners.losses import ExactPinball, Hinge, Logistic, Sided, TaperedCorner
 from dpqr.prediction.learners.moments import STEPS, MomentsLearner, NoisyMoments
 from dpqr.prediction.learners.perturbed import PerturbedLearner
 from dpqr.prediction.learners.stable import LipschitzLearner
 from dpqr.prediction.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
-from dpqr.prediction.planner import OnePoint, Shared
+from dpqr.prediction.planner import FitCache, OnePoint
 from dpqr.prediction.votes import ExponentialVotes, PermuteAndFlipVotes, RandomisedVotes
 
 DELTA = Fraction(1, 100)
@@ -76,11 +76,11 @@ def predict_cases() -> Iterator[Case]:
 def prediction_case(relation: str, unit: PrivacyUnit) -> Case:
     """One noisy prediction at the place of the record that changes."""
     learner = hinge(unit)
-    asked = Asked(learner=learner, points=learner.features.of(np.zeros((1, 1), dtype=np.int64)), limit=None)
+    asked = LearnerAtPoints(learner=learner, points=learner.features.of(np.zeros((1, 1), dtype=np.int64)), limit=None)
     batch = LaplacePredictions(asked=asked, scale=Fraction(PREDICTION))
     moved = round(hinge_shift(unit) / asked.step)
     one, two = (TwoSidedGeometric(answer=answer, scale=float(PREDICTION)) for answer in (0, moved))
-    what, laws, trial = "one prediction of a stable learner", ((one,), (two,)), Once(batch=batch)
+    what, laws, trial = "one prediction of a stable learner", ((one,), (two,)), SingleDraw(batch=batch)
     return Case(name=f"predict-one-{relation}", what=what, pair=hinge_pair(relation), trial=trial, laws=laws)
 
 
@@ -89,7 +89,7 @@ def function_case(relation: str, unit: PrivacyUnit) -> Case:
     learner = hinge(unit)
     width = learner.features.width
     weights = GaussianWeights(learner=learner, width=width, variance=Fraction(weights_sensitivity(width) ** 2))
-    trial = Once(batch=Function(weights=weights), view=POINTS, delta=DELTA)
+    trial = SingleDraw(batch=Function(weights=weights), view=POINTS, delta=DELTA)
     direction = learner.features.of(np.zeros((1, 1), dtype=np.int64))[0]
     moved = np.rint(direction * hinge_shift(unit) / step(learner.bound)).astype(np.int64)
     one, two = (
@@ -106,7 +106,7 @@ def pure_function_case(relation: str, unit: PrivacyUnit) -> Case:
     width = learner.features.width
     weights = SphericalWeights(learner=learner, width=width, scale=Fraction(weights_sensitivity(width)))
     place = learner.features.of(np.zeros((1, 1), dtype=np.int64))
-    trial, pair = Once(batch=Function(weights=weights), view=place, joint=True), hinge_pair(relation)
+    trial, pair = SingleDraw(batch=Function(weights=weights), view=place, joint=True), hinge_pair(relation)
     what = "a released function at delta 0, at the place of the record"
     return Case(name=f"predict-pure-function-{relation}", what=what, pair=pair, trial=trial)
 
@@ -116,7 +116,7 @@ def hinge(unit: PrivacyUnit) -> LipschitzLearner:
     examples = Examples(features=CellFeatures(domain=PLACES), axis=1, values=np.array([-1.0, 1.0]))
     declared = EXAMPLES if unit.neighbours is Neighbours.REPLACE else EXAMPLES + 1
     return LipschitzLearner(
-        examples=examples, loss=Hinge(), penalty=Fraction(1), scale=Scale(unit=unit, records=declared)
+        examples=examples, loss=Hinge(), penalty=Fraction(1), scale=LossScale(unit=unit, records=declared)
     )
 
 
@@ -177,7 +177,7 @@ def objective_case(relation: str, unit: PrivacyUnit) -> Case:
     closing = Fraction(weights_sensitivity(learner.width)) * 64
     weights = PerturbedWeights(learner=learner, scale=Fraction(SENSITIVITY), closing=closing)
     place = examples.features.of(np.zeros((1, 1), dtype=np.int64))
-    trial = Once(batch=Function(weights=weights), view=place, joint=True)
+    trial = SingleDraw(batch=Function(weights=weights), view=place, joint=True)
     one: Cells = {} if relation == Neighbours.ADD_REMOVE.value else {(0, 0): 1}
     pair = records(SHAPE, one), records(SHAPE, {(0, 1): 1})
     what = "a released function by objective perturbation, at the place of the record"
@@ -191,7 +191,7 @@ def gaussian_objective_case(relation: str, unit: PrivacyUnit, kind: str = "logis
     closing = Fraction(weights_sensitivity(learner.width)) * 4
     weights = GaussianPerturbedWeights(learner=learner, variance=Fraction(SENSITIVITY**2), closing=closing)
     place = examples.features.of(np.zeros((1, 1), dtype=np.int64))
-    trial = Once(batch=Function(weights=weights), view=place, joint=True, delta=DELTA)
+    trial = SingleDraw(batch=Function(weights=weights), view=place, joint=True, delta=DELTA)
     left = CROWD - (relation == Neighbours.REPLACE.value)
     pair = records(SHAPE, {(0, 0): CROWD}), records(SHAPE, {(0, 0): left, (0, 1): 1})
     what = f"a released {kind} function by objective perturbation with a normal pull, at the place of the record"
@@ -213,7 +213,7 @@ def moments_case(relation: str, unit: PrivacyUnit) -> Case:
     )
     one: Cells = {(0, 0): 1} if relation == Neighbours.REPLACE.value else {}
     pair = records(SHAPE, one), records(SHAPE, {(0, 1): 1})
-    trial = Once(batch=Sums(moments=moments), delta=DELTA)
+    trial = SingleDraw(batch=Sums(moments=moments), delta=DELTA)
     what = "the noisy moments of a least-squares function"
     return Case(name=f"predict-moments-{relation}", what=what, pair=pair, trial=trial, laws=(laws[0], laws[1]))
 
@@ -237,13 +237,13 @@ class OneByOne:
     def claim(self) -> Claim:
         return Claim.pure(tuple(event for batch in self._batches() for event in batch.events))
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         guard = SumFilter(limit=2 * self.epsilon, cost=require_pure, unit="epsilon")
         drawn = (measure_together(database, each, accountant=guard, noise=noise).value for each in self._batches())
         return (), tuple(int(label[0]) for label in drawn), ()
 
     def _batches(self) -> Iterator[ExponentialVotes]:
-        ensemble, shared = voters(2), Shared()
+        ensemble, shared = voters(2), FitCache()
         for place in range(2):
             yield ExponentialVotes(
                 ensemble=OnePoint(ensemble=ensemble, shared=shared, place=place), epsilon=self.epsilon
@@ -262,7 +262,7 @@ def vote_cases() -> Iterator[Case]:
 def votes_case(relation: str) -> Case:
     """One label by votes that all are for the first class, of which one changes sides: that of an empty part, which
     gets a record of the other class, or that of a part whose record is replaced by one of it."""
-    trial = Once(batch=ExponentialVotes(ensemble=voters(), epsilon=VOTES_EPSILON))
+    trial = SingleDraw(batch=ExponentialVotes(ensemble=voters(), epsilon=VOTES_EPSILON))
     one, two = (
         Selection(scores=np.array(votes), rate=float(VOTES_EPSILON) / 2) for votes in ((VOTERS, 0.0), (VOTERS - 1, 1.0))
     )
@@ -275,7 +275,7 @@ def votes_case(relation: str) -> Case:
 def flips_case(relation: str) -> Case:
     """The same votes, the label by permute-and-flip: the second label's probability rises from exp(-epsilon) / 2 to
     1 / 2, so all of epsilon is used."""
-    trial = Once(batch=PermuteAndFlipVotes(ensemble=voters(), epsilon=VOTES_EPSILON))
+    trial = SingleDraw(batch=PermuteAndFlipVotes(ensemble=voters(), epsilon=VOTES_EPSILON))
     one, two = (
         Flips(scores=np.array(votes), rate=float(VOTES_EPSILON) / 2) for votes in ((VOTERS, 0.0), (VOTERS - 1, 1.0))
     )
@@ -285,7 +285,7 @@ def flips_case(relation: str) -> Case:
 
 def randomised_case(relation: str) -> Case:
     """The same votes, the label by a coin: with none for the second label its probability is q / 2, with one 1 / 2."""
-    trial = Once(batch=RandomisedVotes(ensemble=voters(), scale=COIN_SCALE))
+    trial = SingleDraw(batch=RandomisedVotes(ensemble=voters(), scale=COIN_SCALE))
     one, two = (Coin(votes=votes, parts=VOTERS, scale=float(COIN_SCALE)) for votes in (0, 1))
     what, laws, pair = "a label by randomised votes", ((one,), (two,)), voters_pair(relation)
     return Case(name=f"predict-randomised-{relation}", what=what, pair=pair, trial=trial, brief=BRIEF, laws=laws)
@@ -331,7 +331,7 @@ Cells = dict[tuple[int, ...], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Once:
+class SingleDraw:
     """A mechanism whose one outcome is a list of integers.
 
     events: of a batch. view: what an attacker makes of the outcome beside it, such as a function's values at points.
@@ -351,7 +351,7 @@ class Once:
         claim = Claim.proved(Analytic(), self.batch.events, self.delta)
         return replace(claim, rho=total_rho(self.batch.events))
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         cost = concentrated_rho if self.delta else require_pure
         limit = sum((cost(event) * count for event, count in self.batch.events), Fraction(0))
         guard = SumFilter(limit=limit, cost=cost, unit="rho" if self.delta else "epsilon")

@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from dpqr.audit.case import Case, Claim, Numbers, Pair, Shown, numbers, records
+from dpqr.audit.case import Case, Claim, Numbers, Pair, PublicOutcome, numbers, records
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.domain.histogram import Counts
@@ -21,14 +21,14 @@ from dpqr.kernel.events import PrivacyEvent
 from dpqr.kernel.noise.source import NoiseSource
 from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.releases.draws import Blocks, Draws, Past, Plain
+from dpqr.releases.draws import Blocks, Draws, Plain, RecordedDraw
 from dpqr.releases.loop import Outcome, iterative_construction
 from dpqr.releases.requests import PlanRequest
-from dpqr.releases.result import Release, assemble
-from dpqr.releases.roles import chosen_schedule, chosen_wishes, settled
+from dpqr.releases.result import FinishedRun, assemble
+from dpqr.releases.roles import allowed_strategies, make_schedule, resolve_auto_schedule
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
-from dpqr.strategies.guard import guarded, least_noise
+from dpqr.strategies.guard import least_noise, make_filter
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.anytime import Anytime
@@ -42,7 +42,7 @@ from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix, Prefix
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.workload import Workload
 
 
@@ -66,11 +66,11 @@ class Tape:
         """The run is to be continued: what was kept is read from its beginning."""
         self._read = 0
 
-    def past(self, event: PrivacyEvent, blocks: Blocks) -> Past | None:
+    def past(self, event: PrivacyEvent, blocks: Blocks) -> RecordedDraw | None:
         if self._read == len(self._kept):
             return None
         self._read += 1
-        return Past(value=self._kept[self._read - 1])
+        return RecordedDraw(value=self._kept[self._read - 1])
 
     def begin(self, event: PrivacyEvent, blocks: Blocks) -> None:
         self._kept.append(None)
@@ -96,7 +96,7 @@ ADDED = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 
 
-class Unwatched:
+class SilentObserver:
     """Nobody looks at the rounds."""
 
     def finished(self, rounds: int, planned: int) -> None: ...
@@ -106,18 +106,18 @@ class Unwatched:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlannedTrial:
-    """One run of the loop by `plan`; `shown`: what an attack looks at in its outcome."""
+    """One run of the loop by `plan`; `release_outcome`: what an attack looks at in its outcome."""
 
     plan: Plan
-    shown: Callable[[Plan, Outcome], Shown]
+    shown: Callable[[Plan, Outcome], PublicOutcome]
 
     @property
     def claim(self) -> Claim:
         return Claim.planned(self.plan.budget, self.plan.events)
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
-        draws = Draws(data=database, accountant=guarded(self.plan), noise=noise)
-        return self.shown(self.plan, iterative_construction(draws, self.plan, Unwatched()))
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
+        draws = Draws(data=database, accountant=make_filter(self.plan), noise=noise)
+        return self.shown(self.plan, iterative_construction(draws, self.plan, SilentObserver()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -135,7 +135,7 @@ class ReleaseTrial:
     def claim(self) -> Claim:
         return Claim.planned(self.plan.budget, self.plan.events)
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         tape = Tape(lost=self.lost)
         try:
             return self._release(database, noise, tape)
@@ -143,14 +143,14 @@ class ReleaseTrial:
             tape.rewind()
             return self._release(database, noise, tape)
 
-    def _release(self, database: Private[Counts], noise: NoiseSource, tape: Tape) -> Shown:
+    def _release(self, database: Private[Counts], noise: NoiseSource, tape: Tape) -> PublicOutcome:
         plan = self.plan
-        draws = Draws(data=database, accountant=guarded(plan), noise=noise, journal=tape)
-        outcome = iterative_construction(draws, plan, Unwatched())
-        return shown(plan, assemble(plan, outcome, {}, private=noise.private))
+        draws = Draws(data=database, accountant=make_filter(plan), noise=noise, journal=tape)
+        outcome = iterative_construction(draws, plan, SilentObserver())
+        return release_outcome(plan, assemble(plan, outcome, {}, private=noise.private))
 
 
-def shown(plan: Plan, release: Release) -> Shown:
+def release_outcome(plan: Plan, release: FinishedRun) -> PublicOutcome:
     """The transcript, the errors that were bought, and the answers and the total of the released hypothesis, rounded to
     records."""
     rounds = release.transcript.rounds
@@ -167,7 +167,7 @@ def shown(plan: Plan, release: Release) -> Shown:
     return tuple(map(int, context)), tuple(measured), tuple(derived.tolist())
 
 
-def _errors(plan: Plan, release: Release) -> Numbers:
+def _errors(plan: Plan, release: FinishedRun) -> Numbers:
     """At most one integer for each block in each of two draws."""
     found = release.errors
     draws = [] if found is None else [draw for draw in (found.sums, found.largest) if draw is not None]
@@ -286,7 +286,7 @@ DRAWS = 1 + len(TUNING.recounts) + 3
 """Measurements of a release of ordered columns, at most: records, a first look, boxes, and what answers rest on."""
 
 
-def rounds_shown(rounds: int, widest: int, plan: Plan, outcome: Outcome) -> Shown:
+def rounds_outcome(rounds: int, widest: int, plan: Plan, outcome: Outcome) -> PublicOutcome:
     """What was chosen, how many rows were measured and how exactly (in tenths of a record); what was found; what is
     answered.
 
@@ -325,7 +325,7 @@ def queries_case(name: str, budget: PrivacyBudget) -> Case:
         name=f"release-queries-{name}",
         what=f"a release by single queries whose number a total tells, {plan.roles.check.name} (a tenth of the runs)",
         pair=(records((4,), here), records((4,), {**here, (0,): 1})),
-        trial=PlannedTrial(plan=plan, shown=partial(rounds_shown, 9, 1)),
+        trial=PlannedTrial(plan=plan, shown=partial(rounds_outcome, 9, 1)),
         work=WORK,
     )
 
@@ -342,15 +342,15 @@ def ordered_case(name: str, budget: PrivacyBudget) -> Case:
         name=f"release-ordered-{name}",
         what=f"a release of ordered cells by a paid count, {plan.roles.check.name} (a tenth of the runs)",
         pair=(records((CELLS,), here), records((CELLS,), {**here, (0,): 1})),
-        trial=PlannedTrial(plan=plan, shown=partial(rounds_shown, DRAWS, WIDEST)),
+        trial=PlannedTrial(plan=plan, shown=partial(rounds_outcome, DRAWS, WIDEST)),
         work=WORK,
     )
 
 
 def automatic(problem: Problem, budget: PrivacyBudget, **stated: Any) -> Plan:
     """The plan that `dpqr release` makes of the workload where the user states these options alone."""
-    request, _ = settled(PlanRequest(queries="", epsilon="", **stated), problem.workload)
-    return least_noise(problem, budget, chosen_schedule(request), chosen_wishes(request))
+    request, _ = resolve_auto_schedule(PlanRequest(queries="", epsilon="", **stated), problem.workload)
+    return least_noise(problem, budget, make_schedule(request), allowed_strategies(request))
 
 
 def _problem(cells: int, matrix: IntMatrix) -> Problem:
@@ -359,7 +359,7 @@ def _problem(cells: int, matrix: IntMatrix) -> Problem:
     return Problem(domain=domain, workload=Workload((block,)), unit=ADDED)
 
 
-def buckets_shown(plan: Plan, outcome: Outcome) -> Shown:
+def buckets_outcome(plan: Plan, outcome: Outcome) -> PublicOutcome:
     """Buckets, measurements and answers of one release by a plan of `Ordered`."""
     block = plan.problem.workload.blocks[0]
     released = [numbers(one) for one in outcome.transcript.measurements]
@@ -372,7 +372,7 @@ def buckets_shown(plan: Plan, outcome: Outcome) -> Shown:
 def _buckets(block: QueryBlock) -> tuple[int, ...]:
     """The bucket of every cell; each its own where the strategy over cells was measured."""
     matrix = block.factors[0].matrix
-    found = matrix.buckets if isinstance(matrix, Merged) else np.arange(CELLS)
+    found = matrix.buckets if isinstance(matrix, BucketMatrix) else np.arange(CELLS)
     return tuple(int(bucket) for bucket in found)
 
 
@@ -397,6 +397,6 @@ def partition_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: R
         name=f"release-partition-{name}",
         what=f"a release in buckets that noisy counts choose, {roles.check.name} (a tenth of the runs)",
         pair=(records((CELLS,), here), records((CELLS,), {**here, (0,): 1})),
-        trial=PlannedTrial(plan=plan, shown=buckets_shown),
+        trial=PlannedTrial(plan=plan, shown=buckets_outcome),
         work=WORK,
     )

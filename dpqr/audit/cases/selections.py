@@ -9,10 +9,10 @@ from itertools import combinations, product
 
 import numpy as np
 
-from dpqr.audit.case import Case, Draws, Pair, Shown, numbers, records
+from dpqr.audit.case import Case, MechanismTrial, Pair, PublicOutcome, numbers, records
 from dpqr.audit.cases.noisy_answers import UNITS
 from dpqr.audit.cases.releases import ABSENT, ADDED, DELTA, REPLACED, WORK, PlannedTrial
-from dpqr.audit.law import Flips, Law, Laws, Selection
+from dpqr.audit.law import Flips, Laws, NumberLaw, Selection
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
 from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
@@ -116,7 +116,7 @@ def choice_case(case: str, distinguisher: str, contest: Contest, epsilon: Fracti
     """One selection at a pure price."""
     mechanism = DISTINGUISHERS[distinguisher].mechanism(contest.scores, contest.unit, Price(epsilon=epsilon))
     what = f"{distinguisher} selection of one of {len(contest.scores)}"
-    trial = Draws(mechanisms=(mechanism,))
+    trial = MechanismTrial(mechanisms=(mechanism,))
     return Case(name=case, what=what, pair=contest.pair, trial=trial, brief=BRIEF, laws=_laws(contest, trial))
 
 
@@ -130,7 +130,7 @@ def composed_case(kind: str, distinguisher: str) -> Case:
     unit = UNITS["add-remove"]
     contest = query_contest(unit, candidates=2, falling=1)
     mechanism = DISTINGUISHERS[distinguisher].mechanism(contest.scores, unit, Price(rho=epsilon**2 / 8))
-    trial = Draws(mechanisms=(mechanism,) * draws, delta=CHOICE_DELTA)
+    trial = MechanismTrial(mechanisms=(mechanism,) * draws, delta=CHOICE_DELTA)
     return Case(
         name=f"{distinguisher}-{kind}-add-remove",
         what=f"{distinguisher} selection priced in rho, {draws} in a row",
@@ -140,13 +140,13 @@ def composed_case(kind: str, distinguisher: str) -> Case:
     )
 
 
-def _laws(contest: Contest, trial: Draws) -> tuple[Laws, Laws]:
+def _laws(contest: Contest, trial: MechanismTrial) -> tuple[Laws, Laws]:
     """The law of every choice, at the epsilon of its event and by the scores of the contest."""
     one, two = (tuple(_selection(moves, event) for event, _ in trial.events) for moves in contest.moves)
     return one, two
 
 
-def _selection(moves: FloatArray, event: PrivacyEvent) -> Law:
+def _selection(moves: FloatArray, event: PrivacyEvent) -> NumberLaw:
     if isinstance(event, ExponentialEvent):
         return Selection(scores=moves, rate=float(event.epsilon) / 2)
     if isinstance(event, PermuteAndFlipEvent):
@@ -207,7 +207,7 @@ MOST = 16
 """Draws of one run: single columns three times, three choices, three pairs again; the rest is room."""
 
 
-def search_shown(plan: Plan, outcome: Outcome) -> Shown:
+def search_outcome(plan: Plan, outcome: Outcome) -> PublicOutcome:
     """Which columns were measured, how exactly (in tenths of a record), what was found, what is answered."""
     context, measured = list[int](), list[int]()
     for one in outcome.transcript.measurements:
@@ -249,7 +249,7 @@ def search_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Role
         name=f"release-search-{name}",
         what=f"a search whose prices follow what it releases, {roles.check.name} (a tenth of the runs)",
         pair=(records(SHAPE, one), records(SHAPE, {**here, (0, 1, 1): 1})),
-        trial=PlannedTrial(plan=Marginals(table=0).plan(problem, budget, roles), shown=search_shown),
+        trial=PlannedTrial(plan=Marginals(table=0).plan(problem, budget, roles), shown=search_outcome),
         work=WORK,
     )
 
@@ -267,12 +267,12 @@ def counted_case(roles: Roles) -> Case:
         name="release-counted-basic-add-remove",
         what=f"a release whose count decides what is measured, {roles.check.name} (a tenth of the runs)",
         pair=(records(COUNTED, here), records(COUNTED, {**here, (2, 2, 2, 2): 1})),
-        trial=PlannedTrial(plan=Marginals().plan(problem, PrivacyBudget(Fraction(1, 10)), roles), shown=counted_shown),
+        trial=PlannedTrial(plan=Marginals().plan(problem, PrivacyBudget(Fraction(1, 10)), roles), shown=count_outcome),
         work=WORK,
     )
 
 
-def counted_shown(plan: Plan, outcome: Outcome) -> Shown:
+def count_outcome(plan: Plan, outcome: Outcome) -> PublicOutcome:
     """The count, what was measured after it and how exactly, the first cells of that, and what is answered."""
     counted, following = (outcome.transcript.measurements[place] for place in (0, 1))
     context = (sum(1 << axis for axis in following.blocks[0].axes), round(10 * following.law.deviation))
@@ -301,12 +301,12 @@ def dependence_case(roles: Roles) -> Case:
         name="release-dependence-zcdp-replace",
         what=f"a release that a measured error decides, {roles.check.name} (a tenth of the runs)",
         pair=(records(COMPARED, here), records(COMPARED, other)),
-        trial=PlannedTrial(plan=Marginals().plan(problem, budget, roles), shown=dependence_shown),
+        trial=PlannedTrial(plan=Marginals().plan(problem, budget, roles), shown=dependence_outcome),
         work=WORK,
     )
 
 
-def dependence_shown(plan: Plan, outcome: Outcome) -> Shown:
+def dependence_outcome(plan: Plan, outcome: Outcome) -> PublicOutcome:
     """How many rounds there were, the noisy error, what was measured last, and what is answered."""
     found = [one.errors for one in outcome.transcript.rounds if one.errors is not None]
     last = outcome.transcript.measurements[-1]

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpqr.domain.attribute import Attribute, Codes
 from dpqr.domain.domain import Domain
-from dpqr.kernel.arrays import IntArray, frozen
+from dpqr.kernel.arrays import IntArray, freeze
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
@@ -39,7 +39,7 @@ class Universe:
         noise = public_generator(seed).integers(-4, 5, size=block.rows)
         marginal = self.table.sum(axis=tuple(a for a in range(self.table.ndim) if a not in block.axes))
         values = factor * (np.asarray(block.apply(marginal), dtype=np.int64) + noise + shift)
-        return Measurement(blocks=(block,), values=(frozen(values),), law=DiscreteLaplace(SCALE))
+        return Measurement(blocks=(block,), values=(freeze(values),), law=DiscreteLaplace(SCALE))
 
 
 def universes() -> Iterator[Universe]:

@@ -19,7 +19,7 @@ from dpqr.kernel.arrays import Axes
 from dpqr.kernel.errors import DpqrError
 from dpqr.kernel.plugins import lacking
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.tables.counting import Counted, Counting
+from dpqr.tables.counting import Counting, TableCounts
 from dpqr.tables.engines.engine import Engine
 
 Question = tuple[str, Counting]
@@ -91,7 +91,7 @@ def _kinds(engine: Engine, asked: Counting) -> Iterator[str]:
             yield f"kind: {name!r} is {engine.kind(name)}, and must hold {accepts(engine.kind(name))}"
 
 
-def _differences(expected: Counted, found: Counted, asked: Counting) -> Iterator[str]:
+def _differences(expected: TableCounts, found: TableCounts, asked: Counting) -> Iterator[str]:
     for part in ("read", "units", "dropped", "failed", "malformed"):
         if getattr(expected, part) != getattr(found, part):
             yield f"{part}: {getattr(found, part)} and not {getattr(expected, part)}"

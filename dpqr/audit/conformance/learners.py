@@ -16,7 +16,7 @@ from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.noise.public import public_generator
 from dpqr.kernel.plugins import lacking
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.third_party import NamedLearner, NamedLoss
 from dpqr.prediction.third_party import loss_faults as broken_constants
@@ -68,7 +68,7 @@ def _value(given: Any) -> Iterator[str]:
 def _on_tables(learner: Any, unit: PrivacyUnit) -> Iterator[str]:
     values = np.array([-1.0, 1.0]) if learner.classifies else np.array([-1.0, 0.25, 1.0])
     examples = Examples(features=CellFeatures(domain=FEATURES), axis=2, values=values, columns=3)
-    made = learner.learner(examples, Scale(unit=unit, records=RECORDS))
+    made = learner.learner(examples, LossScale(unit=unit, records=RECORDS))
     if not isinstance(made.bound, Fraction) or made.bound <= 0:
         yield "bound: it is no Fraction above 0"
         return

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.audit.attack import attack, lower_limits
-from dpqr.audit.case import Case, Draws, Pair, worst_pair
+from dpqr.audit.case import Case, MechanismTrial, Pair, worst_pair
 from dpqr.domain.histogram import Counts, DenseHistogram
 from dpqr.kernel.arrays import IntArray
 from dpqr.kernel.budget import Price
@@ -40,7 +40,7 @@ BLOCKS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class CellCountScores:
     """Scores: how many records each cell has. One record, more, less or another, moves each by one at most."""
 
     def __len__(self) -> int:
@@ -62,13 +62,13 @@ def distinguisher_faults(distinguisher: Any) -> Iterator[str]:
     yield from _value(distinguisher)
     price = Price(epsilon=PRICE)
     for unit in _units():
-        mechanism = distinguisher.mechanism(Tally(), unit, price)
+        mechanism = distinguisher.mechanism(CellCountScores(), unit, price)
         if mechanism.event != distinguisher.event(price):
             yield f"event: a draw is charged as {mechanism.event}, and planned as {distinguisher.event(price)}"
         tables: Pair = (DenseHistogram(np.array([5, 4, 0])), DenseHistogram(np.array([4, 4, 0])))
         if unit.neighbours is Neighbours.REPLACE:
             tables = tables[0], DenseHistogram(np.array([4, 5, 0]))
-        draws = Draws(mechanisms=(mechanism,))
+        draws = MechanismTrial(mechanisms=(mechanism,))
         yield from _attacked(draws, tables, unit, price)
         if unit.neighbours is Neighbours.REPLACE:
             yield from _shortfall(distinguisher, draws, tables, price)
@@ -86,7 +86,7 @@ def check_faults(check: Any) -> Iterator[str]:
         mechanism = check.mechanism(BLOCKS, unit, price)
         if mechanism.event != check.event(BLOCKS, unit, price):
             yield f"event: a draw is charged as {mechanism.event}, and planned as {check.event(BLOCKS, unit, price)}"
-        draws = Draws(mechanisms=(mechanism,), delta=Fraction(0) if check.pure else DELTA)
+        draws = MechanismTrial(mechanisms=(mechanism,), delta=Fraction(0) if check.pure else DELTA)
         tables = worst_pair(BLOCKS, (SIZE,), unit, 1 if check.pure else 2)
         yield from _attacked(draws, tables, unit, price)
         yield from _law(check, draws, tables, unit, price)
@@ -103,7 +103,7 @@ def _units() -> Iterator[PrivacyUnit]:
     return (PrivacyUnit(neighbours=relation) for relation in Neighbours)
 
 
-def _attacked(draws: Draws, tables: Pair, unit: PrivacyUnit, price: Price) -> Iterator[str]:
+def _attacked(draws: MechanismTrial, tables: Pair, unit: PrivacyUnit, price: Price) -> Iterator[str]:
     """What is charged against the price, and what is lost against what is charged."""
     ((event, _),) = draws.events
     allowed = price.figure
@@ -119,7 +119,7 @@ def _attacked(draws: Draws, tables: Pair, unit: PrivacyUnit, price: Price) -> It
         )
 
 
-def _shortfall(distinguisher: Any, draws: Draws, tables: Pair, price: Price) -> Iterator[str]:
+def _shortfall(distinguisher: Any, draws: MechanismTrial, tables: Pair, price: Price) -> Iterator[str]:
     """How often a draw falls further behind the largest score than F."""
     far = distinguisher.shortfall(SIZE, 1, price, Fraction(BETA))
     scores = BLOCKS[0].answer(DenseHistogram(np.array([9, 4, 0])))
@@ -130,7 +130,7 @@ def _shortfall(distinguisher: Any, draws: Draws, tables: Pair, price: Price) -> 
         yield f"shortfall: {behind} of {RUNS} draws fall more than {far:.3g} behind, and {BETA:g} of them may"
 
 
-def _law(check: Any, draws: Draws, tables: Pair, unit: PrivacyUnit, price: Price) -> Iterator[str]:
+def _law(check: Any, draws: MechanismTrial, tables: Pair, unit: PrivacyUnit, price: Price) -> Iterator[str]:
     """How often the noise of an answer is beyond the tail that its law states."""
     law = check.law(BLOCKS, unit, price)
     case = Case(name="conformance", what="", pair=tables, trial=draws)

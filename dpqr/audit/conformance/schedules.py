@@ -16,7 +16,7 @@ from dpqr.kernel.plugins import lacking
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import PermuteAndFlip
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan, Roles, Schedule
 from dpqr.strategies.transcript import Round, Step
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
@@ -81,7 +81,7 @@ def _behaviour(schedule: Any, universe: Universe, budget: PrivacyBudget) -> Iter
 
 def _run(plan: Plan, universe: Universe, lost: int) -> Iterator[str]:
     """lost: every so many-th round has lost a draw; 0: none."""
-    schedule, guard = plan.schedule, guarded(plan)
+    schedule, guard = plan.schedule, make_filter(plan)
     state, unit = schedule.start(plan), plan.problem.unit
     for number in range(1, MOST_STEPS):
         step = schedule.next(plan, state)

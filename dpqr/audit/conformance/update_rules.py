@@ -199,7 +199,7 @@ def _mistakes(rule: Any) -> Iterator[str]:
         elif None not in bounds and bounds[0] > bounds[1]:
             yield f"mistakes: more at level 3/10 ({bounds[0]}) than at 1/10 ({bounds[1]}), which is harder"
         else:
-            yield from refuted(rule)
+            yield from find_refutations(rule)
     except Exception as error:
         yield f"mistakes: {type(error).__name__}: {error}"
 
@@ -295,7 +295,7 @@ class Position:
 Strategy = Callable[[Position], Move]
 
 
-def refuted(rule: Any) -> Iterator[str]:
+def find_refutations(rule: Any) -> Iterator[str]:
     """One line for every bound that some strategy exceeds."""
     for cells, value, variant in product(CELLS, SEARCHED_LEVELS, VARIANTS):
         level = Level(value=value, variant=variant)

@@ -102,15 +102,15 @@ def number(value: Any, location: Location) -> Fraction:
         value = Decimal(repr(value))
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         fix = location.replaced(value)
-        raise location.fault(f"expected a number, got {spoken(value)}; write it without quotes", fix=fix)
+        raise location.fault(f"expected a number, got {describe_value(value)}; write it without quotes", fix=fix)
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise location.fault(f"expected a number, got {spoken(value)}")
+        raise location.fault(f"expected a number, got {describe_value(value)}")
     if isinstance(value, Decimal) and not value.is_finite():
         raise location.fault("expected a finite number")
     return Fraction(value)
 
 
-def requoted(value: Any, kind: str, location: Location) -> Fix | None:
+def quote_fix(value: Any, kind: str, location: Location) -> Fix | None:
     """The fix of a label of text that lacks its quotes, or of a whole number that has some."""
     if kind == "string" and isinstance(value, int) and not isinstance(value, bool):
         return location.replaced(f'"{value}"')
@@ -119,7 +119,7 @@ def requoted(value: Any, kind: str, location: Location) -> Fix | None:
     return None
 
 
-def spoken(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """A public value as an error shows it: scalars as written, containers by their kind, long ones cut."""
     if isinstance(value, dict):
         return "an object"
@@ -163,7 +163,7 @@ _SYNONYMS = {
 def decode(value: Any, form: type[Form], location: Location) -> Form:
     """`value` as a `form`; a DocumentError of every fault of its shape where it is not one."""
     faults = Faults()
-    shaped(value, form, location, faults)
+    fix_shape(value, form, location, faults)
     faults.finish()
     return msgspec.convert(value, form)
 
@@ -179,7 +179,7 @@ def fitting(value: Any, form: type[Form]) -> Form | None:
 Members = dict[str, FieldInfo]
 
 
-def shaped(value: Any, form: Any, location: Location, faults: Faults, outer: Members | None = None) -> Any:
+def fix_shape(value: Any, form: Any, location: Location, faults: Faults, outer: Members | None = None) -> Any:
     """`value` with the obvious fixes of its shape. Every fault is kept, those that are fixed too.
 
     outer: the members of the object that it stands in, where a misplaced key may belong.
@@ -195,10 +195,10 @@ def shaped(value: Any, form: Any, location: Location, faults: Faults, outer: Mem
             value = _object(value, option, location, faults, outer or {})
         elif isinstance(value, list) and get_origin(option) is tuple and get_args(option)[-1] is ...:
             item = get_args(option)[0]
-            value = [shaped(one, item, location.item(index), faults) for index, one in enumerate(value)]
+            value = [fix_shape(one, item, location.item(index), faults) for index, one in enumerate(value)]
         elif isinstance(value, dict) and get_origin(option) is dict:
             part = get_args(option)[1]
-            value = {key: shaped(one, part, location.key(key), faults) for key, one in value.items()}
+            value = {key: fix_shape(one, part, location.key(key), faults) for key, one in value.items()}
     if len(faults.found) > found or faults.full:
         return value
     fixed = _fixed(value, form)
@@ -212,7 +212,7 @@ def _object(
     known = {field.encode_name: field for field in fields(form)}
     made: dict[str, Any] = {}
     for key, part in _renamed(value, known, location, faults, outer):
-        made[key] = shaped(part, known[key].type, location.key(key), faults, known)
+        made[key] = fix_shape(part, known[key].type, location.key(key), faults, known)
     misspelt = {nearest(key, known) for key in value if key not in known}
     for key, field in known.items():
         if field.required and key not in made and f"did you mean {key!r}?" not in misspelt:
@@ -284,7 +284,7 @@ def _explained(message: str, value: Any, fixed: Any, form: Any, location: Locati
     hint = "" if fixed is None else f"; did you mean {json.dumps(fixed)}?"
     fix = None if fixed is None else location.replaced(json.dumps(fixed))
     if choices:
-        reason = f"unknown value {spoken(value)}; allowed: {', '.join(map(repr, sorted(choices)))}"
+        reason = f"unknown value {describe_value(value)}; allowed: {', '.join(map(repr, sorted(choices)))}"
     elif shape:
         wanted, got = (
             re.sub(r"`([^`]*)`", lambda match: _WORDS.get(match[1], match[1]), each or "") for each in shape.groups()

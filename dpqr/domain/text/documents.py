@@ -29,7 +29,7 @@ from dpqr.domain.text.faults import (
     TOO_DEEP,
     YAML_ENDINGS,
     NoYaml,
-    Span,
+    TextSpan,
     line_of,
     member,
     spans,
@@ -58,7 +58,7 @@ _PRIVATE: ContextVar[frozenset[Identity]] = ContextVar("files of the private tab
 
 
 @contextmanager
-def never_read(private: frozenset[Identity]) -> Iterator[None]:
+def refuse_private_files(private: frozenset[Identity]) -> Iterator[None]:
     """Refuse to read these files as documents, inside the block.
 
     **Privacy** A document is public: its faults are quoted in messages, key by key and label by label, and no budget
@@ -72,8 +72,8 @@ def never_read(private: frozenset[Identity]) -> Iterator[None]:
 
 
 def read_regular_file(path: Path, limit: int) -> bytes:
-    """All bytes of a regular file of at most `limit` bytes. UsageFault for one that is `never_read`."""
-    with reached(path):
+    """All bytes of a regular file of at most `limit` bytes. UsageFault for one that is `refuse_private_files`."""
+    with require_reachable(path):
         regular_size(path, limit)
         with path.open("rb") as opened:
             status = os.fstat(opened.fileno())
@@ -89,7 +89,7 @@ def read_regular_file(path: Path, limit: int) -> bytes:
 
 def regular_size(path: Path, limit: int) -> int:
     """Bytes of a regular file, at most `limit` (a pipe could keep a job waiting for ever)."""
-    with reached(path):
+    with require_reachable(path):
         status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise UsageFault(f"{str(path)!r} is not a regular file; give the path of a file")
@@ -99,7 +99,7 @@ def regular_size(path: Path, limit: int) -> int:
 
 
 @contextmanager
-def reached(path: Path) -> Iterator[None]:
+def require_reachable(path: Path) -> Iterator[None]:
     """UsageFault where the path, inside the block, cannot be reached."""
     try:
         yield
@@ -271,7 +271,7 @@ def read_document(path: Path) -> Any:
     return parse_json(document_text(path), path.name, path)
 
 
-def written_in(path: Path) -> Location:
+def document_root(path: Path) -> Location:
     """The top of the document."""
     return Location(path.name, file=path)
 
@@ -331,7 +331,7 @@ _BOM = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fixed:
+class AppliedFix:
     """A fix that was written. before, after: JSON texts; no `after`: the part was removed. line: in the older text."""
 
     file: Path
@@ -350,7 +350,7 @@ class _Edit:
     fix: Fix
 
 
-def write_fixes(faults: Sequence[Fault]) -> list[Fixed]:
+def write_fixes(faults: Sequence[Fault]) -> list[AppliedFix]:
     """Write the fixes that these faults bring into their files; what was written, file by file.
 
     Fixes of parts that another one changes wait: the next look at the document finds them again.
@@ -370,7 +370,7 @@ def write_fixes(faults: Sequence[Fault]) -> list[Fixed]:
     return written
 
 
-def _write(file: Path, fixes: Sequence[Fix]) -> list[Fixed]:
+def _write(file: Path, fixes: Sequence[Fix]) -> list[AppliedFix]:
     text = read_regular_file(file, MAX_BYTES).decode("utf-8")
     top = len(_BOM) * text.startswith(_BOM)
     body, done = text[top:], []
@@ -379,7 +379,7 @@ def _write(file: Path, fixes: Sequence[Fix]) -> list[Fixed]:
     for edit in reversed(edits):
         fixed = fixed[: edit.start] + edit.fix.text + fixed[edit.stop :]
         before, line = body[edit.start : edit.stop].strip(", \t\r\n"), line_of(body, edit.start)
-        done.append(Fixed(file=file, line=line, path=edit.fix.path, before=before, after=edit.fix.text))
+        done.append(AppliedFix(file=file, line=line, path=edit.fix.path, before=before, after=edit.fix.text))
     if done:
         json.loads(fixed)
         _replace(file, text[:top] + fixed)
@@ -387,7 +387,7 @@ def _write(file: Path, fixes: Sequence[Fix]) -> list[Fixed]:
 
 
 def _edits(text: str, fixes: Sequence[Fix]) -> Iterator[_Edit]:
-    places: Mapping[str, Span] = {}
+    places: Mapping[str, TextSpan] = {}
     with suppress(ValueError, RecursionError):
         json.loads(text)
         places = dict(spans(text))
@@ -398,7 +398,7 @@ def _edits(text: str, fixes: Sequence[Fix]) -> Iterator[_Edit]:
             yield _Edit(start, stop, fix) if fix.text else _Edit(*_with_comma(fix.path, span, places), fix)
 
 
-def _with_comma(path: str, span: Span, places: Mapping[str, Span]) -> tuple[int, int]:
+def _with_comma(path: str, span: TextSpan, places: Mapping[str, TextSpan]) -> tuple[int, int]:
     """An item of a list with the comma after it, or the one before it where it is the last."""
     outer, _, index = path.rpartition("[")
     number = int(index.rstrip("]"))

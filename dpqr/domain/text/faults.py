@@ -58,7 +58,7 @@ class Faults:
     def finish(self) -> None:
         """Raise what was kept, as one DocumentError; nothing where nothing was."""
         if self.found:
-            raise combined(self.found)
+            raise combine_faults(self.found)
 
     def pass_on(self) -> None:
         """Raise what was kept, to whoever keeps the faults of the whole document; nothing where nothing was."""
@@ -80,7 +80,7 @@ def all_of(calls: Iterable[Callable[[], Made]]) -> list[Made]:
     return made
 
 
-def combined(found: list[Fault]) -> DocumentError:
+def combine_faults(found: list[Fault]) -> DocumentError:
     """One error of all these faults, in the order of the documents and their lines."""
     shown, more = _in_order(found[:LIMIT]), len(found) > LIMIT
     if len(shown) == 1:
@@ -135,7 +135,7 @@ def member(path: str, key: str | int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """Characters of a value, and of the key before it (none before items and the top)."""
 
     value: tuple[int, int]
@@ -163,14 +163,14 @@ class _Open:
         return member(self.path, self.index if self.items else self.name)
 
 
-def spans(text: str) -> Iterator[tuple[str, Span]]:
+def spans(text: str) -> Iterator[tuple[str, TextSpan]]:
     """Path and place of every part of a valid JSON text, the inner ones first."""
     outer: list[_Open] = []
     for match in _TOKEN.finditer(text):
         token, top = match[0], outer[-1] if outer else None
         if token in ("]", "}"):
             closed = outer.pop()
-            yield closed.path, Span((closed.start, match.end()), closed.own)
+            yield closed.path, TextSpan((closed.start, match.end()), closed.own)
         elif token == ",":
             outer[-1].index += 1
         elif top and not top.items and not top.key:
@@ -182,7 +182,7 @@ def spans(text: str) -> Iterator[tuple[str, Span]]:
             if token in ("[", "{"):
                 outer.append(_Open(path, match.start(), key, token == "["))
             else:
-                yield path, Span(match.span(), key)
+                yield path, TextSpan(match.span(), key)
 
 
 def line_of(text: str, position: int) -> int:

@@ -89,10 +89,10 @@ def plain(value: Any) -> Any:
     raise DocumentError(f"a document holds a {type(value).__name__}, which is no JSON value; give plain values")
 
 
-def parsed(value: Any) -> Any:
+def parse_plain(value: Any) -> Any:
     """The inverse of `plain`, up to the types of numbers. DocumentError for a number that is none."""
     if isinstance(value, list):
-        return [parsed(each) for each in value]
+        return [parse_plain(each) for each in value]
     if not isinstance(value, dict):
         return value
     if value.keys() == {DECIMAL}:
@@ -100,4 +100,4 @@ def parsed(value: Any) -> Any:
             return Decimal(value[DECIMAL])
         except (ArithmeticError, TypeError, ValueError):
             raise DocumentError(f"{DECIMAL}: is no decimal number; restore the document") from None
-    return {key: parsed(each) for key, each in value.items()}
+    return {key: parse_plain(each) for key, each in value.items()}

@@ -236,7 +236,7 @@ class PlanFilter:
         )
 
 
-def beside_other_runs(events: Composition) -> Composition:
+def bound_across_runs(events: Composition) -> Composition:
     """Return draws that bound one run's cost where several runs are priced together, under every theorem.
 
     A record may be kept in one run and left out in another, so the groups of `in_parallel` are not merged over runs.

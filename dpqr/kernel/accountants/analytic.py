@@ -24,7 +24,7 @@ from dpqr.kernel.accountants.accountant import (
 )
 from dpqr.kernel.accountants.losses import log_above, squared_mu
 from dpqr.kernel.accountants.numerics import ROOM, decimal, largest, lowest, sixty_digits, upper_tail
-from dpqr.kernel.accountants.sums import converted, largest_rho, total, total_rho
+from dpqr.kernel.accountants.sums import largest_rho, total, total_rho, zcdp_to_epsilon
 from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.events import Composition, GaussianObjectiveEvent, PrivacyEvent, RoundedGaussianEvent
@@ -139,10 +139,10 @@ def _gaussian(portion: Portion) -> bool:
 def most_rho(epsilon: Fraction, delta: Fraction, changes: int = 1, opposite: Fraction = Fraction(0)) -> Fraction:
     """Return the largest mu^2 / 2, but for a relative 2^-26, whose curve is at most `delta` just below `epsilon`.
 
-    changes, opposite: see `united`.
+    changes, opposite: see `sum_curves`.
     """
     start = largest_rho(PrivacyBudget(epsilon, delta))
-    return largest(lambda rho: united(rho, epsilon * ROOM, changes, opposite) <= delta, start)
+    return largest(lambda rho: sum_curves(rho, epsilon * ROOM, changes, opposite) <= delta, start)
 
 
 @lru_cache(maxsize=256)
@@ -151,11 +151,11 @@ def smallest(rho: Fraction, delta: Fraction, changes: int = 1, opposite: Fractio
 
     Beyond FARTHEST it is the epsilon that rho-zCDP proves for the largest of all sets.
     """
-    proved = converted(changes**2 * rho, delta / (2**changes - (0 if opposite else 1)))
-    return lowest(lambda epsilon: united(rho, epsilon, changes, opposite) <= delta, proved)
+    proved = zcdp_to_epsilon(changes**2 * rho, delta / (2**changes - (0 if opposite else 1)))
+    return lowest(lambda epsilon: sum_curves(rho, epsilon, changes, opposite) <= delta, proved)
 
 
-def united(rho: Fraction, epsilon: Fraction, changes: int, opposite: Fraction = Fraction(0)) -> Fraction:
+def sum_curves(rho: Fraction, epsilon: Fraction, changes: int, opposite: Fraction = Fraction(0)) -> Fraction:
     """Return the sum of the curves of all ways in which each of `changes` records has one of two ends, rounded up.
 
     The mu of one record is sqrt(2 rho) at one end and `opposite` times that at the other, and mus add up. Where that is
@@ -235,7 +235,7 @@ class GaussianDP:
         whole = larger(events, _sum)
         if not whole:
             return whole
-        return converted_mu(whole, delta) if delta else None
+        return squared_mu_to_epsilon(whole, delta) if delta else None
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """Whatever adds up to the largest mu^2 of the budget: the planned events, or others that cost no more."""
@@ -275,7 +275,7 @@ def largest_squared_mu(budget: PrivacyBudget) -> Fraction:
     return 2 * most_rho(budget.epsilon, budget.delta)
 
 
-def converted_mu(whole: Fraction, delta: Fraction) -> Fraction:
+def squared_mu_to_epsilon(whole: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon at which every draw of that mu^2 is (epsilon, delta)-DP, rounded up; both above 0."""
     return smallest(whole / 2, delta)
 

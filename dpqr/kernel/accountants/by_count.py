@@ -17,7 +17,7 @@ from dpqr.kernel.accountants.accountant import (
     require_affordable,
     require_pure,
 )
-from dpqr.kernel.accountants.analytic import GaussianDP, converted_mu, largest_squared_mu, total_squared_mu
+from dpqr.kernel.accountants.analytic import GaussianDP, largest_squared_mu, squared_mu_to_epsilon, total_squared_mu
 from dpqr.kernel.accountants.losses import pure_epsilon, squared_mu
 from dpqr.kernel.accountants.sums import Basic, total
 from dpqr.kernel.budget import Price, PrivacyBudget
@@ -174,4 +174,4 @@ def _together(first: Fraction, following: Sequence[Fraction]) -> Fraction:
 
 def _of_mu(draws: Composition, delta: Fraction) -> list[Fraction]:
     whole = total_squared_mu(draws)
-    return [converted_mu(whole, delta)] if whole else []
+    return [squared_mu_to_epsilon(whole, delta)] if whole else []

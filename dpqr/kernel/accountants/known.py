@@ -9,7 +9,7 @@ from dpqr.kernel.accountants.accountant import Accountant
 from dpqr.kernel.accountants.analytic import Analytic, GaussianDP
 from dpqr.kernel.accountants.by_count import ByCount
 from dpqr.kernel.accountants.fixed_schedules import Advanced, Optimal
-from dpqr.kernel.accountants.pld import PrivacyLossDistribution, installed
+from dpqr.kernel.accountants.pld import PrivacyLossDistribution, has_dp_accounting
 from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
 
 
@@ -28,4 +28,4 @@ RELEASING = _named(*PREDICTING.values(), ByCount())
 
 def available(accountants: Mapping[str, Accountant] = ACCOUNTANTS) -> Mapping[str, Accountant]:
     """Return the accountants whose packages are installed."""
-    return accountants if installed() else {name: one for name, one in accountants.items() if name != "pld"}
+    return accountants if has_dp_accounting() else {name: one for name, one in accountants.items() if name != "pld"}

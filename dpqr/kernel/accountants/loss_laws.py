@@ -287,7 +287,7 @@ def grid_step(epsilons: list[Fraction], exact: Fraction, fineness: int = FINENES
     return step
 
 
-def summed(pairs: Mapping[Pair, int], step: float, delta: float) -> LossSum | None:
+def compose_losses(pairs: Mapping[Pair, int], step: float, delta: float) -> LossSum | None:
     """Return the law of the sum of all losses, tilted for use at `delta`; None beyond MOST_DRAWS or MOST_CELLS.
 
     Args:
@@ -387,7 +387,7 @@ def _trimmed(masses: FloatArray) -> tuple[int, FloatArray]:
 # epsilon^2 / 4 at most. Here the interval of each draw is chosen by what was released before, and the worst choice
 # is computed.
 
-FINEST, FINE, FEWEST_STEPS = 240, 960, 24
+MAX_STEPS_PER_RANGE, TOTAL_STEPS_PER_RANGE, MIN_STEPS_PER_RANGE = 240, 960, 24
 """Steps of the grid in one range, at most; in all ranges together, where COARSEST allows it; and in one at least. What
 the grid adds to delta falls with the square of the steps in one."""
 MOST_WORK = 2**27
@@ -475,7 +475,7 @@ class AdaptiveChoices:
 
 def _steps(count: int) -> int:
     """Of the grid in the range of one of so many choices."""
-    return min(FINEST, max(FEWEST_STEPS, FINE // count))
+    return min(MAX_STEPS_PER_RANGE, max(MIN_STEPS_PER_RANGE, TOTAL_STEPS_PER_RANGE // count))
 
 
 def _worst(values: FloatArray, step: float, steps: int) -> FloatArray:

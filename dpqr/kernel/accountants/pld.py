@@ -29,9 +29,9 @@ from dpqr.kernel.accountants.loss_laws import (
     Pair,
     PurePair,
     RangedPair,
+    compose_losses,
     dominating_pair,
     grid_step,
-    summed,
 )
 from dpqr.kernel.accountants.numerics import ROOM, crossing, lowest
 from dpqr.kernel.budget import Price, PrivacyBudget
@@ -77,7 +77,7 @@ class PrivacyLossDistribution:
     homogeneous: ClassVar[bool] = False
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
-        if not installed():
+        if not has_dp_accounting():
             return "the pld accountant needs the package dp-accounting; install it by: pip install 'dpqr[pld]'"
         return needs_delta(self.name, budget)
 
@@ -107,7 +107,7 @@ class PrivacyLossDistribution:
         return guard_plan(self, budget, planned)
 
 
-def installed() -> bool:
+def has_dp_accounting() -> bool:
     """Whether dp-accounting is there; nothing is imported."""
     return find_spec("dp_accounting") is not None
 
@@ -122,7 +122,7 @@ def _smallest(events: Composition, delta: Fraction) -> Fraction | None:
         if pair is None:
             return None
         pairs[pair] += count
-    if fallback is None or not installed():
+    if fallback is None or not has_dp_accounting():
         return None
     curve = _curve(pairs, delta) if fallback and delta else None
     return fallback if curve is None else lowest(lambda epsilon: curve.delta(epsilon) <= delta, fallback)
@@ -138,7 +138,7 @@ def _pair(portion: Portion, price: Price) -> Pair:
 
 def _curve(pairs: Counter[Pair], delta: Fraction) -> LossSum | AdaptiveChoices | None:
     """Return the curve of all non-zero losses; None where other theorems are as good, or no grid fits."""
-    normal = _normal(pairs, delta)
+    normal = _merge_gaussians(pairs, delta)
     paid = {pair: n for pair, n in pairs.items() if n and pair.epsilon and not isinstance(pair, GaussianPair)}
     if len(paid) == 1:
         ((pair, count),) = paid.items()
@@ -147,7 +147,7 @@ def _curve(pairs: Counter[Pair], delta: Fraction) -> LossSum | AdaptiveChoices |
     return _product(paid, normal, delta) if paid else None
 
 
-def _normal(pairs: Counter[Pair], delta: Fraction) -> GaussianPair | None:
+def _merge_gaussians(pairs: Counter[Pair], delta: Fraction) -> GaussianPair | None:
     """Return one pair for all Gaussian ones: that of the sum of mu^2."""
     found = [(pair.squared_mu, count) for pair, count in pairs.items() if isinstance(pair, GaussianPair)]
     whole = sum((squared * count for squared, count in found), Fraction(0))
@@ -162,5 +162,5 @@ def _product(paid: dict[Pair, int], normal: GaussianPair | None, delta: Fraction
         paid, scales = {**paid, normal: 1}, [*scales, Fraction(normal.mu)]
     finer = None
     if sum(paid.values()) <= FEW:
-        finer = summed(paid, grid_step(scales, fits, FINENESS * FINER), float(delta))
-    return finer or summed(paid, grid_step(scales, fits, FINENESS), float(delta))
+        finer = compose_losses(paid, grid_step(scales, fits, FINENESS * FINER), float(delta))
+    return finer or compose_losses(paid, grid_step(scales, fits, FINENESS), float(delta))

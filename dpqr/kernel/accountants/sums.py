@@ -106,7 +106,7 @@ class ZeroConcentrated:
         rho = total_rho(events)
         if not rho:
             return rho
-        return converted(rho, delta) if delta else None
+        return zcdp_to_epsilon(rho, delta) if delta else None
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """Whatever adds up to the largest rho of the budget: the planned events, or others that cost no more."""
@@ -130,10 +130,10 @@ def total_rho(events: Composition) -> Fraction:
 @lru_cache(maxsize=64)
 def largest_rho(budget: PrivacyBudget) -> Fraction:
     """Return the largest rho, but for a relative 2^-26, whose conversion stays within the budget."""
-    return largest(lambda rho: converted(rho, budget.delta) <= budget.epsilon, budget.epsilon)
+    return largest(lambda rho: zcdp_to_epsilon(rho, budget.delta) <= budget.epsilon, budget.epsilon)
 
 
-def converted(rho: Fraction, delta: Fraction) -> Fraction:
+def zcdp_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon at which every rho-zCDP mechanism is (epsilon, delta)-DP, rounded up; rho, delta > 0.
 
     Canonne, Kamath and Steinke 2020, Proposition 12 and Corollary 13: for every order a > 1,

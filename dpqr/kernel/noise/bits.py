@@ -196,7 +196,7 @@ def bernoulli_fixed(leading: int, threshold: Bracket, count: int, noise: NoiseSo
     return heads
 
 
-def kept_draws(count: int, propose: Callable[[int], IntArray]) -> IntArray:
+def draw_by_rejection(count: int, propose: Callable[[int], IntArray]) -> IntArray:
     """Draw by rejection until `count` proposals are accepted; int64, shape (count,).
 
     Each proposal is accepted or not by itself, so the accepted ones are independent. Surplus ones are dropped because

@@ -18,8 +18,8 @@ from dpqr.kernel.noise.bits import (
     bernoulli_below,
     bernoulli_exp,
     cells_below,
+    draw_by_rejection,
     exp_bracket,
-    kept_draws,
     random_bits,
 )
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
@@ -31,7 +31,7 @@ SUMMED_VARIANCE = 1 << 16
 """Up to this variance the public figures are summed term by term; beyond, bounds that are sharp there serve."""
 
 _LEAST_BETA = 1e-290
-REACH = 40
+TAIL_DEVIATIONS = 40
 MARGIN = 1 + 2.0**-20
 
 
@@ -88,7 +88,7 @@ class DiscreteGaussian:
         """
         check_beta(beta)
         if self.variance > SUMMED_VARIANCE:
-            reach = ceil(REACH * sqrt(self.variance))
+            reach = ceil(TAIL_DEVIATIONS * sqrt(self.variance))
             return bisect_left(range(reach), True, key=lambda k: self._tail_bound(k) <= beta)
         weights = self._weights()
         beyond = np.cumsum(weights[::-1])[::-1] * 2 / (1 + 2 * weights.sum()) * MARGIN
@@ -106,7 +106,7 @@ class DiscreteGaussian:
         if draws == 0 or beta >= 1:
             return 0.0
         together = float(draws * self.tail(beta / draws))
-        limit = 2 * REACH / sqrt(self.variance) + 2 / float(self.variance)
+        limit = 2 * TAIL_DEVIATIONS / sqrt(self.variance) + 2 / float(self.variance)
         if self.variance > SUMMED_VARIANCE:
             return min(together, draws + chernoff(partial(normal_log_moment, self.variance), limit, draws, beta))
         return min(together, chernoff(self._log_moment, limit, draws, beta))
@@ -128,7 +128,7 @@ class DiscreteGaussian:
         Algorithm 3): y is kept with probability exp(-(|y| - v / t)^2 / (2 v)), whose product with exp(-|y| / t) is
         exp(-y^2 / (2 v)) times a constant. Between 0.4 and 0.8 of the proposals are kept.
         """
-        return kept_draws(count, lambda proposals: self._propose(proposals, noise))
+        return draw_by_rejection(count, lambda proposals: self._propose(proposals, noise))
 
     def _propose(self, count: int, noise: NoiseSource) -> IntArray:
         envelope = _envelope(self.variance)
@@ -139,7 +139,7 @@ class DiscreteGaussian:
 
     def _weights(self) -> FloatArray:
         """exp(-k^2 / (2 v)) for k = 1 .. reach; what is left out is below 1e-300 of the whole."""
-        sizes = np.arange(1, ceil(REACH * sqrt(self.variance)) + 2, dtype=np.float64)
+        sizes = np.arange(1, ceil(TAIL_DEVIATIONS * sqrt(self.variance)) + 2, dtype=np.float64)
         return np.exp(sizes**2 / (-2 * float(self.variance)))
 
     def _tail_bound(self, k: int) -> float:
@@ -149,7 +149,7 @@ class DiscreteGaussian:
 
     def _log_moment(self, point: float) -> float:
         variance = float(self.variance)
-        sizes = np.arange(1, ceil(point * variance + REACH * sqrt(variance)) + 2, dtype=np.float64)
+        sizes = np.arange(1, ceil(point * variance + TAIL_DEVIATIONS * sqrt(variance)) + 2, dtype=np.float64)
         exponents = point * sizes - sizes**2 / (2 * variance)
         peak = max(0.0, float(exponents.max()))
         grown = exp(-peak) + 2 * float(np.exp(exponents - peak).sum())
@@ -157,7 +157,7 @@ class DiscreteGaussian:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Envelope:
+class LaplaceEnvelope:
     """The proposals of one public variance v: discrete Laplace of scale t, kept with probability exp(-x).
 
     x = (size - v / t)^2 / (2 v); centre: v / t and unit: 1 / sqrt(2 v), as floats.
@@ -185,9 +185,9 @@ class Envelope:
 
 
 @lru_cache(maxsize=64)
-def _envelope(variance: Fraction) -> Envelope:
+def _envelope(variance: Fraction) -> LaplaceEnvelope:
     scale = isqrt(int(variance)) + 1
-    return Envelope(
+    return LaplaceEnvelope(
         variance=variance,
         law=DiscreteLaplace(Fraction(scale)),
         centre=float(variance / scale),
@@ -265,7 +265,7 @@ class RoundedGaussian:
         figure being raised by 2^-20 for the arithmetic."""
         check_beta(beta)
         narrow = 1 / sqrt(2 * self.variance)
-        sizes = range(ceil(REACH * sqrt(self.variance)) + 1)
+        sizes = range(ceil(TAIL_DEVIATIONS * sqrt(self.variance)) + 1)
         return bisect_left(sizes, True, key=lambda k: erfc((k + 0.5) * narrow) * MARGIN <= beta)
 
     def sum_tail(self, draws: int, beta: float) -> float:
@@ -277,7 +277,7 @@ class RoundedGaussian:
         if draws == 0 or beta >= 1:
             return 0.0
         together = float(draws * self.tail(beta / draws))
-        limit = 2 * REACH / sqrt(self.variance) + 2 / float(self.variance)
+        limit = 2 * TAIL_DEVIATIONS / sqrt(self.variance) + 2 / float(self.variance)
         if self.variance > SUMMED_VARIANCE:
             return min(together, draws / 2 + chernoff(partial(normal_log_moment, self.variance), limit, draws, beta))
         return min(together, chernoff(self._log_moment, limit, draws, beta))
@@ -300,11 +300,11 @@ class RoundedGaussian:
         """`count` exact independent draws, int64, shape (count,).
 
         Rejection: an integer k of the discrete Laplace law of scale t = floor(s) + 1 is proposed, and with it a
-        uniform real place in its cell [k - 1/2, k + 1/2), of distance y from 0 (`Cells`). Both are kept with
+        uniform real place in its cell [k - 1/2, k + 1/2), of distance y from 0 (`CellEnvelope`). Both are kept with
         probability exp(-x), where exp(-|k| / t) exp(-x) is exp(-y^2 / (2 v)) times a constant; so a place that is
         kept is normal, and k is that place rounded. About three in four are kept where s is large.
         """
-        return kept_draws(count, lambda proposals: self._propose(proposals, noise))
+        return draw_by_rejection(count, lambda proposals: self._propose(proposals, noise))
 
     def _waves(self) -> tuple[FloatArray, FloatArray]:
         """m = 1, 2, .. and (v + 1 / (4 pi^2 m^2)) exp(-2 pi^2 m^2 v)."""
@@ -316,7 +316,7 @@ class RoundedGaussian:
         """ln Pr[|draw| > k] for k = 0 .. reach of exp(point |draw|); what is left out is below 1e-300 of the whole."""
         from scipy.special import log_ndtr
 
-        reach = ceil(point * float(self.variance) + REACH * sqrt(self.variance)) + 1
+        reach = ceil(point * float(self.variance) + TAIL_DEVIATIONS * sqrt(self.variance)) + 1
         tails: FloatArray = log(2) + log_ndtr(-(np.arange(reach) + 0.5) / sqrt(self.variance))
         return tails
 
@@ -340,7 +340,7 @@ class RoundedGaussian:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
+class CellEnvelope:
     """Places in the cells of integers, for one public variance v, kept with probability exp(-x).
 
     A place is given by its integer's size k >= 0 and a uniform u in [0, 1): with r = u, for k = 0 by symmetry
@@ -392,9 +392,9 @@ class Cells:
 
 
 @lru_cache(maxsize=64)
-def _cells(variance: Fraction) -> Cells:
+def _cells(variance: Fraction) -> CellEnvelope:
     scale = isqrt(int(variance)) + 1
-    return Cells(
+    return CellEnvelope(
         variance=variance,
         law=DiscreteLaplace(Fraction(scale)),
         centre=float(variance / scale),

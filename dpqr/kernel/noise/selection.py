@@ -189,11 +189,11 @@ def draw_exponential(scores: IntArray, rate: Fraction, noise: NoiseSource) -> in
     while True:
         index, bound = proposal.pick(uniform_below(proposal.total, noise))
         exponent = rate * (best - int(scores[index]))
-        if LazyUniform(noise).below(partial(share_kept, exponent, proposal.bits, bound)):
+        if LazyUniform(noise).below(partial(acceptance_bracket, exponent, proposal.bits, bound)):
             return index
 
 
-def share_kept(exponent: Fraction, weight_bits: int, bound: int, bits: int) -> tuple[int, int]:
+def acceptance_bracket(exponent: Fraction, weight_bits: int, bound: int, bits: int) -> tuple[int, int]:
     """Return a bracket of 2^bits w / b, for w = 2^weight_bits exp(-exponent) and its integer bound b."""
     low, high = exp_bracket(exponent, bits + weight_bits)
     return low // bound, -(-high // bound)
@@ -251,7 +251,7 @@ def _toss(scores: IntArray, best: int, rate: Fraction, noise: NoiseSource) -> Fl
 # never changes that law.
 
 
-class Search(Protocol):
+class PieceSearch(Protocol):
     """Pieces that hold every candidate exactly once. Private: bounds and scores both rest on the counts."""
 
     @property
@@ -298,7 +298,7 @@ LEFT = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Envelope:
+class PieceEnvelope:
     """Weights of pieces: with T the largest bound, every member of piece m weighs a_m >= 2^S exp(-rate (T - bound_m)).
 
     bits: S. weights: the integers a_m, shape (pieces,). cumulative: sums of count times weight, below 2^62.
@@ -313,7 +313,7 @@ class Envelope:
     cumulative: IntArray
 
     @classmethod
-    def over(cls, search: Search, rate: Fraction) -> Envelope:
+    def over(cls, search: PieceSearch, rate: Fraction) -> PieceEnvelope:
         """Return the envelope of the search's present pieces."""
         bounds = search.bounds
         top = int(bounds.max())
@@ -331,7 +331,7 @@ class Envelope:
             cumulative=np.cumsum(shares),
         )
 
-    def attempt(self, search: Search, noise: NoiseSource) -> tuple[int, int] | None:
+    def attempt(self, search: PieceSearch, noise: NoiseSource) -> tuple[int, int] | None:
         """Return the piece and rank of the first accepted of TRIALS trials; None if all fail.
 
         A trial draws a piece with probability proportional to count times weight, and one of its members evenly. It
@@ -346,11 +346,11 @@ class Envelope:
         heads = below_bounds(bounds, search.score(pieces, ranks), self.rate, noise)
         for trial in heads.nonzero()[0].tolist():
             exponent, weight = self.rate * (self.top - int(bounds[trial])), int(self.weights[pieces[trial]])
-            if LazyUniform(noise).below(partial(share_kept, exponent, self.bits, weight)):
+            if LazyUniform(noise).below(partial(acceptance_bracket, exponent, self.bits, weight)):
                 return int(pieces[trial]), int(ranks[trial])
         return None
 
-    def heaviest(self, search: Search, most: int) -> IntArray:
+    def heaviest(self, search: PieceSearch, most: int) -> IntArray:
         """Return at most `most` pieces of largest share, of those whose members may score less than the bound."""
         left = np.flatnonzero(search.known == 0)
         falling = left[np.argsort(-self.shares[left], kind="stable")]
@@ -371,7 +371,7 @@ REFINED, WIDER = 16, 4
 """Pieces refined at first, and how many times more each time after that."""
 
 
-def settle_best(search: Search) -> bool:
+def settle_best(search: PieceSearch) -> bool:
     """Refine the pieces of largest bounds, more and more of them, until no bound exceeds the largest known score.
 
     Returns:
@@ -389,7 +389,7 @@ def settle_best(search: Search) -> bool:
         most *= WIDER
 
 
-def tightened(search: Search, rate: Fraction, noise: NoiseSource) -> tuple[int, int] | None:
+def refine_until_accepted(search: PieceSearch, rate: Fraction, noise: NoiseSource) -> tuple[int, int] | None:
     """Refine the pieces of largest share, more and more of them, until a batch of trials succeeds.
 
     Returns:
@@ -397,7 +397,7 @@ def tightened(search: Search, rate: Fraction, noise: NoiseSource) -> tuple[int, 
     """
     most = REFINED
     while True:
-        envelope = Envelope.over(search, rate)
+        envelope = PieceEnvelope.over(search, rate)
         found = envelope.attempt(search, noise)
         if found is not None:
             return found
@@ -409,11 +409,11 @@ def tightened(search: Search, rate: Fraction, noise: NoiseSource) -> tuple[int, 
 # Draws of the exponential mechanism and of permute-and-flip from a search, by few scores and with the exact law.
 
 
-def search_exponential(search: Search, rate: Fraction, noise: NoiseSource) -> int:
+def search_exponential(search: PieceSearch, rate: Fraction, noise: NoiseSource) -> int:
     """Draw the number i of a candidate with Pr[i] = exp(rate score_i) / sum_j exp(rate score_j), exactly.
 
-    Batches of trials by bounds are made (`Envelope.attempt`). If a batch fails, pieces are refined before the next one.
-    If that would take more work than scoring all candidates, `draw_exponential` draws from all scores.
+    Batches of trials by bounds are made (`PieceEnvelope.attempt`). If a batch fails, pieces are refined before the next
+    one. If that would take more work than scoring all candidates, `draw_exponential` draws from all scores.
 
     Proof. Let P be whatever happened before a trial: earlier trials, all failed, and which bounds they led to. Given
     P, the trial ends in i with probability c(P) exp(rate score_i), c(P) the same for all i, so given P and that it
@@ -428,9 +428,9 @@ def search_exponential(search: Search, rate: Fraction, noise: NoiseSource) -> in
         That of `draw_exponential`, whose law this is. How many trials there were, and which pieces were refined,
         depends on the private scores: it is never shown or stored, and time is out of the guarantee's scope.
     """
-    found = Envelope.over(search, rate).attempt(search, noise)
+    found = PieceEnvelope.over(search, rate).attempt(search, noise)
     if found is None and settle_best(search):
-        found = tightened(search, rate, noise)
+        found = refine_until_accepted(search, rate, noise)
     return draw_exponential(search.evaluate(), rate, noise) if found is None else search.candidate(*found)
 
 
@@ -442,7 +442,7 @@ _LOG2_E = 23637
 """floor(2^14 log2(e))."""
 
 
-def search_permute_and_flip(search: Search, rate: Fraction, noise: NoiseSource) -> int:
+def search_permute_and_flip(search: PieceSearch, rate: Fraction, noise: NoiseSource) -> int:
     """Draw the number of a candidate by permute-and-flip (McKenna and Sheldon 2020), exactly.
 
     The result is, in random order, the first candidate whose coin of probability exp(rate (score_i - best)) shows
@@ -457,7 +457,7 @@ def search_permute_and_flip(search: Search, rate: Fraction, noise: NoiseSource) 
     Privacy:
         That of `draw_permute_and_flip`, whose law this is; how much was refined is never shown or stored.
     """
-    if not settle_best(search) or tightened(search, rate, noise) is None:
+    if not settle_best(search) or refine_until_accepted(search, rate, noise) is None:
         return draw_permute_and_flip(search.evaluate(), rate, noise)
     return search.candidate(*_Tosses(search, rate, noise).first())
 
@@ -476,7 +476,7 @@ class _Tosses:
     that shows heads, for those whose first part shows tails are passed over anyway.
     """
 
-    search: Search
+    search: PieceSearch
     rate: Fraction
     noise: NoiseSource
     best: int = field(init=False)
@@ -497,7 +497,7 @@ class _Tosses:
 
     def first(self) -> tuple[int, int]:
         """Piece and rank of the first candidate that shows heads."""
-        heads = [halved(count, times, self.noise) for times, count in enumerate(self.members.tolist())]
+        heads = [draw_heads(count, times, self.noise) for times, count in enumerate(self.members.tolist())]
         labels = np.cumsum(heads)
         before = np.cumsum(self.members) - self.members
         tossed: set[int] = set()
@@ -534,12 +534,12 @@ class _Tosses:
         heads = below_bounds(bounds, self.search.score(pieces, ranks), self.rate, self.noise)
         for trial in heads.nonzero()[0].tolist():
             exponent, times = self.rate * (self.best - int(bounds[trial])), int(self.halvings[pieces[trial]])
-            if LazyUniform(self.noise).below(partial(share_kept, exponent, times, 1)):
+            if LazyUniform(self.noise).below(partial(acceptance_bracket, exponent, times, 1)):
                 return int(pieces[trial]), int(ranks[trial])
         return None
 
 
-def halved(count: int, times: int, noise: NoiseSource) -> int:
+def draw_heads(count: int, times: int, noise: NoiseSource) -> int:
     """Draw a binomial number: how many of `count` independent coins of probability 2^-times show heads.
 
     `times` rounds of fair coins, one bit each; only the heads of a round are tossed in the next.

@@ -18,7 +18,7 @@ ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Level:
+class BisectionLevel:
     """The boxes of one level of a bisection that hold more than one bucket.
 
     Attributes:
@@ -59,7 +59,7 @@ def shrunk(shape: tuple[int, ...], buckets: IntArray, counts: FloatArray, covari
     return found
 
 
-def _levels(shape: tuple[int, ...], buckets: IntArray, sizes: IntArray) -> list[Level]:
+def _levels(shape: tuple[int, ...], buckets: IntArray, sizes: IntArray) -> list[BisectionLevel]:
     bisection, found = Bisection(shape), []
     for level in range(bisection.depth):
         halves = bisection.places(level + 1)
@@ -72,12 +72,12 @@ def _levels(shape: tuple[int, ...], buckets: IntArray, sizes: IntArray) -> list[
         if len(cells):
             whole = cells.sum(axis=2)
             shares = cells / whole[:, :, None]
-            found.append(Level(left=shares[:, 0], right=shares[:, 1], cells=whole))
+            found.append(BisectionLevel(left=shares[:, 0], right=shares[:, 1], cells=whole))
     return found
 
 
 def _own_variances(
-    levels: list[Level], found: FloatArray, counts: FloatArray, covariance: FloatArray
+    levels: list[BisectionLevel], found: FloatArray, counts: FloatArray, covariance: FloatArray
 ) -> list[FloatArray]:
     """Prior variances of the differences of all halves.
 

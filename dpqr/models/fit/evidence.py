@@ -21,7 +21,7 @@ UNDERFLOW = 2.0**-10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Evidence:
+class LinearMeasurement:
     """Noisy answers to one block, all of one standard deviation, in units of the block's grid.
 
     Attributes:
@@ -31,7 +31,7 @@ class Evidence:
         deviation: standard deviation of the noise of each value.
         block: None for a marginal.
 
-    >>> seen = Evidence(key=(0,), axes=(0,), values=np.array([3.0, 5.0]), deviation=1.0)
+    >>> seen = LinearMeasurement(key=(0,), axes=(0,), values=np.array([3.0, 5.0]), deviation=1.0)
     >>> seen.order, seen.apply(np.array([4.0, 4.0]))
     (1, array([4., 4.]))
     """
@@ -67,7 +67,7 @@ def _positions(source: Axes, target: Axes) -> Axes:
     return tuple(source.index(axis) for axis in target)
 
 
-def gather(history: Sequence[Measurement], shape: tuple[int, ...]) -> tuple[Evidence, ...]:
+def gather(history: Sequence[Measurement], shape: tuple[int, ...]) -> tuple[LinearMeasurement, ...]:
     """All measurements as evidence, marginals of the same attributes merged; blocks without attributes are left out.
 
     Args:
@@ -78,7 +78,7 @@ def gather(history: Sequence[Measurement], shape: tuple[int, ...]) -> tuple[Evid
     Privacy:
         Post-processing of released values.
     """
-    found: dict[Hashable, Evidence] = {}
+    found: dict[Hashable, LinearMeasurement] = {}
     for measurement in history:
         deviation = max(measurement.law.deviation, UNDERFLOW)
         for block, values in zip(measurement.blocks, measurement.values, strict=True):
@@ -90,15 +90,15 @@ def gather(history: Sequence[Measurement], shape: tuple[int, ...]) -> tuple[Evid
     return tuple(found.values())
 
 
-def _evidence(block: QueryBlock, values: FloatArray, deviation: float, shape: tuple[int, ...]) -> Evidence:
+def _evidence(block: QueryBlock, values: FloatArray, deviation: float, shape: tuple[int, ...]) -> LinearMeasurement:
     axes = tuple(sorted(block.axes, key=lambda axis: (shape[axis], axis)))
     if not block.is_marginal:
-        return Evidence(key=block, axes=axes, values=values, deviation=deviation, block=block)
+        return LinearMeasurement(key=block, axes=axes, values=values, deviation=deviation, block=block)
     table = values.reshape([shape[axis] for axis in block.axes]).transpose(_positions(block.axes, axes))
-    return Evidence(key=axes, axes=axes, values=table, deviation=deviation)
+    return LinearMeasurement(key=axes, axes=axes, values=table, deviation=deviation)
 
 
-def _merged(parts: Sequence[Evidence]) -> Evidence:
+def _merged(parts: Sequence[LinearMeasurement]) -> LinearMeasurement:
     """The inverse-variance mean of several answers to the same question."""
     if len(parts) == 1:
         return parts[0]
@@ -106,42 +106,42 @@ def _merged(parts: Sequence[Evidence]) -> Evidence:
     total = sum(shares)
     values = np.sum([share / total * part.values for share, part in zip(shares, parts, strict=True)], axis=0)
     first = parts[0]
-    return Evidence(key=first.key, axes=first.axes, values=values, deviation=total**-0.5, block=first.block)
+    return LinearMeasurement(key=first.key, axes=first.axes, values=values, deviation=total**-0.5, block=first.block)
 
 
-def merged(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+def merge_measurements(evidence: Iterable[LinearMeasurement]) -> tuple[LinearMeasurement, ...]:
     """The evidence, answers to the same question merged.
 
-    >>> one, two = (Evidence(key=0, axes=(0,), values=np.array([x]), deviation=2.0) for x in (1.0, 3.0))
-    >>> (both,) = merged([one, two])
+    >>> one, two = (LinearMeasurement(key=0, axes=(0,), values=np.array([x]), deviation=2.0) for x in (1.0, 3.0))
+    >>> (both,) = merge_measurements([one, two])
     >>> both.values, round(both.deviation, 3)
     (array([2.]), 1.414)
     """
-    found: dict[Hashable, list[Evidence]] = {}
+    found: dict[Hashable, list[LinearMeasurement]] = {}
     for seen in evidence:
         found.setdefault(seen.key, []).append(seen)
     return tuple(_merged(parts) for parts in found.values())
 
 
-def lower_order(evidence: Iterable[Evidence], order: int) -> tuple[Evidence, ...]:
+def lower_order(evidence: Iterable[LinearMeasurement], order: int) -> tuple[LinearMeasurement, ...]:
     """Marginals of every `order` attributes, summed from the marginals that contain them and merged.
 
     A sum of k independent answers has sqrt(k) times their deviation.
     """
-    found: dict[Axes, list[Evidence]] = {}
+    found: dict[Axes, list[LinearMeasurement]] = {}
     for seen in evidence:
         if seen.block is None and seen.order >= order:
             for axes in combinations(seen.axes, order):
-                found.setdefault(axes, []).append(summed(seen, axes))
+                found.setdefault(axes, []).append(marginalise(seen, axes))
     return tuple(_merged(parts) for parts in found.values())
 
 
-def summed(seen: Evidence, axes: Axes) -> Evidence:
+def marginalise(seen: LinearMeasurement, axes: Axes) -> LinearMeasurement:
     """The marginal of some attributes of `seen`: sums of its cells, axes in its own order."""
     gone = tuple(position for position, axis in enumerate(seen.axes) if axis not in axes)
     values = seen.values.sum(axis=gone)
     deviation = seen.deviation * (seen.values.size / max(values.size, 1)) ** 0.5
-    return Evidence(key=axes, axes=axes, values=values, deviation=deviation)
+    return LinearMeasurement(key=axes, axes=axes, values=values, deviation=deviation)
 
 
 # Earlier tables: noisy marginals that an earlier release has published, as weak evidence of the table of today.
@@ -157,18 +157,18 @@ class EarlierTables:
         Post-processing of published noisy answers.
 
     >>> import numpy as np
-    >>> table = Evidence(key=(0,), axes=(0,), values=np.array([60.0, 40.0]), deviation=1.0)
+    >>> table = LinearMeasurement(key=(0,), axes=(0,), values=np.array([60.0, 40.0]), deviation=1.0)
     >>> earlier = EarlierTables(sha256="", records=100.0, tables=(table,))
-    >>> today = Evidence(key=(0,), axes=(0,), values=np.array([160.0, 40.0]), deviation=1.0)
+    >>> today = LinearMeasurement(key=(0,), axes=(0,), values=np.array([160.0, 40.0]), deviation=1.0)
     >>> [weak.values.tolist() for weak in earlier.aged([today], 200.0)]
     [[120.0, 80.0]]
     """
 
     sha256: str
     records: float
-    tables: tuple[Evidence, ...]
+    tables: tuple[LinearMeasurement, ...]
 
-    def aged(self, seen: Sequence[Evidence], total: float) -> tuple[Evidence, ...]:
+    def aged(self, seen: Sequence[LinearMeasurement], total: float) -> tuple[LinearMeasurement, ...]:
         """The tables at today's number of records, their deviations raised by how much the records have changed.
 
         Change, as a variance of the cells of a table: what the squares of its distances from the same table of today
@@ -195,19 +195,22 @@ class EarlierTables:
         )
 
 
-def _times(table: Evidence, factor: float) -> Evidence:
+def _times(table: LinearMeasurement, factor: float) -> LinearMeasurement:
     return replace(table, values=table.values * factor, deviation=table.deviation * factor)
 
 
 def _change(
-    table: Evidence, measured: dict[Axes, Evidence], columns: dict[Axes, Evidence], total: float
+    table: LinearMeasurement,
+    measured: dict[Axes, LinearMeasurement],
+    columns: dict[Axes, LinearMeasurement],
+    total: float,
 ) -> float | None:
     """Variance of the cells of a table from then to today, in records squared; None: nothing shows it."""
     sampling = 2.0 * total / table.values.size
     today = measured.get(table.axes)
     if today is not None:
         return max(_beyond(table, today), sampling) + _chance(table, today)
-    sides = [(summed(table, (axis,)), columns.get((axis,))) for axis in table.axes]
+    sides = [(marginalise(table, (axis,)), columns.get((axis,))) for axis in table.axes]
     shown = [_relative(then, now) for then, now in sides if now is not None]
     if len(shown) < len(sides):
         return None
@@ -215,15 +218,15 @@ def _change(
     return max(max(shown) * size, sampling)
 
 
-def _beyond(then: Evidence, now: Evidence) -> float:
+def _beyond(then: LinearMeasurement, now: LinearMeasurement) -> float:
     """Mean square distance, less both noises."""
     return float(((then.values - now.values) ** 2).mean()) - then.deviation**2 - now.deviation**2
 
 
-def _chance(then: Evidence, now: Evidence) -> float:
+def _chance(then: LinearMeasurement, now: LinearMeasurement) -> float:
     """One deviation of the mean square of both noises."""
     return (then.deviation**2 + now.deviation**2) * math.sqrt(2.0 / then.values.size)
 
 
-def _relative(then: Evidence, now: Evidence) -> float:
+def _relative(then: LinearMeasurement, now: LinearMeasurement) -> float:
     return max(_beyond(then, now), 0.0) / max(float((now.values**2).mean()), 1e-300)

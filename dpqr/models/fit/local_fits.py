@@ -11,12 +11,12 @@ from typing import TypeVar
 import numpy as np
 
 from dpqr.kernel.arrays import Axes, FloatArray
-from dpqr.models.fit.evidence import Evidence, merged, summed
+from dpqr.models.fit.evidence import LinearMeasurement, marginalise, merge_measurements
 from dpqr.workload.strategy_matrices import interaction_cells, interaction_deviation, is_interaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class LocalFitTuning:
     """sweeps: set by `python tests/benchmarks/marginals`; the others are limits of precision and of time."""
 
     sweeps: int = 3  # Newton sweeps over the margins
@@ -27,7 +27,7 @@ class Tuning:
     least: float = 1e-100  # records that a cell keeps, so that logarithms stay finite
 
 
-TUNING = Tuning()
+TUNING = LocalFitTuning()
 
 
 def strength(deviation: float) -> float:
@@ -259,7 +259,7 @@ def _summed(cells: FloatArray, places: Axes) -> FloatArray:
 # Marginals put together from parts that were measured apart: the total, what single columns add, and pairs.
 
 
-def put_together(evidence: Sequence[Evidence], total: float) -> tuple[Evidence, ...]:
+def put_together(evidence: Sequence[LinearMeasurement], total: float) -> tuple[LinearMeasurement, ...]:
     """The evidence with marginals in the place of interactions.
 
     A measured interaction is the last part of its marginal. The parts below it come from the single columns' own
@@ -294,16 +294,18 @@ def put_together(evidence: Sequence[Evidence], total: float) -> tuple[Evidence, 
     return tuple(kept.values())
 
 
-def _part(seen: Evidence) -> Evidence:
+def _part(seen: LinearMeasurement) -> LinearMeasurement:
     """The interaction as a tensor over the axes in the evidence's order, with the deviation of its dimensions."""
     assert seen.block is not None
     cells = interaction_cells(seen.block, seen.values)
     ordered = cells.transpose([seen.block.axes.index(axis) for axis in seen.axes])
     deviation = seen.deviation * interaction_deviation(seen.block)
-    return Evidence(key=seen.axes, axes=seen.axes, values=ordered, deviation=deviation)
+    return LinearMeasurement(key=seen.axes, axes=seen.axes, values=ordered, deviation=deviation)
 
 
-def _together(axes: Axes, parts: dict[Axes, Evidence], kept: dict[object, Evidence]) -> Evidence:
+def _together(
+    axes: Axes, parts: dict[Axes, LinearMeasurement], kept: dict[object, LinearMeasurement]
+) -> LinearMeasurement:
     """The inverse-variance mean of the last part of a marginal, from all that holds it."""
     whole = kept.get(axes)
     found = [parts[axes]] if axes in parts else []
@@ -318,7 +320,7 @@ def _last_part(values: FloatArray) -> FloatArray:
     return values
 
 
-def _mean(found: Iterable[Evidence]) -> Evidence:
+def _mean(found: Iterable[LinearMeasurement]) -> LinearMeasurement:
     first, *others = found
     for other in others:
         shares = np.array([first.deviation, other.deviation]) ** -2.0
@@ -352,13 +354,13 @@ class Refinement:
     Privacy:
         Post-processing of released answers and public sizes.
 
-    >>> seen = Evidence(key=(0, 1), axes=(0, 1), values=np.array([[9.0, 1.0], [1.0, 9.0]]), deviation=0.01)
+    >>> seen = LinearMeasurement(key=(0, 1), axes=(0, 1), values=np.array([[9.0, 1.0], [1.0, 9.0]]), deviation=0.01)
     >>> tables = Refinement(left=(seen,)).refined([(0, 1)], [np.full((2, 2), 5.0)])
     >>> tables[0].round(1).tolist()
     [[9.0, 1.0], [1.0, 9.0]]
     """
 
-    left: tuple[Evidence, ...]
+    left: tuple[LinearMeasurement, ...]
     inside: frozenset[Axes] = frozenset()
     _by_pair: Mapping[Axes, tuple[int, ...]] = field(init=False, repr=False)
     _fixed_by_pair: Mapping[Axes, tuple[Axes, ...]] = field(init=False, repr=False)
@@ -404,12 +406,12 @@ class Refinement:
                 found.update(zip(some, fitted, strict=True))
         return [found[index] for index in range(len(groups))]
 
-    def _observed(self, axes: Axes) -> list[tuple[Axes, Evidence]]:
+    def _observed(self, axes: Axes) -> list[tuple[Axes, LinearMeasurement]]:
         """Places in `axes` of the marginals that overlap them, and their sums there, fewest attributes first."""
         near = {index for pair in _pairs(axes) for index in self._by_pair.get(pair, ())}
-        parts = (summed(seen, _shared(seen.axes, axes)) for seen in (self.left[index] for index in sorted(near)))
+        parts = (marginalise(seen, _shared(seen.axes, axes)) for seen in (self.left[index] for index in sorted(near)))
         fixed = [set(places) for places in self._fixed(axes)]
-        placed = [(tuple(sorted(axes.index(axis) for axis in part.axes)), part) for part in merged(parts)]
+        placed = [(tuple(sorted(axes.index(axis) for axis in part.axes)), part) for part in merge_measurements(parts)]
         return sorted((one for one in placed if not any(set(one[0]) <= places for places in fixed)), key=_width)
 
     def _fixed(self, axes: Axes) -> tuple[Axes, ...]:
@@ -420,7 +422,7 @@ class Refinement:
         return tuple(sorted(one for one in places if not any(set(one) < set(other) for other in places)))
 
 
-def _width(one: tuple[Axes, Evidence]) -> tuple[int, Axes]:
+def _width(one: tuple[Axes, LinearMeasurement]) -> tuple[int, Axes]:
     return len(one[0]), one[0]
 
 
@@ -442,7 +444,7 @@ def _shared(inner: Axes, axes: Axes) -> Axes:
     return tuple(axis for axis in inner if axis in axes)
 
 
-def _stacked(tables: Sequence[Sequence[tuple[Axes, Evidence]]]) -> list[NoisyMarginals]:
+def _stacked(tables: Sequence[Sequence[tuple[Axes, LinearMeasurement]]]) -> list[NoisyMarginals]:
     """The same places of all tables together."""
     return [
         NoisyMarginals(
@@ -454,11 +456,11 @@ def _stacked(tables: Sequence[Sequence[tuple[Axes, Evidence]]]) -> list[NoisyMar
     ]
 
 
-def _ascending(part: Evidence) -> FloatArray:
+def _ascending(part: LinearMeasurement) -> FloatArray:
     return part.values.transpose(np.argsort(part.axes))
 
 
-def by_interaction(evidence: Iterable[Evidence]) -> list[Evidence]:
+def by_interaction(evidence: Iterable[LinearMeasurement]) -> list[LinearMeasurement]:
     """The evidence in the order in which a model of limited room admits it.
 
     Single attributes first, then blocks that are no marginals, then marginals by their distance from independence.
@@ -480,7 +482,7 @@ def by_interaction(evidence: Iterable[Evidence]) -> list[Evidence]:
     ]
 
 
-def _distances(alike: Sequence[Evidence]) -> list[float]:
+def _distances(alike: Sequence[LinearMeasurement]) -> list[float]:
     """For marginals of one shape the L1 distance, in records, between a fit to the noisy marginal and the product of
     its one-way sums; 0 where it holds no records."""
     values = np.stack([seen.values for seen in alike])

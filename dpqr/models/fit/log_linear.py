@@ -9,7 +9,7 @@ import numpy as np
 
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.models.fit.descent import inner
-from dpqr.models.fit.evidence import SMALLEST_DEVIATION, Evidence
+from dpqr.models.fit.evidence import SMALLEST_DEVIATION, LinearMeasurement
 from dpqr.models.junction_tree import Clique, JunctionTree
 
 
@@ -45,7 +45,9 @@ class RedundancyPreconditioner:
     together: FloatArray
 
     @classmethod
-    def of(cls, evidence: Sequence[Evidence], ridge: FloatArray, slots: Sequence[slice]) -> RedundancyPreconditioner:
+    def of(
+        cls, evidence: Sequence[LinearMeasurement], ridge: FloatArray, slots: Sequence[slice]
+    ) -> RedundancyPreconditioner:
         """For the marginals among the evidence.
 
         Args:
@@ -97,7 +99,7 @@ def _firsts(sizes: Mapping[int, int]) -> dict[int, int]:
 
 
 def _slices(
-    tables: Sequence[tuple[Evidence, slice]], starts: IntArray, answers: int, none: int
+    tables: Sequence[tuple[LinearMeasurement, slice]], starts: IntArray, answers: int, none: int
 ) -> tuple[IntArray, ...]:
     """starts: the first slice of every table's first, second, ... attribute."""
     slices = [np.full(answers, none) for _ in range(max((seen.order for seen, _ in tables), default=0))]
@@ -119,13 +121,13 @@ class LogLinear:
         slots: where in z each evidence's entries stand.
         deviations, ridge, targets: s / N, w s / N and y / N, shape (answers,).
 
-    >>> seen = Evidence(key=(0,), axes=(0,), values=np.array([75.0, 25.0]), deviation=1.0)
+    >>> seen = LinearMeasurement(key=(0,), axes=(0,), values=np.array([75.0, 25.0]), deviation=1.0)
     >>> model = LogLinear.of([seen], JunctionTree.over((2,), [(0,)]), [], 100.0, [1.0])
     >>> model.beliefs(np.zeros(2))[0].tolist()
     [0.5, 0.5]
     """
 
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[LinearMeasurement, ...]
     propagation: Propagation
     slots: tuple[slice, ...]
     deviations: FloatArray
@@ -137,7 +139,7 @@ class LogLinear:
     @classmethod
     def of(
         cls,
-        evidence: Sequence[Evidence],
+        evidence: Sequence[LinearMeasurement],
         tree: JunctionTree,
         base: Sequence[Table],
         total: float,
@@ -362,7 +364,7 @@ class Propagation:
         bases = [np.zeros(tree.sizes(clique)) for clique in tree.cliques]
         for axes, table in base:
             place = _clique_of(tree, axes)
-            bases[place] += aligned(table, axes, tree.cliques[place].axes)
+            bases[place] += align_axes(table, axes, tree.cliques[place].axes)
         sites = []
         for index, clique in enumerate(tree.cliques):
             children = tuple(child for child, other in enumerate(tree.cliques) if other.parent == index)
@@ -449,10 +451,10 @@ def _normalise(logs: FloatArray, clique: Clique) -> FloatArray:
     return masses.reshape([size for place, size in enumerate(logs.shape) if place not in dropped])
 
 
-def aligned(table: FloatArray, axes: Axes, target: Axes) -> FloatArray:
+def align_axes(table: FloatArray, axes: Axes, target: Axes) -> FloatArray:
     """A view of the table with the target's axes in its order, of length 1 where the table has none.
 
-    >>> aligned(np.ones((2, 3)), (4, 1), (1, 2, 4)).shape
+    >>> align_axes(np.ones((2, 3)), (4, 1), (1, 2, 4)).shape
     (3, 1, 2)
     """
     inside = [axis for axis in target if axis in axes]

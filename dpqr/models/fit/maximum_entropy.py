@@ -10,11 +10,11 @@ from itertools import combinations
 import numpy as np
 
 from dpqr.domain.domain import PublicFacts
-from dpqr.kernel.arrays import Axes, FloatArray, frozen
+from dpqr.kernel.arrays import Axes, FloatArray, freeze
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.buckets import HiddenMarkovSmoother
 from dpqr.models.fit.descent import Descent
-from dpqr.models.fit.evidence import Evidence, lower_order
+from dpqr.models.fit.evidence import LinearMeasurement, lower_order
 from dpqr.models.fit.local_fits import local_fit
 from dpqr.models.fit.log_linear import LogLinear, Propagation, Table
 from dpqr.models.junction_tree import JunctionTree, within
@@ -58,8 +58,8 @@ class MaximumEntropyFit:
     Privacy:
         Post-processing: reads released answers and public facts.
 
-    >>> from dpqr.models.fit.evidence import Evidence
-    >>> seen = Evidence(key=(0,), axes=(0,), values=np.array([75.0, 25.0]), deviation=0.1)
+    >>> from dpqr.models.fit.evidence import LinearMeasurement
+    >>> seen = LinearMeasurement(key=(0,), axes=(0,), values=np.array([75.0, 25.0]), deviation=0.1)
     >>> MaximumEntropyFit().run([seen], (2,), 100.0, {}).probabilities().round(2)
     array([0.75, 0.25])
     """
@@ -70,7 +70,7 @@ class MaximumEntropyFit:
 
     def run(
         self,
-        evidence: Sequence[Evidence],
+        evidence: Sequence[LinearMeasurement],
         shape: tuple[int, ...],
         total: float,
         warm: Potentials,
@@ -115,7 +115,9 @@ def _base(shape: tuple[int, ...], settled: Sequence[Table]) -> FactoredDistribut
     return FactoredDistribution(tree=tree, beliefs=Propagation.of(tree, [], settled).beliefs([]), total=1.0)
 
 
-def _stages(evidence: Sequence[Evidence], whole: Evidence | None) -> list[tuple[Evidence, ...]]:
+def _stages(
+    evidence: Sequence[LinearMeasurement], whole: LinearMeasurement | None
+) -> list[tuple[LinearMeasurement, ...]]:
     """Single attributes, pairs, all measurements; a stage that adds nothing is left out.
 
     A marginal that covers all others is fitted in closed form at the end, on the base of the stages before it.
@@ -125,7 +127,9 @@ def _stages(evidence: Sequence[Evidence], whole: Evidence | None) -> list[tuple[
     return [*lower, tuple(evidence)] if evidence and whole is None else lower
 
 
-def _smoothed(stages: Sequence[tuple[Evidence, ...]], smoother: HiddenMarkovSmoother) -> list[tuple[Evidence, ...]]:
+def _smoothed(
+    stages: Sequence[tuple[LinearMeasurement, ...]], smoother: HiddenMarkovSmoother
+) -> list[tuple[LinearMeasurement, ...]]:
     """The stages, with one-way marginals smoothed where the first stage, which holds all of them, supports it."""
     smoothed = {}
     for seen in stages[0] if stages else ():
@@ -136,7 +140,7 @@ def _smoothed(stages: Sequence[tuple[Evidence, ...]], smoother: HiddenMarkovSmoo
     return [tuple(smoothed.get(seen.key, seen) for seen in stage) for stage in stages]
 
 
-def _covering_marginal(evidence: Sequence[Evidence]) -> Evidence | None:
+def _covering_marginal(evidence: Sequence[LinearMeasurement]) -> LinearMeasurement | None:
     """The measured marginal, of two attributes or more, that all other evidence are marginals of; None without one."""
     widest = max(evidence, key=lambda seen: seen.order, default=None)
     if widest is None or widest.order < 2 or any(seen.block is not None for seen in evidence):
@@ -144,7 +148,7 @@ def _covering_marginal(evidence: Sequence[Evidence]) -> Evidence | None:
     return widest if all(set(seen.axes) <= set(widest.axes) for seen in evidence) else None
 
 
-def _of_one_marginal(fitted: FactoredDistribution, whole: Evidence, total: float) -> FactoredDistribution:
+def _of_one_marginal(fitted: FactoredDistribution, whole: LinearMeasurement, total: float) -> FactoredDistribution:
     """The distribution whose marginal is the local fit to `whole` on the base of the lower orders."""
     base = fitted.marginal(whole.axes) * total
     cells = local_fit(base, whole.values, whole.deviation)
@@ -155,14 +159,14 @@ def _of_one_marginal(fitted: FactoredDistribution, whole: Evidence, total: float
     if home is not None:
         axes = tree.cliques[home].axes
         tables[home] = cells.transpose([whole.axes.index(axis) for axis in axes])
-    return replace(fitted, tree=tree, beliefs=tuple(frozen(np.array(table)) for table in tables), _kept={})
+    return replace(fitted, tree=tree, beliefs=tuple(freeze(np.array(table)) for table in tables), _kept={})
 
 
 # Regularisation strengths: how strongly a fit shrinks towards its base, in deviations of residual per potential.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class RegularisationTuning:
     """Set by `python tests/benchmarks/marginals`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
 
     singles: float = 0.1  # strength of single attributes on the uniform base, at least
@@ -172,10 +176,10 @@ class Tuning:
     least: float = 0.3  # factor by which the cells of such a table lower their strength, at least
 
 
-TUNING = Tuning()
+TUNING = RegularisationTuning()
 
 
-def strengths(evidence: Sequence[Evidence], total: float) -> list[float]:
+def strengths(evidence: Sequence[LinearMeasurement], total: float) -> list[float]:
     """w, one per evidence.
 
     Several measured marginals share an interaction of two attributes, which would then cost 1/m of what it costs in a
@@ -199,7 +203,7 @@ def strengths(evidence: Sequence[Evidence], total: float) -> list[float]:
     return [sum(times[pair] for pair in own) / len(own) if own else 1.0 for own in pairs]
 
 
-def _spreads(single: Sequence[Evidence], noise: FloatArray, total: float) -> FloatArray:
+def _spreads(single: Sequence[LinearMeasurement], noise: FloatArray, total: float) -> FloatArray:
     """Variance v of the log-odds between the cells, one per single attribute: what it shows, and what all show.
 
     The shares of k cells, over even ones, have the mean square deviation that is seen less the noise's h^2, known to
@@ -224,7 +228,9 @@ def _spreads(single: Sequence[Evidence], noise: FloatArray, total: float) -> Flo
     return found
 
 
-def strengths_by_cell(evidence: Sequence[Evidence], base: FactoredDistribution, total: float) -> list[FloatArray]:
+def strengths_by_cell(
+    evidence: Sequence[LinearMeasurement], base: FactoredDistribution, total: float
+) -> list[FloatArray]:
     """w, one array of shape (values,) per evidence: as `strengths`, lower where a table departs from its base.
 
     Log-odds of variance v around a cell of m records, observed with noise of deviation s, are best shrunk at
@@ -235,8 +241,8 @@ def strengths_by_cell(evidence: Sequence[Evidence], base: FactoredDistribution, 
         base: the fit to the lower orders, at one record.
         total: N, records, more than 0.
 
-    >>> from dpqr.models.fit.evidence import Evidence
-    >>> seen = Evidence(key=(0,), axes=(0,), values=np.array([95.0, 5.0]), deviation=1.0)
+    >>> from dpqr.models.fit.evidence import LinearMeasurement
+    >>> seen = LinearMeasurement(key=(0,), axes=(0,), values=np.array([95.0, 5.0]), deviation=1.0)
     >>> strengths_by_cell([seen], FactoredDistribution.uniform((2,), 1.0), 100.0)
     [array([0.1, 0.1])]
     """
@@ -245,7 +251,7 @@ def strengths_by_cell(evidence: Sequence[Evidence], base: FactoredDistribution, 
     ]
 
 
-def _lowered(seen: Evidence, figure: float, base: FactoredDistribution, total: float) -> FloatArray:
+def _lowered(seen: LinearMeasurement, figure: float, base: FactoredDistribution, total: float) -> FloatArray:
     alike = np.full(seen.values.size, figure)
     if seen.block is not None or seen.order < 2:
         return alike
@@ -301,7 +307,7 @@ def possible(shape: tuple[int, ...], facts: PublicFacts, limit: int) -> bool | N
     return mass > LOG_ZERO / 2
 
 
-def known_totals(facts: PublicFacts, shape: tuple[int, ...]) -> tuple[Evidence, ...]:
+def known_totals(facts: PublicFacts, shape: tuple[int, ...]) -> tuple[LinearMeasurement, ...]:
     """Known totals as evidence of deviation `KNOWN_DEVIATION`, those of the same attributes in one block.
 
     Args:
@@ -317,16 +323,20 @@ def known_totals(facts: PublicFacts, shape: tuple[int, ...]) -> tuple[Evidence, 
         block = QueryBlock(name="known totals", factors=(Factor(axes=axes, sizes=sizes, matrix=matrix),))
         ordered = tuple(sorted(axes, key=lambda axis: (shape[axis], axis)))
         counts = np.array([count for _, count in rows])
-        found.append(Evidence(key=("known", axes), axes=ordered, values=counts, deviation=KNOWN_DEVIATION, block=block))
+        found.append(
+            LinearMeasurement(key=("known", axes), axes=ordered, values=counts, deviation=KNOWN_DEVIATION, block=block)
+        )
     return tuple(found)
 
 
-def without_impossible_cells(evidence: Sequence[Evidence], facts: PublicFacts) -> tuple[Evidence, ...]:
+def without_impossible_cells(
+    evidence: Sequence[LinearMeasurement], facts: PublicFacts
+) -> tuple[LinearMeasurement, ...]:
     """The evidence with 0 in impossible cells of marginals: what was measured there is noise alone."""
     return tuple(_without_impossible(seen, facts) for seen in evidence)
 
 
-def _without_impossible(seen: Evidence, facts: PublicFacts) -> Evidence:
+def _without_impossible(seen: LinearMeasurement, facts: PublicFacts) -> LinearMeasurement:
     if seen.block is not None:
         return seen
     values = seen.values

@@ -184,7 +184,7 @@ class IsolatedTrainer:
 
 
 @contextlib.contextmanager
-def silenced() -> Iterator[None]:
+def silence_output() -> Iterator[None]:
     """Standard output and error discarded, for Python and for compiled code: what a solver prints may quote its
     rows."""
     with contextlib.ExitStack() as stack:
@@ -227,11 +227,11 @@ def read_base(given: str, trust: tuple[str, ...] = ()) -> Base:
     """
     base = RidgeBase() if given == BUILT_IN else EstimatorBase(estimator=read_estimator(given, trust))
     used = (base.estimator.name,) if isinstance(base, EstimatorBase) and base.trusted else ()
-    refuse_idle_trust(trust, used)
+    refuse_unused_trust(trust, used)
     return base
 
 
-def refuse_idle_trust(trust: tuple[str, ...], used: tuple[str, ...] = ()) -> None:
+def refuse_unused_trust(trust: tuple[str, ...], used: tuple[str, ...] = ()) -> None:
     """Check that every trusted name is used.
 
     Raises:

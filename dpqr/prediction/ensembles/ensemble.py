@@ -13,11 +13,11 @@ from typing import Literal, final, get_args
 
 import numpy as np
 
-from dpqr.domain.histogram import Counts, occupied
+from dpqr.domain.histogram import Counts, occupied_cells
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.kernel.noise.source import NoiseSource
-from dpqr.prediction.ensembles.bases import Base, Trainer, silenced
+from dpqr.prediction.ensembles.bases import Base, Trainer, silence_output
 from dpqr.prediction.forms import Noise
 from dpqr.prediction.learned_functions import FINENESS
 from dpqr.prediction.learners.features import FeatureMap
@@ -104,12 +104,12 @@ class PartsEnsemble:
         numbers = range(self.parts)
         workers = os.cpu_count() if self.parts >= WORTH_THREADS else 1
         # The trainer is closed before the pool is: whatever ends the run, nobody waits for parts under way.
-        with silenced(), ThreadPoolExecutor(workers) as pool, self.base.trainer(self.points) as trainer:
+        with silence_output(), ThreadPoolExecutor(workers) as pool, self.base.trainer(self.points) as trainer:
             yield from pool.map(partial(trained, trainer), numbers, split)
 
     def _split(self, counts: Counts) -> Sequence[AnyArray]:
         """Codes of each part's rows, without the part."""
-        codes, records = occupied(counts)
+        codes, records = occupied_cells(counts)
         rows = np.repeat(codes[:, :-1], records, axis=0)
         drawn = np.repeat(codes[:, -1], records)
         order = np.argsort(drawn, kind="stable")

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.budget import root_below
-from dpqr.prediction.learners.examples import BLOCK, Rows, summed
+from dpqr.prediction.learners.examples import BLOCK, TrainingRows, pairwise_sum
 from dpqr.prediction.learners.losses import Cornered
 from dpqr.prediction.learners.solver import ULP, Objective, evaluation_error
 
@@ -135,7 +135,7 @@ class CornerSolver:
         summed = ULP * (BLOCK + 68) * self.heaviest * self.loss.lipschitz / (2 * self.penalty)
         return self.aim + summed + self.hidden
 
-    def minimise(self, rows: Rows) -> FloatArray:
+    def minimise(self, rows: TrainingRows) -> FloatArray:
         """The minimiser, within the tolerance."""
         counted = rows.weights[rows.weights > 0]
         if not len(counted):
@@ -163,7 +163,7 @@ class CornerSolver:
                 best, lowest = found, gap
         return self._pivoted(rows, best, math.sqrt(min(lowest, weight) / penalty), needed)
 
-    def _pivoted(self, rows: Rows, point: FloatArray, radius: float, needed: float) -> FloatArray:
+    def _pivoted(self, rows: TrainingRows, point: FloatArray, radius: float, needed: float) -> FloatArray:
         """From a point at about this distance from the minimiser.
 
         Rows further than that from the corner keep their side. One that turns out to lie on the other side joins the
@@ -186,14 +186,14 @@ class CornerSolver:
                     return found
         raise AssertionError("unreachable")
 
-    def _certified(self, rows: Rows, found: FloatArray, shares: FloatArray, needed: float) -> bool:
+    def _certified(self, rows: TrainingRows, found: FloatArray, shares: FloatArray, needed: float) -> bool:
         return self._gap(rows, found, shares) <= needed and float(np.linalg.norm(found)) <= float(self.norm)
 
-    def _short(self, rows: Rows, point: FloatArray) -> FloatArray:
+    def _short(self, rows: TrainingRows, point: FloatArray) -> FloatArray:
         """u, of every row."""
         return np.concatenate([self.loss.shortfall(block.vectors @ point, block.targets) for block in rows.blocks()])
 
-    def _corner(self, rows: Rows, side: AnyArray, near: AnyArray) -> Corner:
+    def _corner(self, rows: TrainingRows, side: AnyArray, near: AnyArray) -> Corner:
         """The rows `near` the corner, and what all others pull."""
         base, at = float(self.loss.base), 0
         pulls, parts = list[FloatArray](), list[tuple[FloatArray, ...]]()
@@ -206,7 +206,7 @@ class CornerSolver:
             parts.append((block.vectors[chosen], offsets, self.loss.direction(targets), block.weights[chosen]))
             at = here.stop
         vectors, offsets, directions, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
-        others = -summed(iter(pulls)) / (2 * float(self.penalty))
+        others = -pairwise_sum(iter(pulls)) / (2 * float(self.penalty))
         return Corner(
             vectors=vectors,
             offsets=offsets,
@@ -216,7 +216,7 @@ class CornerSolver:
             penalty=float(self.penalty),
         )
 
-    def _gap(self, rows: Rows, found: FloatArray, shares: FloatArray) -> float:
+    def _gap(self, rows: TrainingRows, found: FloatArray, shares: FloatArray) -> float:
         """F(found) - D(shares)."""
         base, at, gap, pulls = float(self.loss.base), 0, 0.0, list[FloatArray]()
         for block in rows.blocks():
@@ -225,7 +225,7 @@ class CornerSolver:
             pulls.append((block.weights * (base + share) * self.loss.direction(block.targets)) @ block.vectors)
             gap += float(block.weights @ (np.maximum(short, 0.0) - share * short))
             at += len(block.weights)
-        apart = found + summed(iter(pulls)) / (2 * float(self.penalty))
+        apart = found + pairwise_sum(iter(pulls)) / (2 * float(self.penalty))
         return gap + float(self.penalty) * float(apart @ apart)
 
 
@@ -237,7 +237,7 @@ class Centring:
         unit: v, the smallest weight.
     """
 
-    rows: Rows
+    rows: TrainingRows
     loss: Barrier
     penalty: float
     unit: float
@@ -272,7 +272,7 @@ class Centring:
             share = np.where(np.square(short) > self.loss.width, short > 0, np.clip(share, 0.0, 1.0))
             pulls.append((block.weights * (float(loss.base) + share) * loss.direction(block.targets)) @ block.vectors)
             gap += float(block.weights @ (np.maximum(short, 0.0) - share * short))
-        apart = found + summed(iter(pulls)) / (2 * self.penalty)
+        apart = found + pairwise_sum(iter(pulls)) / (2 * self.penalty)
         return found, gap + self.penalty * float(apart @ apart)
 
 

@@ -11,7 +11,7 @@ from dpqr.domain.histogram import Counts
 from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.budget import root_below
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import FeatureMap, Kernel
 from dpqr.prediction.learners.losses import Loss, Square
 from dpqr.prediction.learners.solver import ULP, Solver
@@ -93,7 +93,7 @@ class ExactKernel:
     ...     kernel=Kernel(name="gaussian"),
     ...     loss=Square(),
     ...     penalty=Fraction(1, 10),
-    ...     scale=Scale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=10),
+    ...     scale=LossScale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=10),
     ... )
     >>> learner.at(np.array([[0], [1]])).fit(DenseHistogram(np.array([[5, 0], [0, 5]]))).round(1)
     array([-0.7,  0.7])
@@ -103,7 +103,7 @@ class ExactKernel:
     kernel: Kernel
     loss: Loss
     penalty: Fraction
-    scale: Scale
+    scale: LossScale
     solver: Solver = field(init=False, repr=False)
     bound: Fraction = field(init=False)
 

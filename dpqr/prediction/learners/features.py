@@ -80,10 +80,10 @@ class CellFeatures:
             vectors[:, start:stop] = table[np.where(codes[:, column] < 0, len(table) - 1, codes[:, column])]
             start = stop
         vectors[:, -1] = 1.0
-        return clipped(vectors)
+        return clip_to_unit_norm(vectors)
 
 
-def clipped(vectors: FloatArray) -> FloatArray:
+def clip_to_unit_norm(vectors: FloatArray) -> FloatArray:
     """Rows of norm above 1 scaled to norm 1; changes `vectors` in place."""
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     vectors /= np.maximum(norms, 1.0)[:, None]
@@ -176,7 +176,7 @@ class UniverseFeatures:
         codes = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1) - 1
         vectors = self.rows.of(codes)
         values, axes = np.linalg.eigh(gaussian(vectors, vectors, self.bandwidth))
-        object.__setattr__(self, "_root", clipped((axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T))
+        object.__setattr__(self, "_root", clip_to_unit_norm((axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T))
 
     @property
     def width(self) -> int:
@@ -221,7 +221,7 @@ class PolynomialFeatures:
         product = np.ones((len(plain), self.width)) * self._roots
         for column in self._chosen.T:
             product *= plain[:, column]
-        return clipped(product)
+        return clip_to_unit_norm(product)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -253,7 +253,7 @@ class RandomPolynomialFeatures:
         product = np.full((len(plain), self.width), 1 / math.sqrt(self.width))
         for signs in self._signs:
             product *= plain @ signs
-        return clipped(product)
+        return clip_to_unit_norm(product)
 
 
 def gaussian(one: FloatArray, two: FloatArray, bandwidth: float) -> FloatArray:

@@ -8,14 +8,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.domain.histogram import Counts, occupied
+from dpqr.domain.histogram import Counts, occupied_cells
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.errors import UsageFault
-from dpqr.prediction.learners.examples import BLOCK, Examples, Rows, Scale, summed
+from dpqr.prediction.learners.examples import BLOCK, Examples, LossScale, TrainingRows, pairwise_sum
 from dpqr.prediction.learners.features import FeatureMap
 from dpqr.prediction.learners.losses import Loss, Square
 from dpqr.prediction.learners.solver import ULP, Objective, evaluation_error
-from dpqr.prediction.learners.stable import ARITHMETIC, LeastSquares, LipschitzLearner, opposed_pulls
+from dpqr.prediction.learners.stable import ARITHMETIC, LipschitzLearner, RidgeRegression, opposed_pulls
 
 MOST_STEPS = 2**12
 """Passes over the table; a descent that would need more of them stops earlier."""
@@ -36,11 +36,11 @@ class GradientDescent:
         Let s = `reached` and G >= |L'| on the ball: C_L, or 2 (R + 1) for squares. A step of at most 2 / smoothness of
         F makes no distance larger (F is convex; so is the ball, and a projection is no expansion), for every table, as
         the losses together weigh at most `heaviest`. Between neighbours grad F differs, at any one point, by
-        at most what `Scale.distance` has: replace 2 kappa G / m (of squares 2 D(R) / m, `opposed_pulls`), add-remove
-        (1 + eta) kappa G / m0 a record. So the functions end at most s times that apart: replace 2 s G / m, which is
-        R / sqrt(m) at the printed s = R sqrt(m) / (2 G) (Rana 2019, Corollary 4; Hardt, Recht and Singer 2016, Theorem
-        3.8). The number of steps is public and fixed. Rounding of a step is not stretched by later ones; all of it is
-        charged at either end, and so is `evaluation_error`.
+        at most what `LossScale.distance` has: replace 2 kappa G / m (of squares 2 D(R) / m, `opposed_pulls`),
+        add-remove (1 + eta) kappa G / m0 a record. So the functions end at most s times that apart: replace 2 s G / m,
+        which is R / sqrt(m) at the printed s = R sqrt(m) / (2 G) (Rana 2019, Corollary 4; Hardt, Recht and Singer 2016,
+        Theorem 3.8). The number of steps is public and fixed. Rounding of a step is not stretched by later ones; all of
+        it is charged at either end, and so is `evaluation_error`.
 
     >>> from dpqr.domain.attribute import Attribute, Codes
     >>> from dpqr.domain.domain import Domain
@@ -50,7 +50,7 @@ class GradientDescent:
     >>> from dpqr.prediction.learners.losses import Logistic
     >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
     >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
-    >>> scale = Scale(unit=PrivacyUnit(), records=4)
+    >>> scale = LossScale(unit=PrivacyUnit(), records=4)
     >>> given = {"examples": examples, "loss": Logistic(), "scale": scale}
     >>> learner = GradientDescent(radius=Fraction(5), horizon=Fraction(8), **given)
     >>> weights = learner.fit(DenseHistogram(np.array([[2, 0], [0, 2]])))
@@ -62,7 +62,7 @@ class GradientDescent:
     loss: Loss
     radius: Fraction
     horizon: Fraction
-    scale: Scale
+    scale: LossScale
 
     @property
     def features(self) -> FeatureMap:
@@ -119,7 +119,7 @@ class GradientDescent:
     def fit(self, counts: Counts) -> FloatArray:
         return self.learn(self.examples.read(counts, self.scale))
 
-    def learn(self, rows: Rows) -> FloatArray:
+    def learn(self, rows: TrainingRows) -> FloatArray:
         """w from weighted rows. Private."""
         objective = Objective(rows=rows, loss=self.loss, penalty=0.0)
         weights, length, radius = np.zeros(rows.width), float(self.reached / self.steps), float(self.radius)
@@ -253,7 +253,7 @@ class OnlineLearner:
         return self.slots - 1 + self.steps.start
 
     def fit(self, counts: Counts) -> FloatArray:
-        codes, records = occupied(counts)
+        codes, records = occupied_cells(counts)
         if self.column is not None:
             return self._by_column(codes, records, self.column)
         codes = codes[self.examples.labelled(codes)]
@@ -275,7 +275,7 @@ class OnlineLearner:
         for slot, rows in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
             weights = weights * self._shrunk(done, slot)
             read = self.examples.rows(codes[rows], records[rows] / records[rows].sum())
-            pull = summed((b.weights * (b.vectors @ weights - b.targets)) @ b.vectors for b in read.blocks())
+            pull = pairwise_sum((b.weights * (b.vectors @ weights - b.targets)) @ b.vectors for b in read.blocks())
             start = slot + self.steps.start
             weights = weights * (1 - 1 / start) - start ** -float(self.steps.theta) * pull
             done = slot + 1
@@ -306,7 +306,7 @@ class OnlineLearner:
 
 # Averaged learners: the mean of stable learners on disjoint parts of the table.
 
-PartLearner = LipschitzLearner | LeastSquares | GradientDescent
+PartLearner = LipschitzLearner | RidgeRegression | GradientDescent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -314,7 +314,7 @@ class Averaged:
     """(1 / r) sum_j f_j, f_j learned from part j alone: the last axis of the counts is a record's part.
 
     Attributes:
-        learner: of a part, for a public number of its records; the real one is private (`Scale.part`).
+        learner: of a part, for a public number of its records; the real one is private (`LossScale.part`).
         parts: r.
 
     Privacy:
@@ -327,12 +327,12 @@ class Averaged:
     >>> from dpqr.domain.attribute import Attribute, Codes
     >>> from dpqr.domain.domain import Domain
     >>> from dpqr.kernel.unit import PrivacyUnit
-    >>> from dpqr.prediction.learners.examples import Examples, Scale
+    >>> from dpqr.prediction.learners.examples import Examples, LossScale
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
     >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
-    >>> scale = Scale(unit=PrivacyUnit(), records=50, part=True)
-    >>> member = LeastSquares(examples=examples, penalty=Fraction(1, 10), scale=scale)
+    >>> scale = LossScale(unit=PrivacyUnit(), records=50, part=True)
+    >>> member = RidgeRegression(examples=examples, penalty=Fraction(1, 10), scale=scale)
     >>> float(member.distance / Averaged(learner=member, parts=20).bound) > 19
     True
     """
@@ -358,7 +358,7 @@ class Averaged:
         return (self.distance + members + 2 * evaluation_error(self.parts, self.learner.norm)) * ARITHMETIC
 
     def fit(self, counts: Counts) -> FloatArray:
-        codes, records = occupied(counts)
+        codes, records = occupied_cells(counts)
         order = np.argsort(codes[:, -1], kind="stable")
         ends = np.cumsum(np.bincount(codes[:, -1].astype(np.int64), minlength=self.parts))[:-1]
         total = np.zeros(self.features.width)

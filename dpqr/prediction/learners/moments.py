@@ -10,7 +10,7 @@ from typing import Protocol, final
 
 import numpy as np
 
-from dpqr.domain.histogram import Counts, occupied
+from dpqr.domain.histogram import Counts, occupied_cells
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.events import RoundedGaussianEvent
 from dpqr.kernel.noise.gaussian import LARGEST_ROUNDED_VARIANCE, SMALLEST_VARIANCE, RoundedGaussian
@@ -63,7 +63,7 @@ class MomentsLearner:
         return math.ceil(2 * self.unit.changes**2 * STEPS**4 * FEATURE_NORM**4)
 
     def sums(self, counts: Counts) -> IntArray:
-        codes, records = occupied(counts)
+        codes, records = occupied_cells(counts)
         rows = self.examples.rows(codes, records.astype(np.float64))
         total = np.zeros((self.width + 1, self.width), dtype=np.int64)
         for block in rows.blocks():

@@ -36,11 +36,11 @@ from dpqr.releases.answers.errors import (
     ESTIMATE,
     FACTOR,
     NO_BASIS,
+    AnswerIntervals,
     BasisArray,
-    Intervals,
     at_least_distance,
-    is_known,
-    known_error,
+    distance_error,
+    is_measured_exactly,
 )
 from dpqr.releases.answers.noisy import Noisy, narrower
 from dpqr.releases.answers.refits import MeasuredBlocks
@@ -130,7 +130,7 @@ class AnsweredBlock:
         return tuple(column.texts[column.places[row]] for column in self.columns)
 
 
-def answered(answers: BlockAnswers, domain: Domain) -> AnsweredBlock:
+def answered_block(answers: BlockAnswers, domain: Domain) -> AnsweredBlock:
     """The answers of one block of a release.
 
     Privacy:
@@ -190,12 +190,12 @@ class BlockAnswers:
     bounded_by: int = CERTIFIED
 
     @property
-    def intervals(self) -> Intervals:
-        return Intervals.of(self.estimate, self.error, self.noisy, self.bound, self.bounded_by)
+    def intervals(self) -> AnswerIntervals:
+        return AnswerIntervals.of(self.estimate, self.error, self.noisy, self.bound, self.bounded_by)
 
     @property
     def known_error(self) -> FloatArray:
-        return known_error(self.estimate, self.noisy)
+        return distance_error(self.estimate, self.noisy)
 
     def with_error(self, errors: Mapping[str, FloatArray], summed: Mapping[str, Noisy]) -> BlockAnswers:
         """With the block's error, if there is one; a sum then keeps its interval where it is no wider."""
@@ -206,10 +206,14 @@ class BlockAnswers:
         return replace(self, error=error, noisy=noisy)
 
 
-def known_errors(answers: Sequence[BlockAnswers], history: Sequence[Measurement]) -> dict[str, FloatArray]:
-    """By name, the errors of the blocks that are known without refits (`is_known`)."""
+def distance_errors(answers: Sequence[BlockAnswers], history: Sequence[Measurement]) -> dict[str, FloatArray]:
+    """By name, the errors of the blocks that are known without refits (`is_measured_exactly`)."""
     places = MeasuredBlocks.of(history)
-    return {each.block.name: each.known_error for each in answers if is_known(each.block, each.noisy, history, places)}
+    return {
+        each.block.name: each.known_error
+        for each in answers
+        if is_measured_exactly(each.block, each.noisy, history, places)
+    }
 
 
 # Series: the answers of one block at several points in time, and how they change.
@@ -279,7 +283,7 @@ class Earlier:
     sha256: str = ""
 
 
-def added(own: Blocks, earlier: Blocks | None) -> Blocks:
+def add_periods(own: Blocks, earlier: Blocks | None) -> Blocks:
     """Add the answers of a node to those of all periods before it.
 
     Both are unbiased and their noise is independent, so estimates add up, and so do squared errors. The interval of a

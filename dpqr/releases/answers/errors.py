@@ -16,11 +16,11 @@ from dpqr.models.fit.local_fits import local_fit
 from dpqr.models.hypothesis import Hypothesis
 from dpqr.releases.answers.noisy import BETA, Noisy
 from dpqr.releases.answers.refits import MeasuredBlocks, can_refit, most_refits, refit_count, refit_errors
-from dpqr.releases.error_bounds import BlockErrors, unmeasured
+from dpqr.releases.error_bounds import BlockErrors, unmeasured_blocks
 from dpqr.releases.loop import Outcome
 from dpqr.strategies.candidates import BlockCandidates, SomeCandidates
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.schedules.error_bars import searched
+from dpqr.strategies.schedules.error_bars import optional_blocks
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
@@ -65,7 +65,7 @@ def error_bars(
     Args:
         shown: the hypothesis, as it is released.
         blocks: of the workload; those whose errors are not known in closed form.
-        known: errors of those of them that `is_known`, in records.
+        known: errors of those of them that `is_measured_exactly`, in records.
         tests: blocks that nobody asked for, by the block whose answers they are functions of.
 
     Privacy:
@@ -80,8 +80,8 @@ def error_bars(
         return ErrorBars(each=known, known=len(known), missing=missing)
     beside = dict(tests or {})
     errors = refit_errors(plan, outcome, shown, tuple(beside.values()))
-    open_blocks = [block for block in searched(plan) if block in blocks]
-    left = {block.name: errors[block.name].total for block in unmeasured(open_blocks, outcome.transcript)}
+    open_blocks = [block for block in optional_blocks(plan) if block in blocks]
+    left = {block.name: errors[block.name].total for block in unmeasured_blocks(open_blocks, outcome.transcript)}
     source, factors = _scaled_by(plan, outcome, left)
     return ErrorBars(
         each={**{one.name: errors[one.name].each * factors.get(one.name, 1.0) for one in others}, **known},
@@ -103,7 +103,7 @@ def _scaled_by(plan: Plan, outcome: Outcome, left: Mapping[str, float]) -> tuple
     source: Source = "refits alone"
     found: dict[str, float] = {}
     if left and outcome.errors is not None:
-        source, found = "bought", bought_factors(outcome.errors, left)
+        source, found = "bought", measured_factors(outcome.errors, left)
     elif left and (found := selected_factors(plan, outcome.transcript, left)):
         source = "rule of thumb"
     return source, {name: found.get(name, 1.0) for name in left}
@@ -118,7 +118,7 @@ def _scaled_by(plan: Plan, outcome: Outcome, left: Mapping[str, float]) -> tuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class ErrorFactorTuning:
     """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
 
     deviations: float = 0.6  # posterior deviations that are added to a mean
@@ -127,7 +127,7 @@ class Tuning:
     last: int = 3  # selections that tell how far off an unselected block may be
 
 
-TUNING = Tuning()
+TUNING = ErrorFactorTuning()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -149,7 +149,7 @@ class _Ratios:
         return mean + kept * (self.values - mean), deviation
 
 
-def bought_factors(errors: BlockErrors, predicted: Mapping[str, float]) -> dict[str, float]:
+def measured_factors(errors: BlockErrors, predicted: Mapping[str, float]) -> dict[str, float]:
     """f = max(1, observed over predicted + a part of its posterior deviation), by the block's name.
 
     The ratio of each block, or group of blocks that share a figure, is shrunk towards the mean of its kind: blocks of
@@ -251,7 +251,9 @@ def _score(candidates: BlockCandidates, drawn: Round) -> float:
 # shows it.
 
 
-def is_known(block: QueryBlock, noisy: Noisy, history: Sequence[Measurement], places: MeasuredBlocks) -> bool:
+def is_measured_exactly(
+    block: QueryBlock, noisy: Noisy, history: Sequence[Measurement], places: MeasuredBlocks
+) -> bool:
     """Whether each cell behind a block's draws is as it was with probability LEVEL at least.
 
     Args:
@@ -261,8 +263,8 @@ def is_known(block: QueryBlock, noisy: Noisy, history: Sequence[Measurement], pl
     return place is not None and history[place[0]].law.tail(BETA) == 0 and not bool(np.isnan(noisy.deviation).any())
 
 
-def known_error(estimate: FloatArray, noisy: Noisy) -> FloatArray:
-    """Errors of the estimates of a block that `is_known`: of distance and noise together, without refits."""
+def distance_error(estimate: FloatArray, noisy: Noisy) -> FloatArray:
+    """Errors of the estimates of a block that `is_measured_exactly`: of distance and noise together, without refits."""
     found: FloatArray = np.hypot(estimate - noisy.values, noisy.deviation)
     return found
 
@@ -297,10 +299,10 @@ FACTOR = 1.96
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Intervals:
+class AnswerIntervals:
     """Every array of shape (rows,). lower, upper: in records, NaN where there is none. basis: what they rest on.
 
-    >>> found = Intervals.of(np.array([9.0, 2.0]), np.array([2.0, np.nan]), Noisy.absent(2))
+    >>> found = AnswerIntervals.of(np.array([9.0, 2.0]), np.array([2.0, np.nan]), Noisy.absent(2))
     >>> found.lower.round(2).tolist(), [BASES[place] for place in found.basis if place >= 0]
     ([5.08, nan], ['estimate'])
     """
@@ -312,7 +314,7 @@ class Intervals:
     @classmethod
     def of(
         cls, estimate: FloatArray, error: FloatArray, noisy: Noisy, bound: float = math.nan, bounded_by: int = CERTIFIED
-    ) -> Intervals:
+    ) -> AnswerIntervals:
         """The proved interval where there is one, else the estimated one.
 
         Args:

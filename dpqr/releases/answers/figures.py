@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.errors import ESTIMATE, FACTOR, MEASURED, NO_BASIS, BasisArray
-from dpqr.releases.answers.refits import Hidden
-from dpqr.workload.figures import Figure, Formula, Largest, Quantiles, Quotient, Spread
+from dpqr.releases.answers.refits import BucketMargins
+from dpqr.workload.figures import Figure, Formula, Largest, Quantiles, QuotientFormula, VarianceFormula
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,7 +71,7 @@ class _Ground:
     below: FloatArray | None = None
     above: FloatArray | None = None
 
-    def errors(self, count: int) -> Errors:
+    def errors(self, count: int) -> AnswerErrors:
         return AddedUp(self.each) if self.tests is None else Covariances.of(self.tests, count)
 
     def of_tests(self, figure: Figure) -> FloatArray:
@@ -96,7 +96,7 @@ class FunctionErrors:
     values: FloatArray | None = None
     summed: FloatArray | None = None
     factor: float = FACTOR
-    hidden: Hidden | None = None
+    hidden: BucketMargins | None = None
 
 
 def figure_answers(
@@ -170,9 +170,9 @@ def _modelled(figure: Figure, held: list[BlockAnswers], estimates: FloatArray, f
     return _Ground(values=estimates, each=each + more, tests=None, factor=FACTOR, basis=ESTIMATE)
 
 
-def _one_value(formula: Formula, estimates: FloatArray, ground: _Ground) -> tuple[Span, FloatArray]:
+def _one_value(formula: Formula, estimates: FloatArray, ground: _Ground) -> tuple[FigureSpan, FloatArray]:
     """The interval and the estimate of a quotient or a variance; groups without records have neither."""
-    if isinstance(formula, Quotient):
+    if isinstance(formula, QuotientFormula):
         top, bottom, floor = _floats(formula.numerator), _floats(formula.denominator), float(formula.floor)
         excess = top - floor * bottom  # of the quotient over its floor: never negative, as `AddedUp.pair` needs it
         errors = ground.errors(len(top)).pair(excess, bottom)
@@ -182,18 +182,18 @@ def _one_value(formula: Formula, estimates: FloatArray, ground: _Ground) -> tupl
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.where(estimates @ bottom > 0.0, estimates @ top / (estimates @ bottom), np.nan)
         return span.within(floor, ceiling), np.clip(value, floor, ceiling)
-    assert isinstance(formula, Spread), "other formulas have several values"
+    assert isinstance(formula, VarianceFormula), "other formulas have several values"
     value, _ = _spread(formula, estimates)
     centre, slopes = _spread(formula, ground.values)
     known, count = ground.errors(len(formula.count)), _floats(formula.count)
-    span = linearised(centre, known.along(slopes), ground.factor)
+    span = linearise(centre, known.along(slopes), ground.factor)
     records = known.along(np.broadcast_to(count, slopes.shape))
     small: Flags = np.asarray(ground.values @ count <= ground.factor * records)
-    span = Span(lower=span.lower, upper=span.upper, error=span.error, small=small)
+    span = FigureSpan(lower=span.lower, upper=span.upper, error=span.error, small=small)
     return span.within(0.0, float(formula.ceiling)), np.clip(value, 0.0, float(formula.ceiling))
 
 
-def _spread(formula: Spread, answers: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _spread(formula: VarianceFormula, answers: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Variances, and their slopes in the answers."""
     count, total, square = (_floats(each) for each in (formula.count, formula.sum, formula.square))
     records = answers @ count
@@ -221,7 +221,7 @@ def _quantiles(figure: Figure, formula: Quantiles, estimates: FloatArray, ground
         curve = excess[:, own]
         if ground.below is None and not unknown.any():  # what merged cells hide is no noise
             curve = rising(curve, errors[:, own])
-        first, last = inverted(curve - below[:, own], curve + above[:, own])
+        first, last = invert_curve(curve - below[:, own], curve + above[:, own])
         estimate[:, place] = _read_off(estimates, float(part), low, high)
         lower[:, place] = np.where(small, low[0], low[first])
         upper[:, place] = np.where(small, high[-1], high[last])
@@ -299,11 +299,11 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Span:
+class FigureSpan:
     """lower, upper: ends; NaN where nothing is known. error: of the value by linearisation. small: the denominator may
     be 0, so that the interval is all that a table can give.
 
-    >>> Span.unknown(2).small.tolist()
+    >>> FigureSpan.unknown(2).small.tolist()
     [False, False]
     """
 
@@ -313,19 +313,19 @@ class Span:
     small: Flags
 
     @classmethod
-    def unknown(cls, count: int) -> Span:
+    def unknown(cls, count: int) -> FigureSpan:
         nothing = np.full(count, np.nan)
         return cls(lower=nothing, upper=nothing, error=nothing, small=np.zeros(count, dtype=np.bool_))
 
-    def within(self, floor: float, ceiling: float) -> Span:
+    def within(self, floor: float, ceiling: float) -> FigureSpan:
         """Cut to what a table can give; all of that where the denominator is small."""
         lower = np.where(self.small, floor, np.clip(self.lower, floor, ceiling))
         upper = np.where(self.small, ceiling, np.clip(self.upper, floor, ceiling))
         error = np.where(self.small, np.nan, self.error)
-        return Span(lower=lower, upper=upper, error=error, small=self.small)
+        return FigureSpan(lower=lower, upper=upper, error=error, small=self.small)
 
 
-class Errors(Protocol):
+class AnswerErrors(Protocol):
     """What is known of the errors of the answers of every group."""
 
     def pair(self, first: FloatArray, second: FloatArray) -> FloatArray:
@@ -397,7 +397,7 @@ class AddedUp:
         return sums
 
 
-def fieller(top: FloatArray, bottom: FloatArray, errors: FloatArray, factor: float) -> Span:
+def fieller(top: FloatArray, bottom: FloatArray, errors: FloatArray, factor: float) -> FigureSpan:
     """The quotients q for which top - q bottom is within `factor` of its own deviations.
 
     It covers the true quotient as often as that linear function of the answers lies within so many deviations of its
@@ -420,13 +420,13 @@ def fieller(top: FloatArray, bottom: FloatArray, errors: FloatArray, factor: flo
         error = np.sqrt(np.maximum(first - 2 * value * mixed + value**2 * second, 0.0)) / np.abs(bottom)
         lower, upper = (b - root) / a, (b + root) / a
     small: Flags = np.asarray((a <= 0.0) | (bottom <= 0.0)) & ~np.isnan(a)
-    return Span(lower=lower, upper=upper, error=error, small=small)
+    return FigureSpan(lower=lower, upper=upper, error=error, small=small)
 
 
-def linearised(values: FloatArray, error: FloatArray, factor: float) -> Span:
+def linearise(values: FloatArray, error: FloatArray, factor: float) -> FigureSpan:
     """`factor` deviations to either side of the values."""
     small = np.zeros(len(values), dtype=np.bool_)
-    return Span(lower=values - factor * error, upper=values + factor * error, error=error, small=small)
+    return FigureSpan(lower=values - factor * error, upper=values + factor * error, error=error, small=small)
 
 
 def rising(values: FloatArray, deviations: FloatArray) -> FloatArray:
@@ -448,7 +448,7 @@ def rising(values: FloatArray, deviations: FloatArray) -> FloatArray:
     return np.array(rows, dtype=np.float64).reshape(values.shape)
 
 
-def inverted(lower: FloatArray, upper: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def invert_curve(lower: FloatArray, upper: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first and the last bin that may hold a quantile: its curve, less its part of all records, inverted.
 
     A quantile lies in bin j where the excess of bin j is at least 0, and that of bin j - 1 below 0. So it is missed

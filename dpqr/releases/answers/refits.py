@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.domain.histogram import SparseHistogram
-from dpqr.kernel.arrays import Axes, FloatArray, IntArray, frozen
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray, freeze
 from dpqr.kernel.noise.public import public_draws, public_normals, public_uniforms
 from dpqr.kernel.plugins import is_builtin
 from dpqr.models.compound import ProductDistribution
@@ -28,13 +28,13 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.ordered import box_counts
 from dpqr.strategies.updates.least_squares import bucket_counts
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.trees import Tree
-from dpqr.workload.workload import Measurement, rounded
+from dpqr.workload.workload import Measurement, round_answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class RefitTuning:
     """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
 
     most: int = 3  # refits
@@ -47,11 +47,11 @@ class Tuning:
     rows: int = 2**18  # synthetic rows, at most; more records are hardly rougher than the hypothesis
 
 
-TUNING = Tuning()
+TUNING = RefitTuning()
 LARGEST = 2**61
 """Of an answer, in its grid."""
 
-Answered = Callable[[QueryBlock], FloatArray]
+AnswerBlock = Callable[[QueryBlock], FloatArray]
 """Answers to a block, in units of its grid, shape (rows,)."""
 
 
@@ -103,14 +103,14 @@ def refit_errors(
     if not history:
         return {}
     count, alike = refit_count(asked, history, most_refits(shown, most)), _has_histograms(shown)
-    counted, merged = _stand_in(shown, plan.problem, blocks), bucketed(shown, history)
+    counted, merged = _stand_in(shown, plan.problem, blocks), merged_groups(shown, history)
     measured, draws = MeasuredBlocks.of(history), len(history) + (plan.problem.start is not None) + 2 * len(merged)
     found = {block.name: _BlockErrors.of(block, counted(block), measured.place(block)) for block in blocks}
     for number in range(count):
         seed = plan.problem.seed + 1 + number * draws
         if merged:
-            counted = _stand_in(uneven(shown, merged, seed + draws - 2 * len(merged)), plan.problem, blocks)
-        again = _measured_again(history, counted, seed)
+            counted = _stand_in(spread_unevenly(shown, merged, seed + draws - 2 * len(merged)), plan.problem, blocks)
+        again = _redraw_measurements(history, counted, seed)
         started = replace(plan, problem=replace(plan.problem, start=_drawn_start(plan, history, shown, counted, seed)))
         refitted = _refitted(started, outcome.hypothesis, again)
         prepare(refitted, blocks)
@@ -220,7 +220,7 @@ def refit_count(blocks: Sequence[QueryBlock], history: Sequence[Measurement], mo
     return max(TUNING.fewest, min(most, TUNING.work // work))
 
 
-def _stand_in(hypothesis: Hypothesis, problem: Problem, blocks: Sequence[QueryBlock]) -> Answered:
+def _stand_in(hypothesis: Hypothesis, problem: Problem, blocks: Sequence[QueryBlock]) -> AnswerBlock:
     """The counts that take the table's place: of synthetic rows, else of the hypothesis itself."""
     if not isinstance(hypothesis, Sampleable) or hypothesis.total > TUNING.rows:
         return hypothesis.answer
@@ -230,21 +230,21 @@ def _stand_in(hypothesis: Hypothesis, problem: Problem, blocks: Sequence[QueryBl
     return lambda block: block.answer(table).astype(np.float64)
 
 
-def _measured_again(history: Sequence[Measurement], counted: Answered, seed: int) -> list[Measurement]:
+def _redraw_measurements(history: Sequence[Measurement], counted: AnswerBlock, seed: int) -> list[Measurement]:
     """The same blocks, with new noise of the same laws, rounded. The seeds from this one on, one a measurement."""
     return [_drawn(one, counted, seed + place) for place, one in enumerate(history)]
 
 
-def _drawn(measured: Measurement, counted: Answered, seed: int) -> Measurement:
+def _drawn(measured: Measurement, counted: AnswerBlock, seed: int) -> Measurement:
     ends = np.cumsum([block.rows for block in measured.blocks])
     parts = np.split(public_draws(measured.law, seed, int(ends[-1])), ends[:-1])
     pairs = zip(measured.blocks, parts, strict=True)
-    values = tuple(rounded(counted(block) + part, LARGEST) for block, part in pairs)
+    values = tuple(round_answers(counted(block) + part, LARGEST) for block, part in pairs)
     return Measurement(blocks=measured.blocks, values=values, law=measured.law)
 
 
 def _drawn_start(
-    plan: Plan, history: Sequence[Measurement], shown: Hypothesis, counted: Answered, seed: int
+    plan: Plan, history: Sequence[Measurement], shown: Hypothesis, counted: AnswerBlock, seed: int
 ) -> EarlierTables | None:
     """The tables of the earlier release, if change and noise had moved them away from these counts by chance. The seed
     after those of the measurements."""
@@ -303,7 +303,7 @@ Buckets = dict[Axes, tuple[tuple[int, ...], BucketCounts, BoxCounts | None]]
 """By their attributes: sizes, counts of the buckets, and those of the boxes that chose them."""
 
 
-def bucketed(hypothesis: Hypothesis, history: Sequence[Measurement]) -> Buckets:
+def merged_groups(hypothesis: Hypothesis, history: Sequence[Measurement]) -> Buckets:
     """The groups of attributes whose cells were merged, and not measured one by one after that.
 
     Privacy:
@@ -330,17 +330,17 @@ def _boxes(measured: Sequence[Measurement], shape: tuple[int, ...]) -> BoxCounts
     """Counts of boxes: of the measurement before the last one, which is of the buckets; of a single one, its own."""
     chosen = measured[max(len(measured) - 2, 0)]
     matrix = chosen.blocks[0].factors[0].matrix
-    return box_counts(chosen, shape) if isinstance(matrix, Merged) and isinstance(matrix.inner, Tree) else None
+    return box_counts(chosen, shape) if isinstance(matrix, BucketMatrix) and isinstance(matrix.inner, Tree) else None
 
 
-def uneven(hypothesis: Hypothesis, merged: Buckets, seed: int) -> Hypothesis:
+def spread_unevenly(hypothesis: Hypothesis, merged: Buckets, seed: int) -> Hypothesis:
     """The hypothesis, with the cells of merged groups drawn from what is known of them (`uneven_cells`).
 
     Privacy:
         Post-processing, with public randomness: of two seeds, this one and the next, for every group of attributes.
     """
     drawn = {
-        axes: frozen(
+        axes: freeze(
             uneven_cells(
                 shape,
                 known,
@@ -362,7 +362,7 @@ def uneven(hypothesis: Hypothesis, merged: Buckets, seed: int) -> Hypothesis:
 def _shares(cells: FloatArray | None, before: FloatArray) -> FloatArray:
     """Of the records in each cell; `before` where none were drawn."""
     records = 0.0 if cells is None else float(cells.sum())
-    return before if cells is None or records <= 0.0 else frozen(cells / records)
+    return before if cells is None or records <= 0.0 else freeze(cells / records)
 
 
 # Hidden: by how much buckets of merged cells may hide the true answer of a linear function.
@@ -372,11 +372,11 @@ MOST_COEFFICIENTS = 2**24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Hidden:
+class BucketMargins:
     """How far below and above its answer from the buckets' counts a row may truly be, in units of the block's scale,
     shape (rows,).
 
-    >>> Hidden(below=np.array([0.5]), above=np.array([2.0])).most.tolist()
+    >>> BucketMargins(below=np.array([0.5]), above=np.array([2.0])).most.tolist()
     [2.0]
     """
 
@@ -388,7 +388,7 @@ class Hidden:
         return np.maximum(self.below, self.above)
 
 
-def hidden(block: QueryBlock, hypothesis: Hypothesis, history: Sequence[Measurement]) -> Hidden | None:
+def bucket_margins(block: QueryBlock, hypothesis: Hypothesis, history: Sequence[Measurement]) -> BucketMargins | None:
     """What the last buckets of the block's columns hide; None where no cells were merged.
 
     The records of a bucket may all lie in the cell where a row counts most, or least, and the answer counts them by the
@@ -401,10 +401,10 @@ def hidden(block: QueryBlock, hypothesis: Hypothesis, history: Sequence[Measurem
     if source is None:
         return None
     merged = source.factors[0].matrix
-    assert isinstance(merged, Merged), "a bucketed block has one merged factor"
+    assert isinstance(merged, BucketMatrix), "a bucketed block has one merged factor"
     if block.rows * merged.cells > MOST_COEFFICIENTS:
         endless = np.full(block.rows, np.inf)
-        return Hidden(below=endless, above=endless)
+        return BucketMargins(below=endless, above=endless)
     order = np.argsort(merged.buckets, kind="stable")
     starts = np.flatnonzero(np.diff(merged.buckets[order], prepend=-1))
     sizes = np.diff(starts, append=merged.cells)
@@ -416,7 +416,7 @@ def hidden(block: QueryBlock, hypothesis: Hypothesis, history: Sequence[Measurem
         below[row] = counts @ (mean - np.minimum.reduceat(own, starts))
         above[row] = counts @ (np.maximum.reduceat(own, starts) - mean)
     scale = float(block.scale)
-    return Hidden(below=below * scale, above=above * scale)
+    return BucketMargins(below=below * scale, above=above * scale)
 
 
 def _merged(block: QueryBlock, history: Sequence[Measurement]) -> QueryBlock | None:
@@ -425,7 +425,9 @@ def _merged(block: QueryBlock, history: Sequence[Measurement]) -> QueryBlock | N
         one
         for measured in history
         for one in measured.blocks
-        if len(one.factors) == 1 and isinstance(one.factors[0].matrix, Merged) and set(block.axes) <= set(one.axes)
+        if len(one.factors) == 1
+        and isinstance(one.factors[0].matrix, BucketMatrix)
+        and set(block.axes) <= set(one.axes)
     ]
     return held[-1] if held else None
 

@@ -204,11 +204,11 @@ def _probe() -> bytes:
 # Two runs of one plan have the same plan, price and reason, so only their draws tell them apart. The digest is made
 # of parts of the record alone, so anybody who has the record makes it again.
 
-DRAWN = ("transcript", "dropped", "errors", "questions", "counted", "factor", "draws", "weights")
+DRAW_KEYS = ("transcript", "dropped", "errors", "questions", "counted", "factor", "draws", "weights")
 """Keys of a record that hold draws: of a release; of predictions and functions."""
 
 
-def drawn_digest(record: Mapping[str, Any]) -> str:
+def draws_digest(record: Mapping[str, Any]) -> str:
     """The SHA-256 of the canonical JSON of what a record, or its parts of DRAWN, says was drawn.
 
     Of predictions of one batch, which state no draws, of the SHA-256 of their file.
@@ -216,7 +216,7 @@ def drawn_digest(record: Mapping[str, Any]) -> str:
     Privacy:
         A function of released values only: everything in a record is released.
     """
-    parts = {name: record[name] for name in DRAWN if name in record}
+    parts = {name: record[name] for name in DRAW_KEYS if name in record}
     if not parts.keys() & {"transcript", "draws", "weights"}:
         parts["files"] = sorted(record.get("hashes", {}).values())
     return hashlib.sha256(canonical(parts).encode()).hexdigest()

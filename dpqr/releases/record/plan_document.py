@@ -23,7 +23,7 @@ from dpqr.releases.record.parts import (
     workload_part,
 )
 from dpqr.releases.sentences import guarantee
-from dpqr.strategies.counter import CounterTurn
+from dpqr.strategies.counter import CounterStep
 from dpqr.strategies.plan import Plan, StopTest
 
 PLAN_FORMAT = "plan/1"
@@ -40,7 +40,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
     """
     if plan.inputs and plan.inputs.locked:
         return dict(plan.inputs.locked.document)
-    return sealed(_plan_parts(plan))
+    return seal_document(_plan_parts(plan))
 
 
 def plan_hash(plan: Plan) -> str:
@@ -48,7 +48,7 @@ def plan_hash(plan: Plan) -> str:
     return str(plan_document(plan)[SEAL])
 
 
-def sealed(document: dict[str, Any]) -> dict[str, Any]:
+def seal_document(document: dict[str, Any]) -> dict[str, Any]:
     """A document under the SHA-256 of its canonical JSON, which `sha256` holds; a seal that it has is replaced."""
     parts = {name: part for name, part in document.items() if name != SEAL}
     return parts | {SEAL: hashlib.sha256(canonical(parts).encode()).hexdigest()}
@@ -95,7 +95,7 @@ def _unit(unit: PrivacyUnit) -> dict[str, Any]:
     }
 
 
-def counter_part(turn: CounterTurn | None) -> dict[str, Any]:
+def counter_part(turn: CounterStep | None) -> dict[str, Any]:
     """The counter whose node is released, and which of its releases this is; left out where it is none."""
     if turn is None:
         return {}
@@ -177,7 +177,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the record; what an older version did not write is UNSET."""
 
 
-class Figure(Part, frozen=True, kw_only=True):
+class FigurePart(Part, frozen=True, kw_only=True):
     """An exact figure, and the smallest float that is not below it."""
 
     exact: Rational
@@ -209,11 +209,11 @@ class Law(Part, frozen=True, kw_only=True):
     variance: Rational | UnsetType = UNSET
 
 
-class Budget(Part, frozen=True, kw_only=True):
+class BudgetPart(Part, frozen=True, kw_only=True):
     """What the guarantee states."""
 
-    epsilon: Figure
-    delta: Figure
+    epsilon: FigurePart
+    delta: FigurePart
 
 
 class Column(Part, frozen=True, kw_only=True):
@@ -225,7 +225,7 @@ class Column(Part, frozen=True, kw_only=True):
     own_cells: tuple[str, ...]
 
 
-class Domain(Part, frozen=True, kw_only=True):
+class DomainPart(Part, frozen=True, kw_only=True):
     """cells: their number, of any size."""
 
     cells: int
@@ -243,7 +243,7 @@ class Block(Part, frozen=True, kw_only=True):
     grid: Rational
 
 
-class Workload(Part, frozen=True, kw_only=True):
+class WorkloadPart(Part, frozen=True, kw_only=True):
     """The blocks, in the order of the answers."""
 
     queries: Count
@@ -265,19 +265,19 @@ class PlanPart(Part, frozen=True, kw_only=True):
     guarantee: str
     unit: dict[str, Any]
     n: Count | None
-    budget: Budget
+    budget: BudgetPart
     schedule: Named
     distinguisher: Named
     check: Named
     update: Named
     accountant: str
-    domain: Domain
-    workload: Workload
+    domain: DomainPart
+    workload: WorkloadPart
     opening: tuple[tuple[str, ...], ...]
     rounds: Count
     price: dict[str, Any]
     events: tuple[Event, ...]
-    proved_epsilon: Figure
+    proved_epsilon: FigurePart
     forecast: tuple[dict[str, Any], ...]
     bytes: Count
     seed: Count
@@ -285,12 +285,12 @@ class PlanPart(Part, frozen=True, kw_only=True):
     most: Count | UnsetType | None = UNSET
     persons: Count | UnsetType | None = UNSET
     asked: tuple[str, ...] | UnsetType = UNSET
-    alpha: Figure | UnsetType | None = UNSET
-    beta: Figure | UnsetType | None = UNSET
-    level: Figure | UnsetType | None = UNSET
-    threshold: Figure | UnsetType | None = UNSET
-    stages: tuple[Figure, ...] | UnsetType = UNSET
-    certain: Figure | UnsetType | None = UNSET
+    alpha: FigurePart | UnsetType | None = UNSET
+    beta: FigurePart | UnsetType | None = UNSET
+    level: FigurePart | UnsetType | None = UNSET
+    threshold: FigurePart | UnsetType | None = UNSET
+    stages: tuple[FigurePart, ...] | UnsetType = UNSET
+    certain: FigurePart | UnsetType | None = UNSET
     variant: str | UnsetType | None = UNSET
     promise: str | UnsetType | None = UNSET
     error_bars: bool | UnsetType = UNSET

@@ -26,15 +26,15 @@ from dpqr.releases.record.plan_document import (
     Count,
     Digest,
     Event,
-    Figure,
+    FigurePart,
     Law,
     Part,
     PlanPart,
     Rational,
     plan_document,
-    sealed,
+    seal_document,
 )
-from dpqr.releases.result import Release
+from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import (
     bars_words,
     certainty,
@@ -47,14 +47,14 @@ from dpqr.releases.sentences import (
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.form import DIALECT
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.workload import Measurement
 
 RELEASE_FORMAT = "release/1"
 
 
 def release_document(
-    release: Release,
+    release: FinishedRun,
     *,
     files: Mapping[str, str] | None = None,
     synthetic: dict[str, Any] | None = None,
@@ -71,8 +71,8 @@ def release_document(
     others were measured. warning: what may have gone wrong with the table or the domain file; null: nothing seen.
     The guarantee is that of all planned events, wherever the loop stopped. sha256: of the canonical JSON of the rest.
     """
-    plan, unit, drawn = release.plan, release.plan.problem.unit, drawn_parts(release)
-    return sealed(
+    plan, unit, drawn = release.plan, release.plan.problem.unit, draw_parts(release)
+    return seal_document(
         {
             "dpqr": RELEASE_FORMAT,
             **_origin(release),
@@ -102,7 +102,7 @@ def release_document(
     )
 
 
-def drawn_parts(release: Release) -> dict[str, Any]:
+def draw_parts(release: FinishedRun) -> dict[str, Any]:
     """What was drawn, and of a session what was asked; null for what was not bought. `drawn_digest` names it."""
     return {
         "dropped": _dropped(release),
@@ -117,7 +117,7 @@ def _files(hashes: Mapping[str, str], synthetic: dict[str, Any] | None, views: d
     return {**stated, "files": list(hashes), "hashes": dict(hashes)}
 
 
-def _cumulative(release: Release) -> dict[str, Any]:
+def _cumulative(release: FinishedRun) -> dict[str, Any]:
     """Of a counter: the release whose cumulative answers these are added to, null for none; else nothing."""
     if release.plan.problem.turn is None:
         return {}
@@ -126,7 +126,7 @@ def _cumulative(release: Release) -> dict[str, Any]:
     return {"cumulative": {"after": after}}
 
 
-def _origin(release: Release) -> dict[str, Any]:
+def _origin(release: FinishedRun) -> dict[str, Any]:
     """What made it, when and for whom, and whether it is what it looks like."""
     return {
         "version": __version__,
@@ -139,7 +139,7 @@ def _origin(release: Release) -> dict[str, Any]:
     }
 
 
-def _measured_errors(release: Release) -> dict[str, Any]:
+def _measured_errors(release: FinishedRun) -> dict[str, Any]:
     """What the errors of answers rest on, and what was bought of them; null for what was not."""
     return {
         "error_bars": _bars(release.bars),
@@ -148,7 +148,7 @@ def _measured_errors(release: Release) -> dict[str, Any]:
     }
 
 
-def _ledger(release: Release) -> str | dict[str, Any]:
+def _ledger(release: FinishedRun) -> str | dict[str, Any]:
     """The reservation that paid; seal: of the ledger's chain up to it; charged: what is kept of it, if not all."""
     paid = release.paid
     if paid is None:
@@ -157,7 +157,7 @@ def _ledger(release: Release) -> str | dict[str, Any]:
     return {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt, **kept}
 
 
-def _spent(release: Release) -> dict[str, Any]:
+def _spent(release: FinishedRun) -> dict[str, Any]:
     """The whole schedule under every accountant, and each phase by itself, which only basic adds up to the whole.
 
     The guarantee is the budget under the one that was charged; `why` says who chose it.
@@ -176,7 +176,7 @@ def _figures(prices: Mapping[str, Fraction | None]) -> dict[str, Any]:
     return {name: None if price is None else rational(price) for name, price in prices.items()}
 
 
-def _dropped(release: Release) -> dict[str, Any] | None:
+def _dropped(release: FinishedRun) -> dict[str, Any] | None:
     """The noisy count of the records that were left out; null where there is none. parallel: it added nothing to what
     the run cost."""
     found = release.dropped
@@ -269,7 +269,7 @@ def _measured(measured: Measurement) -> list[dict[str, Any]]:
 
 def _buckets(block: QueryBlock) -> dict[str, Any]:
     """Where cells were merged: pairs of a bucket and of how many cells in a row lie in it, in the cells' order."""
-    runs = [factor.matrix.runs for factor in block.factors if isinstance(factor.matrix, Merged)]
+    runs = [factor.matrix.runs for factor in block.factors if isinstance(factor.matrix, BucketMatrix)]
     return {"buckets": [list(run) for run in runs[0]]} if runs else {}
 
 
@@ -314,10 +314,10 @@ class Spent(Part, frozen=True, kw_only=True):
     that the guarantee rests on."""
 
     charged: str
-    delta: Figure
-    epsilon: dict[str, Figure | None]
+    delta: FigurePart
+    epsilon: dict[str, FigurePart | None]
     why: str | UnsetType = UNSET
-    phases: dict[str, dict[str, Figure | None]] | UnsetType = UNSET
+    phases: dict[str, dict[str, FigurePart | None]] | UnsetType = UNSET
 
 
 class Paid(Part, frozen=True, kw_only=True):
@@ -404,7 +404,7 @@ class ErrorBarsPart(Part, frozen=True, kw_only=True):
     missing: str | None
 
 
-class Hypothesis(Part, frozen=True, kw_only=True):
+class HypothesisPart(Part, frozen=True, kw_only=True):
     """The model behind the estimates. total: its records."""
 
     kind: str
@@ -456,7 +456,7 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
     spent: Spent
     trust: tuple[str, ...]
     certainty: str
-    hypothesis: Hypothesis
+    hypothesis: HypothesisPart
     synthetic: Synthetic | None
     files: tuple[str, ...]
     plan: PlanPart

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import downward_text, upward_text
-from dpqr.kernel.wording import amount, counted, plain
+from dpqr.kernel.wording import amount, count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
 from dpqr.report.page.parts import Chart, require_extra
 from dpqr.report.page.reported import Spending
@@ -35,7 +35,7 @@ Flags = NDArray[np.bool_]
 
 
 def block_chart(block: AnsweredBlock, salt: str) -> Chart:
-    """The chart that suits the block. salt: as of `drawn`."""
+    """The chart that suits the block. salt: as of `draw_chart`."""
     if not block.rows:
         return _bars(block, salt)
     if is_prefix(block):
@@ -80,14 +80,14 @@ def _seen(block: AnsweredBlock) -> str:
         least, most = float(np.nanmin(block.error)), float(np.nanmax(block.error))
         words += f"; error {amount(least)}" + (f" to {amount(most)}" if most > least else "")
     alone = int(never_measured(block).sum())
-    part = "all answers were" if alone == block.rows else f"{counted(alone, 'answer')} of {block.rows:,} were"
+    part = "all answers were" if alone == block.rows else f"{count_words(alone, 'answer')} of {block.rows:,} were"
     return f"{words}." + (f" Hatched: {part} never measured." if alone else "")
 
 
 def _bars(block: AnsweredBlock, salt: str) -> Chart:
     """Of a long block the largest answers. Long names stand above their bars."""
     shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
-    what = f"the {BARS} largest of {block.rows:,} answers" if block.rows > BARS else counted(block.rows, "answer")
+    what = f"the {BARS} largest of {block.rows:,} answers" if block.rows > BARS else count_words(block.rows, "answer")
     names = [_name(shown, row) for row in range(shown.rows)]
     above = max(map(len, names), default=0) > BESIDE
     pitch, left = (30, 8) if above else (BAR, 128)
@@ -103,7 +103,7 @@ def _bars(block: AnsweredBlock, salt: str) -> Chart:
         figures(axes, "x")
 
     height = pitch * max(shown.rows, 1) + 28
-    return drawn(draw, height=height, alt=f"Bars of {what}: {_seen(block)}", salt=salt)
+    return draw_chart(draw, height=height, alt=f"Bars of {what}: {_seen(block)}", salt=salt)
 
 
 def _lengths(axes: Axes, shown: AnsweredBlock, *, thickness: float, drop: float) -> None:
@@ -140,7 +140,9 @@ def _curves(block: AnsweredBlock, salt: str) -> Chart:
 
     kind = "Cumulative curves" if is_prefix(block) else "Steps"
     left = f" {len(groups) - CURVES} of {len(groups)} curves are left out." if len(groups) > CURVES else ""
-    return drawn(draw, height=184, alt=f"{kind} of {counted(block.rows, 'answer')}: {_seen(block)}{left}", salt=salt)
+    return draw_chart(
+        draw, height=184, alt=f"{kind} of {count_words(block.rows, 'answer')}: {_seen(block)}{left}", salt=salt
+    )
 
 
 def _groups(block: AnsweredBlock) -> list[IntArray]:
@@ -213,7 +215,7 @@ def _heat_map(block: AnsweredBlock, salt: str) -> Chart:
             _names(axes, grid, lines=not number)
 
     alt = f"Heat map of {len(grid.down)} by {len(grid.across)} cells, estimates beside errors: {_seen(block)}"
-    return drawn(draw, height=tall + 22 + low, alt=alt, salt=salt)
+    return draw_chart(draw, height=tall + 22 + low, alt=alt, salt=salt)
 
 
 def _cells(axes: Axes, colors: IntArray, alone: Flags) -> None:
@@ -307,7 +309,7 @@ _DROPPED = (
 )
 
 
-def drawn(draw: Callable[[Figure], None], *, height: float, alt: str, salt: str) -> Chart:
+def draw_chart(draw: Callable[[Figure], None], *, height: float, alt: str, salt: str) -> Chart:
     """A chart of the page's width.
 
     Args:
@@ -356,7 +358,7 @@ def figures(axes: Axes, along: Literal["x", "y"], *, log: bool = False) -> None:
     axes.set_axisbelow(True)
 
 
-def named_bars(names: Sequence[str], values: Sequence[float], *, alt: str, salt: str, log: bool = False) -> Chart:
+def bar_chart(names: Sequence[str], values: Sequence[float], *, alt: str, salt: str, log: bool = False) -> Chart:
     """A bar for every name, from the top."""
     places = np.arange(len(names))
 
@@ -368,7 +370,7 @@ def named_bars(names: Sequence[str], values: Sequence[float], *, alt: str, salt:
         axes.tick_params(axis="y", length=0)
         figures(axes, "x", log=log)
 
-    return drawn(draw, height=BAR * max(len(names), 1) + 28, alt=alt, salt=salt)
+    return draw_chart(draw, height=BAR * max(len(names), 1) + 28, alt=alt, salt=salt)
 
 
 def label(text: str, longest: int = LONGEST) -> str:
@@ -449,4 +451,4 @@ def budget_chart(spending: Spending) -> Chart | None:
     alt = (
         f"Budget bar: this release took {sum(own) / limit:.1%}, others {others / limit:.1%}; spent {spent}, left {left}"
     )
-    return drawn(draw, height=58, alt=alt, salt="budget")
+    return draw_chart(draw, height=58, alt=alt, salt="budget")

@@ -9,16 +9,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpqr.kernel.budget import upward_text
-from dpqr.kernel.wording import Fact, amount, counted, optional
+from dpqr.kernel.wording import Fact, amount, count_words, optional
 from dpqr.releases.answers.answered import Trend
-from dpqr.releases.forecast_error import Forecast
+from dpqr.releases.forecast_error import PlanForecast
 from dpqr.report.charts import HIGH, LOW
 from dpqr.report.forecast import MEASURE, basis, nine_of_ten
-from dpqr.report.page.charts import CURVES, FILL, LINES, PALE, SECOND, WIDTH, drawn, figures, label, named_bars, panel
+from dpqr.report.page.charts import (
+    CURVES,
+    FILL,
+    LINES,
+    PALE,
+    SECOND,
+    WIDTH,
+    bar_chart,
+    draw_chart,
+    figures,
+    label,
+    panel,
+)
 from dpqr.report.page.documents import claim_checks, domain_section
-from dpqr.report.page.parts import Card, Cards, Chart, Checks, Facts, Items, Page, Part, Section, Table, Words
+from dpqr.report.page.parts import (
+    Card,
+    Cards,
+    Chart,
+    Checks,
+    Facts,
+    Items,
+    Paragraph,
+    Part,
+    ReportPage,
+    ReportTable,
+    Section,
+)
 from dpqr.report.page.release_page import expected, lead, meaning
-from dpqr.report.page.reported import Reported
+from dpqr.report.page.reported import ReportInput
 from dpqr.report.release import LEGEND, title
 
 if TYPE_CHECKING:
@@ -30,12 +54,12 @@ DRAWN = 30
 STAMP = "A PLAN: nothing was drawn, and no data was opened"
 
 
-def plan_page(plan: dict[str, Any], facts: Sequence[Fact]) -> Page:
+def plan_page(plan: dict[str, Any], facts: Sequence[Fact]) -> ReportPage:
     """plan: the plan document. facts: the plan in words, as the screen shows it."""
-    found = Reported(record={"plan": plan, "unit": plan["unit"]["words"], "ledger": "none"}, blocks=(), place="")
+    found = ReportInput(record={"plan": plan, "unit": plan["unit"]["words"], "ledger": "none"}, blocks=(), place="")
     workload = plan["workload"]
-    return Page(
-        title=f"Plan of a release of {counted(workload['queries'], 'answer')}",
+    return ReportPage(
+        title=f"Plan of a release of {count_words(workload['queries'], 'answer')}",
         subtitle="What it would promise, cost and be worth",
         lead=(*lead(found), ("answers", f"{workload['queries']:,}"), ("questions", f"{len(workload['blocks']):,}")),
         sections=(
@@ -50,29 +74,29 @@ def plan_page(plan: dict[str, Any], facts: Sequence[Fact]) -> Page:
     )
 
 
-def _promise(plan: dict[str, Any], found: Reported) -> Sequence[Part]:
+def _promise(plan: dict[str, Any], found: ReportInput) -> Sequence[Part]:
     notes = plan.get("notes") or ()
-    more = (Words(text="What to know before it is approved:"), Items(lines=notes)) if notes else ()
-    return (Words(text=plan["guarantee"]), *(Words(text=sentence) for sentence in meaning(found)), *more)
+    more = (Paragraph(text="What to know before it is approved:"), Items(lines=notes)) if notes else ()
+    return (Paragraph(text=plan["guarantee"]), *(Paragraph(text=sentence) for sentence in meaning(found)), *more)
 
 
 def _forecast(plan: dict[str, Any]) -> Sequence[Part]:
     """The expected error of an answer, block by block."""
     errors = expected(plan)
     if not errors:
-        return (Words(text="This plan forecasts no error of single blocks; `dpqr plan` simulates it."),)
+        return (Paragraph(text="This plan forecasts no error of single blocks; `dpqr plan` simulates it."),)
     pairs = [
         (each["name"], each["queries"], errors[each["name"]]) for each in plan["forecast"] if each["name"] in errors
     ]
     shown = sorted(pairs, key=lambda pair: -pair[2])[:DRAWN]
 
-    alt = f"Bars of the expected error of {counted(len(shown), 'block')}, the largest first, on a logarithmic scale."
+    alt = (
+        f"Bars of the expected error of {count_words(len(shown), 'block')}, the largest first, on a logarithmic scale."
+    )
     return (
-        Words(text="The mean absolute error of one answer, in records, or in the unit of a summed column."),
-        named_bars(
-            [name for name, _, _ in shown], [error for _, _, error in shown], alt=alt, salt="forecast", log=True
-        ),
-        Table(
+        Paragraph(text="The mean absolute error of one answer, in records, or in the unit of a summed column."),
+        bar_chart([name for name, _, _ in shown], [error for _, _, error in shown], alt=alt, salt="forecast", log=True),
+        ReportTable(
             caption="Expected error of an answer, block by block",
             head=("block", "answers", "expected error"),
             rows=[(name, f"{queries:,}", amount(error)) for name, queries, error in pairs],
@@ -80,9 +104,9 @@ def _forecast(plan: dict[str, Any]) -> Sequence[Part]:
     )
 
 
-def _checklist(found: Reported) -> Sequence[Part]:
+def _checklist(found: ReportInput) -> Sequence[Part]:
     words = "The rest of the checklist, on algorithms and on what they stand on, comes with the release's own report."
-    return Checks(layer="The claim: parameters and unit", lines=tuple(claim_checks(found))), Words(text=words)
+    return Checks(layer="The claim: parameters and unit", lines=tuple(claim_checks(found))), Paragraph(text=words)
 
 
 def _hash(plan: dict[str, Any]) -> Sequence[Part]:
@@ -96,25 +120,27 @@ def _hash(plan: dict[str, Any]) -> Sequence[Part]:
 CURVE_STAMP = "A FORECAST: nothing was drawn from any private data"
 
 
-def curve_page(found: Sequence[Forecast], notes: Sequence[str]) -> Page:
+def curve_page(found: Sequence[PlanForecast], notes: Sequence[str]) -> ReportPage:
     """found: forecasts of one workload, epsilons ascending. notes: what they rest on."""
     first = found[0]
     answers = sum(block.answers for block in first.blocks)
-    rests = (Words(text=f"Basis: {basis(first)}."), Items(lines=notes))
-    return Page(
-        title=f"Expected errors of a release of {counted(answers, 'answer')}",
-        subtitle=f"At {counted(len(found), 'epsilon')}, before any data is opened",
+    rests = (Paragraph(text=f"Basis: {basis(first)}."), Items(lines=notes))
+    return ReportPage(
+        title=f"Expected errors of a release of {count_words(answers, 'answer')}",
+        subtitle=f"At {count_words(len(found), 'epsilon')}, before any data is opened",
         lead=(("answers", f"{answers:,}"), ("questions", f"{len(first.blocks):,}")),
         sections=(
             Section(name="curve", title="Error by epsilon", parts=(_curve(found), _means(found))),
-            Section(name="blocks", title="Every question", parts=(Words(text=f"Figures: {MEASURE}."), _blocks(found))),
+            Section(
+                name="blocks", title="Every question", parts=(Paragraph(text=f"Figures: {MEASURE}."), _blocks(found))
+            ),
             Section(name="basis", title="What the forecast rests on", parts=rests),
         ),
         stamp=CURVE_STAMP,
     )
 
 
-def _curve(found: Sequence[Forecast]) -> Chart:
+def _curve(found: Sequence[PlanForecast]) -> Chart:
     """The mean, and the band of nine releases in ten."""
     epsilons, means = [float(one.epsilon) for one in found], [one.error.mean for one in found]
     ends = (0, -1)
@@ -132,10 +158,10 @@ def _curve(found: Sequence[Forecast]) -> Chart:
 
     words = "; ".join(f"epsilon {upward_text(one.epsilon)}: {amount(one.error.mean)}" for one in found)
     what = "Mean error of the questions, in records, by epsilon; the band holds 9 of 10 releases"
-    return drawn(draw, height=230, alt=f"{what}; both axes are logarithmic. {words}.", salt="curve")
+    return draw_chart(draw, height=230, alt=f"{what}; both axes are logarithmic. {words}.", salt="curve")
 
 
-def _means(found: Sequence[Forecast]) -> Table:
+def _means(found: Sequence[PlanForecast]) -> ReportTable:
     rows = [
         (
             upward_text(one.epsilon),
@@ -147,17 +173,17 @@ def _means(found: Sequence[Forecast]) -> Table:
         for one in found
     ]
     head = ("epsilon", "schedule", "mean of the questions", "in 9 of 10 releases", "L1 / n")
-    return Table(caption="Expected error by epsilon", head=head, rows=rows, texts=2)
+    return ReportTable(caption="Expected error by epsilon", head=head, rows=rows, texts=2)
 
 
-def _blocks(found: Sequence[Forecast]) -> Table:
+def _blocks(found: Sequence[PlanForecast]) -> ReportTable:
     """Every block's expected error at each epsilon, in workload order."""
     head = ("block", "answers", *(f"eps {upward_text(one.epsilon)}" for one in found))
     rows = [
         (blocks[0].name, f"{blocks[0].answers:,}", *(amount(block.error.mean) for block in blocks))
         for blocks in zip(*(one.blocks for one in found), strict=True)
     ]
-    return Table(caption="Expected error of an answer, block by block", head=head, rows=rows)
+    return ReportTable(caption="Expected error of an answer, block by block", head=head, rows=rows)
 
 
 # The page of a series: each query from point to point, with its errors.
@@ -165,11 +191,11 @@ def _blocks(found: Sequence[Forecast]) -> Table:
 TICKS = 6
 
 
-def series_page(names: Sequence[str], trends: Sequence[Trend], notes: Sequence[str]) -> Page:
+def series_page(names: Sequence[str], trends: Sequence[Trend], notes: Sequence[str]) -> ReportPage:
     """notes: what a reader must know of single points."""
     cards = [_card(names, trend, place) for place, trend in enumerate(trends)]
-    return Page(
-        title=f"{counted(len(names), 'release')} of the same queries",
+    return ReportPage(
+        title=f"{count_words(len(names), 'release')} of the same queries",
         subtitle=f"{names[0]} to {names[-1]}",
         lead=(("points", f"{len(names):,}"), ("queries", f"{len(trends):,}")),
         sections=(
@@ -183,7 +209,7 @@ def _card(names: Sequence[str], trend: Trend, place: int) -> Card:
     part = f", the {CURVES} largest are drawn" if trend.rows > CURVES else ""
     return Card(
         title=trend.name,
-        words=f"{counted(trend.rows, 'answer')}{part}; the bands are 95% intervals",
+        words=f"{count_words(trend.rows, 'answer')}{part}; the bands are 95% intervals",
         chart=_chart(names, trend, f"series {place}"),
         table=_table(names, trend),
     )
@@ -213,10 +239,10 @@ def _chart(names: Sequence[str], trend: Trend, salt: str) -> Chart:
         for row in shown
     )
     alt = f"Estimates of {trend.name} from {names[0]} to {names[-1]}. {words}."
-    return drawn(draw, height=190 + 14 * len(shown), alt=alt, salt=salt)
+    return draw_chart(draw, height=190 + 14 * len(shown), alt=alt, salt=salt)
 
 
-def _table(names: Sequence[str], trend: Trend) -> Table:
+def _table(names: Sequence[str], trend: Trend) -> ReportTable:
     rows = [
         (
             title(trend.points[0], row),
@@ -228,4 +254,4 @@ def _table(names: Sequence[str], trend: Trend) -> Table:
         for place, (name, point) in enumerate(zip(names, trend.points, strict=True))
     ]
     head = ("cells", "point", "estimate", "error", "change", "error of the change")
-    return Table(caption=trend.name, head=head, rows=rows, texts=2)
+    return ReportTable(caption=trend.name, head=head, rows=rows, texts=2)

@@ -18,7 +18,7 @@ State = Literal["yes", "part", "no"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Paragraph:
     """Sentences of one paragraph. strong: a reader must not miss them."""
 
     text: str
@@ -35,7 +35,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class ReportTable:
     """Rows under a head. texts: how many of the first columns are words; the others are figures."""
 
     caption: str
@@ -64,7 +64,7 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class ChecklistLine:
     """A line of a checklist: what was asked, how it stands, and on what that rests."""
 
     asked: str
@@ -77,7 +77,7 @@ class Checks:
     """A layer of a checklist."""
 
     layer: str
-    lines: Sequence[Check]
+    lines: Sequence[ChecklistLine]
     kind: str = "checks"
 
 
@@ -88,7 +88,7 @@ class Card:
     title: str
     words: str
     chart: Chart | None
-    table: Table | None
+    table: ReportTable | None
     kind: str = "card"
 
 
@@ -100,7 +100,7 @@ class Cards:
     kind: str = "cards"
 
 
-Part = Words | Facts | Table | Chart | Items | Checks | Cards
+Part = Paragraph | Facts | ReportTable | Chart | Items | Checks | Cards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ReportPage:
     """A page. stamp: what it must not be taken for, on every sheet; empty: nothing. lead: figures at its top."""
 
     title: str
@@ -128,7 +128,7 @@ class Page:
 MISSING = "--html: pages are made by jinja2 and matplotlib; install them by: pip install 'dpqr[report]'"
 
 
-def html(page: Page) -> str:
+def html(page: ReportPage) -> str:
     """The whole file. Equal pages give equal text. UsageFault where the extra is not installed."""
     return _environment().get_template("page.html").render(page=page, style=style())
 

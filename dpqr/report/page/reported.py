@@ -18,11 +18,11 @@ from dpqr.releases.files import RECORD
 from dpqr.releases.read_release import ReleaseFiles
 from dpqr.releases.release_files import file_hash
 
-UNKNOWN = "not stated in the record"
+NOT_STATED = "not stated in the record"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Charge:
+class ChargeRow:
     """A release that a budget has paid for. number: of its entry. own: it is the release that the page is about."""
 
     number: int
@@ -36,7 +36,7 @@ class Spending:
     """A dataset's budget, and what it was charged for, oldest first."""
 
     account: Account
-    charges: Sequence[Charge]
+    charges: Sequence[ChargeRow]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reported:
+class ReportInput:
     """A release.
 
     record: release.json; an older one may lack parts. place: its directory, as commands name it. spending: None where

@@ -16,7 +16,7 @@ from dpqr.strategies.designs.kronecker import p_identity
 from dpqr.strategies.designs.trees import hierarchy
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
-from dpqr.workload.partition import Bisection, Boxes, Merged
+from dpqr.workload.partition import Bisection, Boxes, BucketMatrix
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.trees import Tree
 
@@ -73,7 +73,7 @@ def merged_block(name: str, axes: Axes, shape: tuple[int, ...], matrix: IntMatri
         matrix: over the buckets.
         buckets: of every cell in C order, shape (cells,).
     """
-    return QueryBlock(name=name, factors=(Factor(axes=axes, sizes=shape, matrix=Merged(matrix, buckets)),))
+    return QueryBlock(name=name, factors=(Factor(axes=axes, sizes=shape, matrix=BucketMatrix(matrix, buckets)),))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -135,7 +135,7 @@ def equal_buckets(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class PartitionTuning:
     """Set by `python tests/benchmarks/ordered.py --half set`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
 
     coherence: float = 0.6  # power of the number of boxes that an edge cuts, by which their bias is multiplied
@@ -146,7 +146,7 @@ class Tuning:
     reference: int = 64  # buckets whose noise sets the unit of the prices
 
 
-TUNING = Tuning()
+TUNING = PartitionTuning()
 
 FORBIDDING = 1e200
 """The last price, at which no second bucket is worth its price."""
@@ -167,7 +167,7 @@ class Partition:
     error: float
 
 
-def chosen_partition(counted: BoxCounts, queries: BucketQueries, noise: Callable[[float], float]) -> Partition:
+def choose_partition(counted: BoxCounts, queries: BucketQueries, noise: Callable[[float], float]) -> Partition:
     """The pruned bisection of least expected squared error of the workload.
 
     Merging a box costs the bias of spreading its records evenly: the squared difference of its halves that is expected
@@ -186,7 +186,7 @@ def chosen_partition(counted: BoxCounts, queries: BucketQueries, noise: Callable
     >>> bisection = Bisection((4,))
     >>> counts = np.array([100.0, 100.0, 0.0, 0.0])
     >>> known = BoxCounts(bisection=bisection, counts=counts, variances=np.zeros(2), total=200.0, deviation=0.0)
-    >>> chosen_partition(known, BucketQueries(matrix=np.eye(4)), lambda buckets: buckets).buckets
+    >>> choose_partition(known, BucketQueries(matrix=np.eye(4)), lambda buckets: buckets).buckets
     array([0, 0, 1, 1])
     """
     bisection = counted.bisection

@@ -19,7 +19,7 @@ SLICE = 2**21
 """Coefficients of queries that are held in memory together."""
 
 
-class Queries(Protocol):
+class CellQueries(Protocol):
     """What a design reads of a workload over a row of cells."""
 
     @property

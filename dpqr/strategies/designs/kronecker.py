@@ -12,11 +12,11 @@ import numpy as np
 from dpqr.kernel.arrays import AnyArray, Axes, FloatArray
 from dpqr.kernel.noise.public import public_generator
 from dpqr.models.fit.descent import Descent
-from dpqr.strategies.designs.gram import AxisQueries, Queries, importance
-from dpqr.strategies.designs.trees import balanced, hierarchy, levels_tree, nested_levels
+from dpqr.strategies.designs.gram import AxisQueries, CellQueries, importance
+from dpqr.strategies.designs.trees import balance_levels, hierarchy, levels_tree, nested_levels
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
-from dpqr.workload.partition import Merged, groups_of
+from dpqr.workload.partition import BucketMatrix, groups_of
 from dpqr.workload.ranges import everything
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.strategy_matrices import PIdentity, query_variances, recoverable, strategy_block
@@ -28,7 +28,7 @@ from dpqr.workload.strategy_matrices import PIdentity, query_variances, recovera
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class PIdentityTuning:
     """Set by `python tests/benchmarks/dense.py`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
 
     groups: int = 256  # groups of cells, at most
@@ -41,7 +41,7 @@ class Tuning:
     small: int = 64  # rows of a matrix that the library inverts on one thread
 
 
-TUNING = Tuning()
+TUNING = PIdentityTuning()
 
 
 def product(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -123,7 +123,7 @@ class PIdentityError:
         return math.log(error), gradient
 
 
-def p_identity(queries: Queries, norm: Norm, precision: int = TUNING.precision) -> PIdentity:
+def p_identity(queries: CellQueries, norm: Norm, precision: int = TUNING.precision) -> PIdentity:
     """The strategy of least expected error, in integers of about `precision` per column.
 
     Repeatable on one machine; the rounding of another one may end the descent elsewhere, at about the same error.
@@ -146,7 +146,7 @@ def p_identity(queries: Queries, norm: Norm, precision: int = TUNING.precision) 
     return _rounded(error.spread(roots**2), error, precision)
 
 
-def _scaled_p_identity_error(queries: Queries, norm: Norm) -> PIdentityError:
+def _scaled_p_identity_error(queries: CellQueries, norm: Norm) -> PIdentityError:
     """The objective of the descent, scaled so that measuring single cells has an error of about 1."""
     groups = min(queries.size, TUNING.groups)
     edges = np.rint(np.linspace(0, queries.size, groups + 1)).astype(np.int64)
@@ -211,7 +211,7 @@ class Design:
     Attributes:
         strategy: the block to measure.
         kinds: one per attribute, of `KINDS`.
-        error: weighted sum of squared errors over all queries at noise of variance 1; levels are `balanced`.
+        error: weighted sum of squared errors over all queries at noise of variance 1; levels are `balance_levels`.
     """
 
     strategy: QueryBlock
@@ -238,8 +238,8 @@ def designs(name: str, axes: Axes, sizes: tuple[int, ...], blocks: tuple[QueryBl
     [('identity',), ('hierarchy',), ('p-identity',)]
     """
     found: dict[tuple[str, ...], Design] = {}
-    blocks = balanced(blocks)
-    merged = any(isinstance(factor.matrix, Merged) for block in blocks for factor in block.factors)
+    blocks = balance_levels(blocks)
+    merged = any(isinstance(factor.matrix, BucketMatrix) for block in blocks for factor in block.factors)
     for kinds in (KINDS[:1], *([KINDS[:2]] if merged else []), KINDS[:3], KINDS):
         design = _descended(name, axes, sizes, blocks, norm, kinds)
         found.setdefault(design.kinds, design)

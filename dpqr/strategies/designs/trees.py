@@ -12,10 +12,10 @@ import numpy as np
 
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.models.fit.descent import Descent
-from dpqr.strategies.designs.gram import AxisQueries, Queries
+from dpqr.strategies.designs.gram import AxisQueries, CellQueries
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import IntMatrix
-from dpqr.workload.partition import Merged, groups_of
+from dpqr.workload.partition import BucketMatrix, groups_of
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.trees import NestedTree, Nesting, Tree, dyadic
 
@@ -33,7 +33,7 @@ class HierarchyTuning:
 HIERARCHY_TUNING = HierarchyTuning()
 
 
-def hierarchy(queries: Queries, norm: Norm, precision: int = HIERARCHY_TUNING.precision) -> Tree:
+def hierarchy(queries: CellQueries, norm: Norm, precision: int = HIERARCHY_TUNING.precision) -> Tree:
     """The binary tree with the best level weights, rounded to integers whose sum is about `precision`.
 
     On 2^h cells with weights w_l for the groups of width s_l, A^T A = sum w_l^2 s_l P_l, P_l the projection on vectors
@@ -129,7 +129,7 @@ class LevelsTuning:
 LEVELS_TUNING = LevelsTuning()
 
 
-def balanced(blocks: Sequence[QueryBlock]) -> tuple[QueryBlock, ...]:
+def balance_levels(blocks: Sequence[QueryBlock]) -> tuple[QueryBlock, ...]:
     """Blocks of levels with weights by which every level above the lowest one counts alike, however few its nodes.
 
     Were all answers to count alike, most of the budget would go to the lowest level, and a single node at the top would
@@ -140,7 +140,9 @@ def balanced(blocks: Sequence[QueryBlock]) -> tuple[QueryBlock, ...]:
     The blocks' own weights multiply this. All answers of the levels count as much together as before.
     """
     found = list(blocks)
-    for axis in {factor.axes for block in blocks for factor in block.factors if isinstance(factor.matrix, Merged)}:
+    for axis in {
+        factor.axes for block in blocks for factor in block.factors if isinstance(factor.matrix, BucketMatrix)
+    }:
         nodes = {place: _nodes(block, axis) for place, block in enumerate(found)}
         asked = {place: count for place, count in nodes.items() if count}
         lowest = max(asked.values())
@@ -167,7 +169,7 @@ def nested_levels(matrices: Iterable[IntMatrix]) -> tuple[IntArray, ...]:
     """
     found: list[IntArray] = []
     for matrix in matrices:
-        if isinstance(matrix, Merged) and (groups := groups_of(matrix)) is not None:
+        if isinstance(matrix, BucketMatrix) and (groups := groups_of(matrix)) is not None:
             own = _numbered(groups)
             if int(own.max()) + 1 < len(own) and not any(np.array_equal(own, other) for other in found):
                 found.append(own)
@@ -199,7 +201,7 @@ def levels_tree(queries: AxisQueries, norm: Norm, precision: int) -> NestedTree:
         Hay, Rastogi, Miklau and Suciu 2010 (consistent trees); Li, Miklau, Hay, McGregor and Rastogi 2015 (weights).
 
     >>> from dpqr.workload.matrix import Identity
-    >>> levels = Merged(Identity(2), np.arange(200) // 100), Identity(200)
+    >>> levels = BucketMatrix(Identity(2), np.arange(200) // 100), Identity(200)
     >>> queries = AxisQueries(size=200, terms=tuple((one, np.ones(one.rows)) for one in levels))
     >>> levels_tree(queries, Norm.L1, 16).weights
     (1, 7)
@@ -235,14 +237,14 @@ def _best_level_shares(nesting: Nesting, queries: AxisQueries, norm: Norm) -> Fl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Asked:
+class _LevelQueries:
     """levels: the weight of every group's squared error, level by level. others: the terms that are no levels."""
 
     levels: tuple[FloatArray, ...]
     others: tuple[tuple[IntMatrix, FloatArray], ...]
 
 
-def _by_level(nesting: Nesting, queries: AxisQueries) -> _Asked:
+def _by_level(nesting: Nesting, queries: AxisQueries) -> _LevelQueries:
     levels, others = [np.zeros(count) for count in nesting.counts], []
     for matrix, weights in queries.terms:
         groups = groups_of(matrix)
@@ -253,7 +255,7 @@ def _by_level(nesting: Nesting, queries: AxisQueries) -> _Asked:
             found = np.zeros(nesting.counts[place])
             found[nesting.groups[place]] = weights[groups]
             levels[place] += found
-    return _Asked(levels=tuple(levels), others=tuple(others))
+    return _LevelQueries(levels=tuple(levels), others=tuple(others))
 
 
 def _place(nesting: Nesting, groups: IntArray) -> int | None:
@@ -262,7 +264,7 @@ def _place(nesting: Nesting, groups: IntArray) -> int | None:
     return next((at for at, level in enumerate(nesting.groups) if np.array_equal(level, own)), None)
 
 
-def _log_error(logs: FloatArray, nesting: Nesting, asked: _Asked, norm: Norm) -> float:
+def _log_error(logs: FloatArray, nesting: Nesting, asked: _LevelQueries, norm: Norm) -> float:
     """Logarithm of the expected squared error."""
     weights = np.maximum(np.rint(np.exp(logs - logs.max()) * LEVELS_TUNING.scale), 1.0)
     tree = NestedTree(nesting, tuple(int(weight) for weight in weights))

@@ -21,10 +21,10 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem, Variant
-from dpqr.strategies.schedules.drafts import forecast, forecast_row, opening_phase, proved, search_phases
+from dpqr.strategies.schedules.drafts import forecast, forecast_row, opening_phase, proved_epsilon, search_phases
 from dpqr.strategies.schedules.theory import TOTAL, Tails, Theory, answers_tail, measured_whole, require_fractions
 from dpqr.strategies.transcript import Round, Stage, Step
-from dpqr.strategies.updates.interface import CarriedBound, HeuristicBound
+from dpqr.strategies.updates.interface import HeuristicBound, TransferableBound
 from dpqr.workload.workload import Workload
 
 # Stages: the falling alphas of the anytime loop, what their rounds cost, and which of them are certain.
@@ -33,7 +33,7 @@ from dpqr.workload.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class StagesTuning:
     """No promise depends on these. Set by `python tests/benchmarks/theory.py --half set`."""
 
     first: Fraction = Fraction(1, 2)  # alpha of the first stage
@@ -44,7 +44,7 @@ class Tuning:
     smallest: int = 15  # a draw costs at least 10^-15 of the budget
 
 
-TUNING = Tuning()
+TUNING = StagesTuning()
 
 Prices = tuple[Fraction, Fraction]
 """Of a selection and of a measurement, as parts of the budget."""
@@ -99,7 +99,7 @@ class Stages:
     def _runs(self, level: Level) -> bool:
         """Whether the rule may run at a level: a certificate rests on no mistake bound, but a net ends somewhere."""
         rule = self.roles.update
-        heuristic = isinstance(rule, HeuristicBound) and not isinstance(rule, CarriedBound)
+        heuristic = isinstance(rule, HeuristicBound) and not isinstance(rule, TransferableBound)
         return heuristic or rule.mistakes(self.problem, level) is not None
 
     def pays(self, number: int) -> bool:
@@ -161,7 +161,7 @@ class Stages:
         """The smallest alpha that is certified with probability 1 - beta, whatever the table; None: none is.
 
         Proof. On the good event stage k makes u_k updates and one round more, and sum u_k d_k <= P for the rule's
-        potential P, d_k what an update takes from it (`CarriedBound`); T_k = floor(P / d_k), so the sum of all
+        potential P, d_k what an update takes from it (`TransferableBound`); T_k = floor(P / d_k), so the sum of all
         u_k / (T_k + 1) is at most 1. Prices rise within a stage, so r rounds of it cost at most r / (T_k + 1) times
         what T_k + 1 rounds do, C_k. So stages 1 to K cost at most max_k C_k + sum_k C_k / (T_k + 1) together.
         """
@@ -187,7 +187,9 @@ class Stages:
     def _most_updates(self, number: int) -> int | None:
         rule, stage = self.roles.update, self.stage(number)
         return (
-            rule.mistakes_carried(self.problem, stage.level, stage.finest) if isinstance(rule, CarriedBound) else None
+            rule.mistakes_carried(self.problem, stage.level, stage.finest)
+            if isinstance(rule, TransferableBound)
+            else None
         )
 
     def _cost(self, number: int, rounds: int) -> Fraction | None:
@@ -255,7 +257,7 @@ ASSUMED = 10**6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counting:
+class BeforeCount:
     """Before the number of records is known."""
 
     plan: Plan
@@ -267,13 +269,13 @@ class Counting:
     def after(self, finished: Round) -> AnytimeState:
         """Without the count, where a crash has lost it, there is nothing to scale answers to."""
         if finished.measurement is None:
-            return Ended()
+            return EndState()
         problem = self.plan.problem
         counted = max(1, int(finished.measurement.values[0][0]))
         records = min(counted, problem.most or counted)
         stages = Stages.of(problem, self.plan.budget, self.plan.roles, problem.most or records)
         certain = self.plan.promised
-        return InStage(stages=stages, certain=certain, counted=records) if stages.alphas else Ended()
+        return InStage(stages=stages, certain=certain, counted=records) if stages.alphas else EndState()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,21 +317,23 @@ class InStage:
         if not finished.stopped:
             return replace(self, turn=self.turn + 1, spent=spent)
         following = self.number + 1
-        return replace(self, number=following, turn=1, spent=spent) if following < len(self.stages.alphas) else Ended()
+        return (
+            replace(self, number=following, turn=1, spent=spent) if following < len(self.stages.alphas) else EndState()
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndState:
     """Nothing more is drawn."""
 
     def step(self) -> None:
         return None
 
-    def after(self, finished: Round) -> Ended:
+    def after(self, finished: Round) -> EndState:
         raise AssertionError("no step was made")
 
 
-AnytimeState = Counting | InStage | Ended
+AnytimeState = BeforeCount | InStage | EndState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -407,7 +411,7 @@ class Anytime:
         known = problem.n or problem.most
         stages = Stages.of(problem, budget, roles, known or ASSUMED)
         _require_stages(stages)
-        number, rounds = _on_paper(stages)
+        number, rounds = _worst_case_rounds(stages)
         phases = _phases(stages, number, rounds)
         return Plan(
             problem=replace(problem, level=stages.stage(0).finest),
@@ -422,7 +426,7 @@ class Anytime:
                 certain=stages.certain() if known else None,
                 paper=stages.alphas[number],
             ),
-            epsilon=proved(roles.accountant, phases, budget),
+            epsilon=proved_epsilon(roles.accountant, phases, budget),
             forecast=_forecast(stages, number),
             notes=_notes(problem),
         )
@@ -430,7 +434,7 @@ class Anytime:
     def start(self, plan: Plan) -> AnytimeState:
         problem = plan.problem
         if problem.n is None:
-            return Counting(plan=plan)
+            return BeforeCount(plan=plan)
         return InStage(stages=Stages.of(problem, plan.budget, plan.roles, problem.n), certain=plan.promised)
 
     def next(self, plan: Plan, state: AnytimeState) -> Step | None:
@@ -461,7 +465,7 @@ def _require_stages(stages: Stages) -> None:
     )
 
 
-def _on_paper(stages: Stages) -> tuple[int, int]:
+def _worst_case_rounds(stages: Stages) -> tuple[int, int]:
     """The last stage at which the budget pays for two rounds for each dimension of the workload's answers, and how many
     rounds it pays there; the first stage where none does. A guess of what will be reached: plans are compared by it."""
     problem = stages.problem

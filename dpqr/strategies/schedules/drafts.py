@@ -63,7 +63,7 @@ def search_phases(phases: Iterable[Phase], whole: Price) -> tuple[Phase, ...]:
     )
 
 
-def proved(accountant: Accountant, phases: Iterable[Phase], budget: PrivacyBudget) -> Fraction:
+def proved_epsilon(accountant: Accountant, phases: Iterable[Phase], budget: PrivacyBudget) -> Fraction:
     """What the accountant proves for a plan's events; InfeasiblePlan where its theorem does not cover them."""
     epsilon = accountant.epsilon(tuple(event for phase in phases for event in phase.events), budget.delta)
     if epsilon is None:

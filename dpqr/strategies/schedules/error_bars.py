@@ -18,7 +18,7 @@ from dpqr.mechanisms.block_errors import GroupErrors, noisy_errors
 from dpqr.strategies.checks import Check
 from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.parts import Around, Parts, set_aside, with_phases
+from dpqr.strategies.schedules.parts import Parts, PlannerWithReserve, reserve_share, with_phases
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.strategy_matrices import is_interaction
 
@@ -27,7 +27,7 @@ DEFAULT_SHARES = {"rho": Fraction(1, 100), "epsilon": Fraction(1, 200)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WithErrorBars(Around):
+class WithErrorBars(PlannerWithReserve):
     """The plan of `schedule` from the rest of the budget, and one phase after it.
 
     share: of the budget, as the accountant counts it (epsilon or rho), for the errors of unmeasured blocks; where the
@@ -53,7 +53,7 @@ class WithErrorBars(Around):
             InfeasiblePlan: a share that was asked for buys no draw.
         """
         if self.certify is not None:
-            plan, price = set_aside(self.schedule, problem, budget, roles, self.certify, "--certify")
+            plan, price = reserve_share(self.schedule, problem, budget, roles, self.certify, "--certify")
             return with_phases(plan, (*plan.phases, _bounds(problem, price)))
         whole = self.schedule.plan(problem, budget, roles)
         if self.free:
@@ -64,7 +64,7 @@ class WithErrorBars(Around):
         return bought(self.share) if leaves_unmeasured(whole) else _noted(whole, "every block is measured")
 
     def _bought(self, problem: Problem, budget: PrivacyBudget, roles: Roles, share: Fraction) -> Plan:
-        plan, price = set_aside(self.schedule, problem, budget, roles, share, "--error-bars")
+        plan, price = reserve_share(self.schedule, problem, budget, roles, share, "--error-bars")
         phase = Phase(noun="errors", count=1, price=price, events=((_event(problem, price), 1),))
         return with_phases(plan, (*plan.phases, phase))
 
@@ -83,7 +83,7 @@ def leaves_unmeasured(plan: Plan) -> bool:
     over. As many rounds as there are such blocks reach all of them, in a schedule that measures none twice, where the
     hypothesis has room for all: a block without room is passed over, and others are measured again in its place. Where
     there are no rounds, marginals alone may leave blocks unmeasured; strategies answer what they were chosen for."""
-    opened, blocks = [block for blocks in plan.opening for block in blocks], searched(plan)
+    opened, blocks = [block for blocks in plan.opening for block in blocks], optional_blocks(plan)
     left = len(unmeasured(blocks, opened))
     by_block = not plan.schedule.adaptive and not any(phase.single for phase in plan.named("selection"))
     reached = plan.rounds if by_block and plan.roles.update.fits(plan.problem, blocks, blocks) else 0
@@ -91,7 +91,7 @@ def leaves_unmeasured(plan: Plan) -> bool:
     return left > reached and (plan.rounds > 0 or alone)
 
 
-def searched(plan: Plan) -> tuple[QueryBlock, ...]:
+def optional_blocks(plan: Plan) -> tuple[QueryBlock, ...]:
     """The blocks that choices may pass over."""
     return plan.schedule.searched(plan) if isinstance(plan.schedule, Parts) else plan.problem.workload.blocks
 
@@ -151,7 +151,7 @@ early from getting most of its price back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WithDroppedCount(Around):
+class WithDroppedCount(PlannerWithReserve):
     """The plan of `schedule`, and a count of the records that were left out.
 
     share: of the budget, as the accountant counts it (epsilon or rho), strictly between 0 and 1; None: FREE_SHARE where
@@ -209,7 +209,7 @@ class WithDroppedCount(Around):
 
     def _set_aside(self, problem: Problem, budget: PrivacyBudget, roles: Roles, share: Fraction) -> Plan:
         """InfeasiblePlan under an accountant for equal draws only, where the count cannot have a share of its own."""
-        plan, price = set_aside(self.schedule, problem, budget, roles, share, "--count-dropped")
+        plan, price = reserve_share(self.schedule, problem, budget, roles, share, "--count-dropped")
         return with_phases(plan, (_counted(roles, problem.unit, price), *plan.phases))
 
 

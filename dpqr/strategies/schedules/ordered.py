@@ -19,7 +19,7 @@ from dpqr.models.fit.buckets import BoxCounts
 from dpqr.strategies.designs.buckets import (
     EqualBuckets,
     Partition,
-    chosen_partition,
+    choose_partition,
     equal_buckets,
     level_queries,
     level_tree,
@@ -29,12 +29,18 @@ from dpqr.strategies.designs.buckets import (
 from dpqr.strategies.designs.kronecker import Design, designs
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.drafts import Released, least_squares_forecast, proved, search_phases, strategy_name
+from dpqr.strategies.schedules.drafts import (
+    Released,
+    least_squares_forecast,
+    proved_epsilon,
+    search_phases,
+    strategy_name,
+)
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix
-from dpqr.workload.partition import Bisection, Merged
+from dpqr.workload.partition import Bisection, BucketMatrix
 from dpqr.workload.ranges import everything
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.trees import Tree
@@ -85,7 +91,7 @@ class Ordered:
         first = Phase(noun="opening", count=1, price=prices[0], blocks=((RECORDS,),))
         stages = (Phase(noun="stage", count=1, price=price) for price in (prices[1:] if counted else prices))
         phases = search_phases((first, *stages) if counted else stages, reduce(Price.plus, prices))
-        staged = replace(direct, schedule=self, phases=phases, epsilon=proved(roles.accountant, phases, budget))
+        staged = replace(direct, schedule=self, phases=phases, epsilon=proved_epsilon(roles.accountant, phases, budget))
         refusals = {part.unsuited for part in groups(staged)}
         if None not in refusals:
             return replace(direct, notes=(*direct.notes, f"no buckets: {'; '.join(sorted(map(str, refusals)))}"))
@@ -176,7 +182,7 @@ def _announced(plan: Plan) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class OrderedTuning:
     """One constant a line, with what it sets."""
 
     count: Fraction = Fraction(1, 200)  # share of the budget of the noisy number of records
@@ -198,7 +204,7 @@ class Tuning:
     work: int = 2**33  # multiplications for what the workload asks of all boxes of one level, at most
 
 
-TUNING = Tuning()
+TUNING = OrderedTuning()
 
 
 # TwoStagePartition: counts of boxes, and the buckets that they suggest, for the queries on one group of attributes.
@@ -208,10 +214,10 @@ GRID = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Records:
+class RecordEstimate:
     """An estimate of the number of records, and the deviation of its noise. Public.
 
-    >>> Records(count=10.0, noise=4.0).combined(Records(count=20.0, noise=4.0)).count
+    >>> RecordEstimate(count=10.0, noise=4.0).combined(RecordEstimate(count=20.0, noise=4.0)).count
     15.0
     """
 
@@ -223,7 +229,7 @@ class Records:
         """The count, or its noise where that is more."""
         return max(self.count, self.noise)
 
-    def combined(self, other: Records) -> Records:
+    def combined(self, other: RecordEstimate) -> RecordEstimate:
         """Both, weighted by their precision; the one without noise, if there is one."""
         if self.noise > other.noise:
             return other.combined(self)
@@ -231,7 +237,7 @@ class Records:
             return self
         odds = (self.noise / other.noise) ** 2  # at most 1: a tiny noise overflows nothing
         count = (self.count + odds * other.count) / (1 + odds)
-        return Records(count=count, noise=self.noise * (1 + odds) ** -0.5)
+        return RecordEstimate(count=count, noise=self.noise * (1 + odds) ** -0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -280,11 +286,11 @@ class TwoStagePartition:
         tree = level_tree(self.blocks, self.axes, self.shape, level, self.norm)
         return self._block(what, tree, self.bisection.places(level))
 
-    def partition(self, counted: Measurement, records: Records, price: Price) -> Partition:
+    def partition(self, counted: Measurement, records: RecordEstimate, price: Price) -> Partition:
         """The buckets that least squares on the first stage's counts suggests, if they are measured at `price`."""
         whole = min(unit_error(design, self.norm) for design in self.offered)
         equal = equal_buckets(self.blocks, self.axes, self.shape, self.norm, whole)
-        return _suggested(self.blocks, self.axes, self.shape, equal, self._variance(price), counted, records)
+        return _fit_partition(self.blocks, self.axes, self.shape, equal, self._variance(price), counted, records)
 
     def cells_error(self, price: Price) -> float:
         """Expected weighted sum of squared errors if every cell is measured by itself at `price`."""
@@ -321,23 +327,23 @@ def unit_error(design: Design, norm: Norm) -> float:
 
 
 @lru_cache(maxsize=64)
-def _suggested(
+def _fit_partition(
     blocks: tuple[QueryBlock, ...],
     axes: Axes,
     shape: tuple[int, ...],
     equal: EqualBuckets,
     variance: float,
     measured: Measurement,
-    records: Records,
+    records: RecordEstimate,
 ) -> Partition:
     """Kept by the identities of blocks, errors and measurement, for every later step asks again."""
     known = box_counts(measured, shape)
-    total = records.combined(Records(count=known.total, noise=known.deviation))
+    total = records.combined(RecordEstimate(count=known.total, noise=known.deviation))
     known, bisection = replace(known, total=total.count, deviation=total.noise), known.bisection
     rows = sum(block.rows for block in blocks)
     finest = min(bisection.depth, TUNING.finest, int(math.log2(max(TUNING.work / max(rows, 1), 4.0)) / 2))
     queries = level_queries(blocks, axes, shape, finest)
-    return chosen_partition(known, queries, lambda buckets: equal.error(buckets) * variance)
+    return choose_partition(known, queries, lambda buckets: equal.error(buckets) * variance)
 
 
 def box_counts(measured: Measurement, shape: tuple[int, ...]) -> BoxCounts:
@@ -348,7 +354,7 @@ def box_counts(measured: Measurement, shape: tuple[int, ...]) -> BoxCounts:
         shape: cells of each axis.
     """
     matrix, noise = measured.blocks[0].factors[0].matrix, measured.law.deviation
-    assert isinstance(matrix, Merged), "the first stage measures boxes"
+    assert isinstance(matrix, BucketMatrix), "the first stage measures boxes"
     tree = matrix.inner
     assert isinstance(tree, Tree), "in a tree"
     counts = tree.recover(measured.values[0].astype(np.float64)[:, None])[:, 0]
@@ -391,7 +397,7 @@ class MeasurementStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class AttributeGroup:
     """One group of attributes, and the prices of its steps: first look, counts of boxes, last measurement."""
 
     two_stage: TwoStagePartition
@@ -403,7 +409,7 @@ class Group:
     def whole(self) -> Price:
         return self.first_look.plus(self.look).plus(self.last)
 
-    def less(self, share: Fraction) -> Group:
+    def less(self, share: Fraction) -> AttributeGroup:
         """The group with that share of every price taken away."""
         if not share:
             return self
@@ -432,11 +438,11 @@ class Group:
         return crowded * math.prod(shape) / self.two_stage.sureness(1.0, self.whole)
 
 
-def groups(plan: Plan) -> tuple[Group, ...]:
+def groups(plan: Plan) -> tuple[AttributeGroup, ...]:
     """Groups in order of first mention, each with three of the plan's prices."""
     problem, prices = plan.problem, (phase.price for phase in plan.named("stage"))
     return tuple(
-        Group(
+        AttributeGroup(
             two_stage=TwoStagePartition(problem=problem, roles=plan.roles, axes=axes, blocks=blocks),
             first_look=next(prices),
             look=next(prices),
@@ -459,9 +465,9 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
     """
     measured, parts = iter(released), groups(plan)
     if plan.problem.n is None:
-        records, parts = yield from _counted(plan, parts, measured)
+        records, parts = yield from _count_records(plan, parts, measured)
     else:
-        records = Records(count=float(plan.problem.n), noise=0.0)
+        records = RecordEstimate(count=float(plan.problem.n), noise=0.0)
     for part in parts:
         if part.unsuited:
             yield _direct(part, part.whole, part.unsuited)
@@ -469,15 +475,15 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
             yield _direct(part, part.whole, "the count of records was lost")
         else:
             shown = f"{records.count:,.0f} records ({'a noisy count' if plan.opening else 'declared'})"
-            yield from _suited(part, measured, records, shown)
+            yield from _measure_group(part, measured, records, shown)
         next(measured, None)  # a group's last draw decides nothing
 
 
-Counted = Generator[MeasurementStep, None, tuple[Records | None, tuple[Group, ...]]]
+RecordCounting = Generator[MeasurementStep, None, tuple[RecordEstimate | None, tuple[AttributeGroup, ...]]]
 """Steps that count the records; returns the estimate, and the groups with what is left to them."""
 
 
-def _counted(plan: Plan, parts: tuple[Group, ...], measured: Measurements) -> Counted:
+def _count_records(plan: Plan, parts: tuple[AttributeGroup, ...], measured: Measurements) -> RecordCounting:
     """A noisy count; while that is not sure, further ones at shares of what the suited groups have."""
     price = plan.price("opening")
     assert price is not None, "where records are private, their count is bought"
@@ -487,7 +493,7 @@ def _counted(plan: Plan, parts: tuple[Group, ...], measured: Measurements) -> Co
         yield _passing(RECORDS, price)
         counted = next(measured)
         if counted is not None:
-            found = Records(count=float(counted.values[0][0]), noise=counted.law.deviation)
+            found = RecordEstimate(count=float(counted.values[0][0]), noise=counted.law.deviation)
             records = found if records is None else records.combined(found)
         share = next(shares, None)
         if records is None or counted is None or share is None or records.count >= TUNING.sure * records.noise:
@@ -496,7 +502,9 @@ def _counted(plan: Plan, parts: tuple[Group, ...], measured: Measurements) -> Co
         price = reduce(Price.plus, (part.whole for part in suited)).times(share)
 
 
-def _suited(part: Group, measured: Measurements, records: Records, shown: str) -> Iterator[MeasurementStep]:
+def _measure_group(
+    part: AttributeGroup, measured: Measurements, records: RecordEstimate, shown: str
+) -> Iterator[MeasurementStep]:
     """Few records: counts of boxes and then buckets. Many: a first look decides."""
     if records.count < part.limit:
         why = f"{shown} are below {part.limit:,.0f}"
@@ -505,7 +513,9 @@ def _suited(part: Group, measured: Measurements, records: Records, shown: str) -
         yield from _first_look(part, measured, records, f"{shown} are not below {part.limit:,.0f}")
 
 
-def _first_look(part: Group, measured: Measurements, records: Records, why: str) -> Iterator[MeasurementStep]:
+def _first_look(
+    part: AttributeGroup, measured: Measurements, records: RecordEstimate, why: str
+) -> Iterator[MeasurementStep]:
     """A first look, at a small price, decides whether buckets are worth a second one."""
     rest, price = part.look.plus(part.last), part.first_look
     yield _passing(part.two_stage.box_tree(records.likely / TUNING.first_boxes, price, "first look"), price)
@@ -524,7 +534,7 @@ def _first_look(part: Group, measured: Measurements, records: Records, why: str)
 
 
 def _by_boxes(
-    part: Group, measured: Measurements, records: Records, last: Price, why: str
+    part: AttributeGroup, measured: Measurements, records: RecordEstimate, last: Price, why: str
 ) -> Iterator[MeasurementStep]:
     """Counts of boxes, and then a strategy for the buckets that they suggest."""
     two_stage = part.two_stage
@@ -546,7 +556,7 @@ def _passing(block: QueryBlock, price: Price) -> MeasurementStep:
     return MeasurementStep(step=Step(candidates=(block,), select=None, measure=price, refit=False))
 
 
-def _direct(part: Group, price: Price, why: str) -> MeasurementStep:
+def _direct(part: AttributeGroup, price: Price, why: str) -> MeasurementStep:
     """The strategy over single cells."""
     sentence = f"{part.columns}: {why}: the strategy was measured, and its answers are unbiased"
     return MeasurementStep(
@@ -554,7 +564,7 @@ def _direct(part: Group, price: Price, why: str) -> MeasurementStep:
     )
 
 
-def _merged(part: Group, partition: Partition, why: str) -> tuple[str, ...]:
+def _merged(part: AttributeGroup, partition: Partition, why: str) -> tuple[str, ...]:
     rows = part.two_stage.rows
     expected, whole = (math.sqrt(error / rows) for error in (partition.error, part.two_stage.cells_error(part.whole)))
     return (

@@ -25,7 +25,7 @@ from dpqr.strategies.schedules.drafts import (
     forecast_row,
     one_way,
     opening_phase,
-    proved,
+    proved_epsilon,
     round_phases,
 )
 from dpqr.strategies.schedules.marginals.budget import summed_noise
@@ -35,7 +35,7 @@ from dpqr.workload.block import QueryBlock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class RoundsTuning:
     """Set by `python tests/benchmarks/marginals -- --schedule rounds`; figures: tests/benchmarks/RESULTS.md."""
 
     opening: Fraction = Fraction(1, 5)  # share of the budget for the opening
@@ -44,7 +44,7 @@ class Tuning:
     penalty: float = 0.2  # penalty of a block's score, as a part of its noise
 
 
-TUNING = Tuning()
+TUNING = RoundsTuning()
 
 
 SIGNED = (
@@ -93,7 +93,7 @@ class Rounds:
             roles=roles,
             schedule=self,
             phases=phases,
-            epsilon=proved(roles.accountant, phases, budget),
+            epsilon=proved_epsilon(roles.accountant, phases, budget),
             forecast=_forecasts(problem, roles, blocks, paid),
             notes=(SIGNED,) if roles.update.name == "perceptron" else (),
         )
@@ -272,7 +272,7 @@ class Queries:
             roles=roles,
             schedule=self,
             phases=phases,
-            epsilon=proved(roles.accountant, phases, budget),
+            epsilon=proved_epsilon(roles.accountant, phases, budget),
             forecast=tuple(forecast_row(problem, roles, block, measure) for block in problem.workload.blocks),
             notes=self._notes(problem, rounds),
         )

@@ -21,7 +21,14 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Promise, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem, Variant
-from dpqr.strategies.schedules.drafts import Progress, dearest_row, forecast_row, opening_phase, proved, round_phases
+from dpqr.strategies.schedules.drafts import (
+    Progress,
+    dearest_row,
+    forecast_row,
+    opening_phase,
+    proved_epsilon,
+    round_phases,
+)
 from dpqr.strategies.transcript import Round, Step
 from dpqr.strategies.updates.interface import HeuristicBound
 from dpqr.workload.block import QueryBlock
@@ -90,7 +97,7 @@ class Theory:
             schedule=self,
             phases=phases,
             stop=StopTest(threshold=Fraction(3, 4) * alpha * n, promise=case.promise(alpha)),
-            epsilon=proved(roles.accountant, phases, budget),
+            epsilon=proved_epsilon(roles.accountant, phases, budget),
             forecast=tuple(forecast_row(problem, roles, block, measure) for block in problem.workload.blocks),
             notes=case.cautions(alpha) or _notes(problem, alpha),
         )
@@ -157,13 +164,13 @@ def _notes(problem: Problem, alpha: Fraction) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class FeasibilityTuning:
     """The theorem sets all else."""
 
     grid: int = 10**6  # smallest feasible alphas are found to one part in so many
 
 
-TUNING = Tuning()
+TUNING = FeasibilityTuning()
 
 LARGEST = Fraction(TUNING.grid - 1, TUNING.grid)
 """The largest alpha that is tried."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.kernel.errors import InfeasiblePlan
-from dpqr.models.fit.log_linear import aligned
+from dpqr.models.fit.log_linear import align_axes
 from dpqr.models.hypothesis import DenseDistribution, Hypothesis
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.workload.block import QueryBlock
@@ -110,7 +110,7 @@ class HeuristicBound(Protocol):
 
 
 @runtime_checkable
-class CarriedBound(Protocol):
+class TransferableBound(Protocol):
     """An update rule whose mistake bound follows from a potential that updates at any level lower. Its hypothesis may
     be carried from stage to stage of falling levels (`theory.anytime`)."""
 
@@ -260,7 +260,7 @@ def on_domain(tensor: FloatArray, axes: Axes, ndim: int) -> FloatArray:
     >>> on_domain(np.ones((2, 3)), (2, 0), 3).shape
     (3, 1, 2)
     """
-    return aligned(tensor, axes, tuple(range(ndim)))
+    return align_axes(tensor, axes, tuple(range(ndim)))
 
 
 def floor_of_log(size: int, factor: Fraction) -> int:

@@ -13,12 +13,12 @@ from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.fit.buckets import BucketCounts, shrunk
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
-from dpqr.models.fit.log_linear import aligned
+from dpqr.models.fit.log_linear import align_axes
 from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
 from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.partition import Merged
-from dpqr.workload.strategy_matrices import is_strategy, recovered
+from dpqr.workload.partition import BucketMatrix
+from dpqr.workload.strategy_matrices import is_strategy, recover_cells
 from dpqr.workload.workload import Measurement, axis_groups
 
 GROUP_CELLS = 2**22
@@ -53,7 +53,7 @@ class WeightedAnswers:
         """The transposed product, a tensor that broadcasts to the one over `axes`."""
         tensor = self.block.adjoint(values * (float(self.block.scale) / self.deviation))
         sizes = [size for factor in self.block.factors for size in factor.sizes]
-        return aligned(tensor.reshape(sizes), self.block.axes, axes)
+        return align_axes(tensor.reshape(sizes), self.block.axes, axes)
 
 
 def least_norm(measured: Sequence[WeightedAnswers], axes: Axes, shape: tuple[int, ...]) -> FloatArray:
@@ -183,7 +183,7 @@ def _estimated(problem: Problem, axes: Axes, weighted: Sequence[WeightedAnswers]
 def _closed_form(axes: Axes, measured: WeightedAnswers) -> GroupEstimate:
     """One strategy of full column rank: its own inverse, axis by axis."""
     scale = float(measured.block.scale)
-    cells = recovered(measured.block, measured.values / scale)
+    cells = recover_cells(measured.block, measured.values / scale)
     order = [measured.block.axes.index(axis) for axis in axes]
     return GroupEstimate(
         axes=axes,
@@ -323,18 +323,18 @@ def _within(block: QueryBlock, group: GroupEstimate) -> bool:
 
 
 def _merges(block: QueryBlock) -> bool:
-    return any(isinstance(factor.matrix, Merged) for factor in block.factors)
+    return any(isinstance(factor.matrix, BucketMatrix) for factor in block.factors)
 
 
-def _merged(block: QueryBlock, group: GroupEstimate) -> Merged | None:
+def _merged(block: QueryBlock, group: GroupEstimate) -> BucketMatrix | None:
     """The block's matrix where it merges the group's cells."""
     if len(block.factors) != 1 or block.axes != group.axes:
         return None
     matrix = block.factors[0].matrix
-    return matrix if isinstance(matrix, Merged) else None
+    return matrix if isinstance(matrix, BucketMatrix) else None
 
 
-def _shares(merged: Merged, buckets: IntArray, sizes: IntArray) -> FloatArray:
+def _shares(merged: BucketMatrix, buckets: IntArray, sizes: IntArray) -> FloatArray:
     """Share of every bucket's cells in each of the measurement's own, shape (own, buckets)."""
     pairs = np.bincount(merged.buckets * len(sizes) + buckets, minlength=merged.inner.cells * len(sizes))
     shares: FloatArray = pairs.reshape(-1, len(sizes)) / np.maximum(sizes, 1)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.kernel.arrays import FloatArray, IntArray, frozen
+from dpqr.kernel.arrays import FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.fit.descent import NewtonFit
 from dpqr.models.fit.evidence import SMALLEST_DEVIATION
@@ -95,7 +95,7 @@ def _at_no_level(problem: Problem) -> Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class PiecewiseTuning:
     """regularisation: set by `python tests/benchmarks/dense.py --schedule queries`; the others are limits of memory."""
 
     whole: int = 64  # cells of an attribute that is kept cell by cell from the start, at most
@@ -106,14 +106,14 @@ class Tuning:
     entries: int = 2**26  # coefficients of these on those, at most (half a gigabyte)
 
 
-TUNING = Tuning()
+TUNING = PiecewiseTuning()
 
 
 Edges = tuple[IntArray, ...]
 """One rising array per attribute, from 0 to its number of cells."""
 
 
-def refined(edges: Edges, block: QueryBlock) -> Edges:
+def refine_edges(edges: Edges, block: QueryBlock) -> Edges:
     """The edges, and those at which the coefficients of a block change."""
     found = list(edges)
     for factor in block.factors:
@@ -237,7 +237,7 @@ class PiecewiseWeights:
         """The fit to all of `history`; `hypothesis` is left as it was."""
         edges, memory = hypothesis.edges, hypothesis.memory
         for block, value, deviation in _queries(history[memory.seen :], len(memory.answers)):
-            finer = refined(edges, block)
+            finer = refine_edges(edges, block)
             if count(finer) * (len(memory.answers) + 1) > TUNING.entries:
                 continue
             memory, edges = _with(memory, edges, finer, block, value, deviation), finer
@@ -247,7 +247,7 @@ class PiecewiseWeights:
         tilts, masses = self.fit.run(
             memory.design, base, memory.answers / scale, TUNING.regularisation * memory.deviations / scale, memory.tilts
         )
-        return _distribution(edges, masses, total, replace(memory, seen=len(history), tilts=frozen(tilts)))
+        return _distribution(edges, masses, total, replace(memory, seen=len(history), tilts=freeze(tilts)))
 
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
         """Whether all rows of both can be read."""
@@ -256,7 +256,7 @@ class PiecewiseWeights:
             rows += block.rows if block.factors else 0
             if rows > TUNING.queries:
                 return False
-            edges = refined(edges, block)
+            edges = refine_edges(edges, block)
         return count(edges) * rows <= TUNING.entries
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
@@ -308,4 +308,4 @@ def _with(memory: _Memory, coarse: Edges, fine: Edges, block: QueryBlock, value:
 
 def _distribution(edges: Edges, masses: FloatArray, total: float, memory: _Memory) -> PiecewiseDistribution:
     shaped = masses.reshape([len(own) - 1 for own in edges])
-    return PiecewiseDistribution(edges=edges, masses=frozen(shaped), total=total, memory=memory)
+    return PiecewiseDistribution(edges=edges, masses=freeze(shaped), total=total, memory=memory)

@@ -10,12 +10,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.kernel.arrays import Axes, FloatArray, IntArray, frozen
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray, freeze
 from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.models.compound import RefinedDistribution
 from dpqr.models.factored import FactoredDistribution
 from dpqr.models.fit.descent import MEMORY
-from dpqr.models.fit.evidence import Evidence, gather, lower_order, merged
+from dpqr.models.fit.evidence import LinearMeasurement, gather, lower_order, merge_measurements
 from dpqr.models.fit.local_fits import Refinement, by_interaction, put_together
 from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 from dpqr.models.hypothesis import DenseDistribution
@@ -128,13 +128,13 @@ class MultiplicativeWeights:
         shape = problem.domain.shape
         seen = put_together(gather(history, shape), max(total, 1.0))
         if problem.start is not None:
-            seen = merged([*seen, *problem.start.aged(seen, max(total, 1.0))])
+            seen = merge_measurements([*seen, *problem.start.aged(seen, max(total, 1.0))])
         chosen, left = self._admitted(problem, seen)
-        observed = merged([*chosen, *lower_order(left, 1)])
+        observed = merge_measurements([*chosen, *lower_order(left, 1)])
         found = self.fit.run(observed, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)
         model: DenseDistribution | FactoredDistribution = replace(found, total=max(total, 0.0))
         if problem.domain.size <= MOST_LISTED:
-            cells = frozen(found.probabilities())
+            cells = freeze(found.probabilities())
             model = DenseDistribution(probabilities=cells, total=max(total, 0.0), potentials=found.potentials)
         if not left or model.total <= 0.0:
             return model
@@ -142,13 +142,13 @@ class MultiplicativeWeights:
         return RefinedDistribution(model=model, tables=Refinement(left=left, inside=inside))
 
     def _admitted(
-        self, problem: Problem, evidence: tuple[Evidence, ...]
-    ) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
+        self, problem: Problem, evidence: tuple[LinearMeasurement, ...]
+    ) -> tuple[tuple[LinearMeasurement, ...], tuple[LinearMeasurement, ...]]:
         """The evidence that the model has room for, and the marginals that it has no room for."""
         shape, declared, limit = problem.domain.shape, problem.domain.facts.axes, self._limit(problem)
         if within(shape, declared, limit, frozenset(seen.axes for seen in evidence)):
             return evidence, ()
-        admitted: dict[Axes, Evidence] = {}
+        admitted: dict[Axes, LinearMeasurement] = {}
         for seen in by_interaction(evidence):
             if within(shape, declared.union(admitted), limit, frozenset({seen.axes})):
                 admitted[seen.axes] = seen

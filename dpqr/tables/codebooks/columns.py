@@ -15,15 +15,24 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from dpqr.domain.domain_file import PLACEHOLDER, decode_domain
-from dpqr.domain.form import DOMAIN_VERSION, Category, Constraints, Field, FieldType, Form, TableSchema, Treatment
-from dpqr.domain.text.decoding import Location, decode, spoken
+from dpqr.domain.form import (
+    DOMAIN_VERSION,
+    Category,
+    Constraints,
+    DocumentPart,
+    Field,
+    FieldType,
+    TableSchema,
+    Treatment,
+)
+from dpqr.domain.text.decoding import Location, decode, describe_value
 from dpqr.kernel.errors import DocumentError, UsageFault
 
 CUTS = ("bins", "width", "edges", "every", "closed")
 """Keys of the `dpqr` block that cut an ordered column."""
 
 
-class Column(Field, frozen=True, kw_only=True):
+class CodebookColumn(Field, frozen=True, kw_only=True):
     """A field of the domain file, as far as it is known: its type may be missing too."""
 
     type: FieldType | UnsetType = UNSET  # type: ignore[assignment]  # a field that is not finished yet
@@ -32,7 +41,7 @@ class Column(Field, frozen=True, kw_only=True):
 class Outline(TableSchema, frozen=True, kw_only=True):
     """A domain file that may have gaps."""
 
-    fields: tuple[Column, ...] = ()
+    fields: tuple[CodebookColumn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,18 +62,18 @@ def is_placeholder(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(PLACEHOLDER)
 
 
-def ordered(kind: FieldType | UnsetType) -> bool:
+def has_bins(kind: FieldType | UnsetType) -> bool:
     """Whether columns of this type are cut into bins."""
     return kind in ("integer", "number", "date", "datetime")
 
 
-def require_sound(column: Column, document: str) -> None:
+def require_sound(column: CodebookColumn, document: str) -> None:
     """DocumentError where a bound, an edge or a label is of another kind than the column."""
     limits, edges = column.constraints, column.dpqr.edges
     stated = (limits.minimum, limits.maximum, *(edges or ()), *(limits.enum or ()))
-    for value in stated if ordered(column.type) or column.type == "string" else ():
+    for value in stated if has_bins(column.type) or column.type == "string" else ():
         if not _fits(value, numbers=column.type in ("integer", "number")):
-            said = f"{spoken(value)} is no value of type {column.type!r}"
+            said = f"{describe_value(value)} is no value of type {column.type!r}"
             raise DocumentError(f"{document}: column {column.name!r}: {said}; correct it")
 
 
@@ -76,12 +85,12 @@ def _fits(value: Any, *, numbers: bool) -> bool:
     )
 
 
-def has_labels(column: Column) -> bool:
+def has_labels(column: CodebookColumn) -> bool:
     """Whether labels are stated."""
     return column.constraints.enum is not UNSET or column.categories is not UNSET
 
 
-def limited(column: Column, *, low: Any = UNSET, high: Any = UNSET) -> Column:
+def with_bounds(column: CodebookColumn, *, low: Any = UNSET, high: Any = UNSET) -> CodebookColumn:
     """The column with these bounds; one that is UNSET stays as it was."""
     stated = column.constraints
     bounds = msgspec.structs.replace(
@@ -92,15 +101,15 @@ def limited(column: Column, *, low: Any = UNSET, high: Any = UNSET) -> Column:
     return msgspec.structs.replace(column, constraints=bounds)
 
 
-def beyond(column: Column, *, low: Any = UNSET, high: Any = UNSET) -> Column:
+def beyond(column: CodebookColumn, *, low: Any = UNSET, high: Any = UNSET) -> CodebookColumn:
     """The column with bounds that its values do not reach; of whole numbers the next one is a bound that they do."""
     if column.type == "integer":
         low = low + 1 if isinstance(low, int) else low
         high = high - 1 if isinstance(high, int) else high
-    return limited(column, low=low, high=high)
+    return with_bounds(column, low=low, high=high)
 
 
-def labelled(column: Column, values: Sequence[Any]) -> Column:
+def with_labels(column: CodebookColumn, values: Sequence[Any]) -> CodebookColumn:
     """The column with these values: labels of texts and whole numbers, the bounds of what the domain file bins.
 
     Booleans have the labels that their type says.
@@ -110,7 +119,7 @@ def labelled(column: Column, values: Sequence[Any]) -> Column:
     if column.type == "number" and all(isinstance(value, int) for value in values):
         column = msgspec.structs.replace(column, type="integer")
     if column.type in ("number", "date", "datetime"):
-        return limited(column, low=min(values), high=max(values))
+        return with_bounds(column, low=min(values), high=max(values))
     kept = tuple(dict.fromkeys(values if column.type == "integer" else map(str, values)))
     return msgspec.structs.replace(column, constraints=msgspec.structs.replace(column.constraints, enum=kept))
 
@@ -126,10 +135,10 @@ def exact(text: str) -> int | Decimal | None:
     return int(value) if value == value.to_integral_value() else value
 
 
-Struct = TypeVar("Struct", bound=Form)
+Struct = TypeVar("Struct", bound=DocumentPart)
 
 
-def stated(part: Form) -> Iterator[tuple[str, Any]]:
+def non_default_parts(part: DocumentPart) -> Iterator[tuple[str, Any]]:
     """Names and values of what is stated in a part of a document: all that is not its default."""
     for field in msgspec.structs.fields(part):
         value = getattr(part, field.name)
@@ -137,10 +146,10 @@ def stated(part: Form) -> Iterator[tuple[str, Any]]:
             yield field.name, value
 
 
-def overlaid(base: Column, over: Column) -> Column:
+def merge_columns(base: CodebookColumn, over: CodebookColumn) -> CodebookColumn:
     """Both statements about one column. Where they differ, `over` wins; what its type or cells replace is dropped."""
     if over.type is not UNSET and base.type not in (UNSET, over.type):
-        base = Column(
+        base = CodebookColumn(
             name=base.name, title=base.title, description=base.description, missing_values=base.missing_values
         )
     limits, cut = base.constraints, base.dpqr
@@ -156,7 +165,7 @@ def overlaid(base: Column, over: Column) -> Column:
     return _joined(msgspec.structs.replace(base, constraints=limits, dpqr=cut), over)
 
 
-def _bounded(column: Column) -> bool:
+def _bounded(column: CodebookColumn) -> bool:
     return column.constraints.minimum is not UNSET or column.constraints.maximum is not UNSET
 
 
@@ -167,7 +176,7 @@ def uncut(cut: Treatment) -> Treatment:
 
 def _joined(base: Struct, over: Struct) -> Struct:
     changes = {}
-    for name, value in stated(over):
+    for name, value in non_default_parts(over):
         changes[name] = _joined(getattr(base, name), value) if isinstance(value, Constraints | Treatment) else value
     return msgspec.structs.replace(base, **changes)
 
@@ -188,7 +197,7 @@ def own_missing(outline: Outline) -> Outline:
     )
 
 
-def document(outline: Outline) -> dict[str, Any]:
+def outline_document(outline: Outline) -> dict[str, Any]:
     """The outline as a JSON object; what is not stated is absent, and numbers are written as they are.
 
     missingValues that all columns state alike stand once, for the table.
@@ -205,9 +214,9 @@ def document(outline: Outline) -> dict[str, Any]:
 
 def builtin(value: Any) -> Any:
     """A part of a document as JSON's own types."""
-    if isinstance(value, Form):
+    if isinstance(value, DocumentPart):
         names = {field.name: field.encode_name for field in msgspec.structs.fields(value)}
-        members = ((names[name], builtin(member)) for name, member in stated(value))
+        members = ((names[name], builtin(member)) for name, member in non_default_parts(value))
         return {name: member for name, member in members if member != {}}
     if isinstance(value, tuple | list):
         return [builtin(member) for member in value]
@@ -227,7 +236,7 @@ SINGLE_VALUES = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
+class DraftDomain:
     """A domain file, and what its curator has still to look at.
 
     to_fill: "labels of sex, region" and the like. proposed: "10 bins of income" and the like.
@@ -238,7 +247,7 @@ class Filled:
     proposed: tuple[str, ...]
 
 
-def filled(outline: Outline) -> Filled:
+def fill_gaps(outline: Outline) -> DraftDomain:
     """Fill the gaps, and check every column that has no placeholder as `dpqr check` would.
 
     Raises:
@@ -254,7 +263,7 @@ def filled(outline: Outline) -> Filled:
     for column in columns:
         if not any(_needs(column)):
             _check(column)
-    return Filled(
+    return DraftDomain(
         outline=whole,
         to_fill=tuple(_grouped((" and ".join(_needs(column)), column.name) for column in columns)),
         proposed=tuple(_grouped(_proposals(outline.fields, columns))),
@@ -269,12 +278,12 @@ def _grouped(needs: Iterable[tuple[str, str]]) -> Iterator[str]:
     return (f"{need} of {', '.join(names)}" for need, names in columns.items() if need)
 
 
-def _check(column: Column) -> None:
-    alone = document(Outline(fields=(column,)))
+def _check(column: CodebookColumn) -> None:
+    alone = outline_document(Outline(fields=(column,)))
     decode_domain(alone, Location(f"column {column.name!r} as its sources state it"))
 
 
-def _proposals(before: tuple[Column, ...], after: tuple[Column, ...]) -> Iterator[tuple[str, str]]:
+def _proposals(before: tuple[CodebookColumn, ...], after: tuple[CodebookColumn, ...]) -> Iterator[tuple[str, str]]:
     for old, new in zip(before, after, strict=True):
         if new.dpqr.bins is not old.dpqr.bins:
             yield f"{new.dpqr.bins} bins", new.name
@@ -282,7 +291,7 @@ def _proposals(before: tuple[Column, ...], after: tuple[Column, ...]) -> Iterato
             yield f"one bin per {new.dpqr.every}", new.name
 
 
-def _proposed(column: Column) -> Column:
+def _proposed(column: CodebookColumn) -> CodebookColumn:
     """With a type, a cut and rules."""
     kind = "string" if column.type is UNSET else column.type
     column = _without_single_value(msgspec.structs.replace(column, type=kind))
@@ -295,7 +304,7 @@ def _proposed(column: Column) -> Column:
     return msgspec.structs.replace(column, dpqr=cut)
 
 
-def _without_single_value(column: Column) -> Column:
+def _without_single_value(column: CodebookColumn) -> CodebookColumn:
     """An integer from 3 to 3 has the label 3: bounds must differ."""
     limits = column.constraints
     if column.type != "integer" or limits.minimum is UNSET or limits.minimum != limits.maximum:
@@ -304,11 +313,11 @@ def _without_single_value(column: Column) -> Column:
     return msgspec.structs.replace(column, constraints=only, dpqr=uncut(column.dpqr))
 
 
-def _cut(column: Column) -> Treatment:
+def _cut(column: CodebookColumn) -> Treatment:
     """The cut of an ordered column: as stated, else one that is proposed."""
     limits, cut = column.constraints, column.dpqr
     stated = any(getattr(cut, key) is not UNSET for key in CUTS if key != "closed")
-    if stated or has_labels(column) or not ordered(column.type):
+    if stated or has_labels(column) or not has_bins(column.type):
         return cut
     if column.type in ("date", "datetime"):
         return msgspec.structs.replace(cut, every="month")
@@ -318,14 +327,14 @@ def _cut(column: Column) -> Treatment:
     return msgspec.structs.replace(cut, bins=FIRST_BINS)
 
 
-def _needs(column: Column) -> Iterator[str]:
+def _needs(column: CodebookColumn) -> Iterator[str]:
     """What no source states about a column."""
     limits, edges = column.constraints, column.dpqr.edges
     if isinstance(edges, tuple) and any(map(is_placeholder, edges)):
         yield "outermost edges"
     if isinstance(limits.enum, tuple) and any(map(is_placeholder, limits.enum)):
         yield "other labels"
-    if ordered(column.type) and not has_labels(column) and edges is UNSET:
+    if has_bins(column.type) and not has_labels(column) and edges is UNSET:
         if limits.minimum is UNSET:
             yield "minimum"
         if limits.maximum is UNSET:
@@ -334,13 +343,13 @@ def _needs(column: Column) -> Iterator[str]:
         yield "labels"
 
 
-def _with_placeholders(column: Column) -> Column:
+def _with_placeholders(column: CodebookColumn) -> CodebookColumn:
     for need in _needs(column):
         if need == "labels":
             enum = msgspec.structs.replace(column.constraints, enum=(PLACEHOLDER,))
             column = msgspec.structs.replace(column, constraints=enum)
         elif need in ("minimum", "maximum"):
-            column = limited(column, **{"low" if need == "minimum" else "high": PLACEHOLDER})
+            column = with_bounds(column, **{"low" if need == "minimum" else "high": PLACEHOLDER})
     return column
 
 
@@ -361,7 +370,7 @@ def read_types(texts: Sequence[str]) -> Codebook:
     Raises:
         UsageFault: a text is not of this form; the message shows one that is.
     """
-    columns: dict[str, Column] = {}
+    columns: dict[str, CodebookColumn] = {}
     for each in (part for text in texts for part in _COLUMNS.split(text)):
         name, sign, stated = each.strip().partition("=")
         if not (name and sign and stated):
@@ -372,7 +381,7 @@ def read_types(texts: Sequence[str]) -> Codebook:
     return Codebook(outline=Outline(fields=tuple(columns.values())))
 
 
-def _column(name: str, stated: str) -> Column:
+def _column(name: str, stated: str) -> CodebookColumn:
     kind, *parts = _PART.split(stated)
     if kind not in get_args(FieldType):
         near = get_close_matches(kind, get_args(FieldType), n=1)
@@ -380,7 +389,7 @@ def _column(name: str, stated: str) -> Column:
         raise UsageFault(f"--types {name}: unknown type {kind!r}; {hint}")
     keys = dict(part.split("=", 1) for part in parts if "=" in part)
     try:
-        column = decode({"name": name, "type": kind, **_nested(keys)}, Column, Location("--types", name))
+        column = decode({"name": name, "type": kind, **_nested(keys)}, CodebookColumn, Location("--types", name))
     except DocumentError as error:
         raise UsageFault(str(error)) from None
     for part in parts:
@@ -389,15 +398,15 @@ def _column(name: str, stated: str) -> Column:
     return column
 
 
-def _with_values(column: Column, part: str) -> Column:
+def _with_values(column: CodebookColumn, part: str) -> CodebookColumn:
     """LOW..HIGH, either of which may be left out, or labels."""
     low, sign, high = part.partition("..")
-    if sign and ordered(column.type):
+    if sign and has_bins(column.type):
         sides = {side: _value(text) for side, text in (("low", low), ("high", high)) if text}
-        return limited(column, **sides)
-    if ordered(column.type) and column.type != "integer":
+        return with_bounds(column, **sides)
+    if has_bins(column.type) and column.type != "integer":
         raise UsageFault(f"--types {column.name}: {part!r} is no range; write LOW..HIGH; for example: {EXAMPLE}")
-    return labelled(column, [_value(each) if column.type == "integer" else each for each in part.split("|")])
+    return with_labels(column, [_value(each) if column.type == "integer" else each for each in part.split("|")])
 
 
 def _nested(keys: dict[str, str]) -> dict[str, Any]:
@@ -453,15 +462,15 @@ class Written:
         return json.dumps(self.content, indent=2, ensure_ascii=False) + "\n"
 
 
-def bounded(column: Column) -> Column:
+def bounded(column: CodebookColumn) -> CodebookColumn:
     """The column with the outermost of its stated edges as bounds."""
     if not isinstance(column.dpqr.edges, tuple) or not column.dpqr.edges:
         return column
     low, high = (UNSET if is_placeholder(edge) else edge for edge in (column.dpqr.edges[0], column.dpqr.edges[-1]))
-    return limited(column, low=low, high=high)
+    return with_bounds(column, low=low, high=high)
 
 
-def plain(column: Column) -> Column:
+def plain(column: CodebookColumn) -> CodebookColumn:
     """The same in the keys of the standard alone, as far as they go: edges as bounds, and categories as an enum.
 
     Categories stay beside it where they have labels of their own.
@@ -481,7 +490,7 @@ def plain(column: Column) -> Column:
     return msgspec.structs.replace(column, constraints=limits, categories=categories)
 
 
-def own_titles(column: Column) -> dict[str | int, str]:
+def own_titles(column: CodebookColumn) -> dict[str | int, str]:
     """The labels that differ from the values which they stand for, by value."""
     stated = [each for each in column.categories or () if isinstance(each, Category)]
     return {each.value: each.label for each in stated if isinstance(each.label, str) and each.label != str(each.value)}
@@ -497,7 +506,7 @@ def ranged(outline: Outline) -> tuple[Outline, tuple[str, ...]]:
             column = msgspec.structs.replace(
                 column, constraints=msgspec.structs.replace(column.constraints, enum=UNSET)
             )
-            column = limited(column, low=low, high=high)
+            column = with_bounds(column, low=low, high=high)
             holed += [column.name] if high - low >= len(labels) else []
         columns.append(column)
     remarks = (f"whole numbers between the labels are allowed as well: {', '.join(holed)}",) if holed else ()
@@ -516,15 +525,17 @@ def left_out(outline: Outline, held: Collection[str]) -> tuple[str, ...]:
                 missing[key].append(column.name)
     parts = [f"{key} ({', '.join(names)})" for key, names in missing.items()]
     tops = {"fields", "dpqr", "name", "schema"}
-    parts += [key for key, _ in stated(outline) if key not in tops and key not in held]
+    parts += [key for key, _ in non_default_parts(outline) if key not in tops and key not in held]
     return (f"left out, for the form has no place for it: {'; '.join(parts)}",) if parts else ()
 
 
-def _keys(column: Column) -> Iterator[str]:
-    for key, value in stated(column):
+def _keys(column: CodebookColumn) -> Iterator[str]:
+    for key, value in non_default_parts(column):
         if isinstance(value, Constraints):
-            yield from (f"constraints.{part}" for part, _ in stated(value))
+            yield from (f"constraints.{part}" for part, _ in non_default_parts(value))
         elif isinstance(value, Treatment):
-            yield from (f"dpqr.{part}" for part, rule in stated(value) if (part, rule) != ("otherwise", "drop"))
+            yield from (
+                f"dpqr.{part}" for part, rule in non_default_parts(value) if (part, rule) != ("otherwise", "drop")
+            )
         elif key not in ("name", "type"):
             yield key

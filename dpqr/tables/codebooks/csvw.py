@@ -17,16 +17,16 @@ from dpqr.domain.form import Constraints, FieldType, MissingValues
 from dpqr.domain.text.decoding import Location
 from dpqr.tables.codebooks.columns import (
     Codebook,
-    Column,
+    CodebookColumn,
     Outline,
     Written,
     beyond,
     builtin,
     exact,
-    labelled,
     left_out,
-    limited,
     ranged,
+    with_bounds,
+    with_labels,
 )
 
 CONTEXT = "http://www.w3.org/ns/csvw"
@@ -122,7 +122,9 @@ def _table(table: Any, group: dict[str, Any], location: Location) -> Codebook:
     return Codebook(name=name, outline=Outline(fields=tuple(columns)), remarks=tuple(remarks))
 
 
-def _column(column: dict[str, Any], inherited: dict[str, Any], location: Location, remarks: list[str]) -> Column:
+def _column(
+    column: dict[str, Any], inherited: dict[str, Any], location: Location, remarks: list[str]
+) -> CodebookColumn:
     name = _title(column.get("titles")) or column.get("name")
     if not isinstance(name, str) or not name:
         raise location.fault("has neither 'titles' nor a 'name'; the header's text is needed")
@@ -135,7 +137,7 @@ def _column(column: dict[str, Any], inherited: dict[str, Any], location: Locatio
         kind = UNSET
     null = column.get("null", inherited.get("null", UNSET))
     description = column.get("dc:description", UNSET)
-    found = Column(
+    found = CodebookColumn(
         name=name,
         type=kind,
         constraints=Constraints(required=True if column.get("required") is True else UNSET),
@@ -145,14 +147,14 @@ def _column(column: dict[str, Any], inherited: dict[str, Any], location: Locatio
     return _formatted(_limits(found, datatype, str(base)), datatype.get("format"))
 
 
-def _limits(column: Column, datatype: dict[str, Any], base: str) -> Column:
+def _limits(column: CodebookColumn, datatype: dict[str, Any], base: str) -> CodebookColumn:
     """Bounds; `minimum` and `minInclusive` are the same."""
     if column.type in ("string", "boolean", UNSET):
         return column
     low, high = (_bound(datatype, f"{side}imum", f"{side}Inclusive") for side in ("min", "max"))
     if column.type == "integer" and low is UNSET:
         low = _LEAST.get(base, UNSET)
-    column = limited(column, low=low, high=high)
+    column = with_bounds(column, low=low, high=high)
     return beyond(column, low=_bound(datatype, "minExclusive"), high=_bound(datatype, "maxExclusive"))
 
 
@@ -163,7 +165,7 @@ def _bound(datatype: dict[str, Any], *keys: str) -> Any:
     return value if number is None else number
 
 
-def _formatted(column: Column, form: Any) -> Column:
+def _formatted(column: CodebookColumn, form: Any) -> CodebookColumn:
     """What the `format` says: labels in a regular expression, words for true and false, marks of numbers, dates."""
     if column.type in ("integer", "number"):
         return _marked(column, form if isinstance(form, dict) else {"pattern": form})
@@ -171,7 +173,7 @@ def _formatted(column: Column, form: Any) -> Column:
         return column
     if column.type == "string":
         listed = _ALTERNATIVES.fullmatch(form)
-        return labelled(column, [_unescaped(each) for each in _split(listed[1])]) if listed else column
+        return with_labels(column, [_unescaped(each) for each in _split(listed[1])]) if listed else column
     if column.type == "boolean":
         true, _, false = form.partition("|")
         return msgspec.structs.replace(column, true_values=(true,), false_values=(false,)) if true and false else column
@@ -179,7 +181,7 @@ def _formatted(column: Column, form: Any) -> Column:
     return column if column.type is UNSET or form in _ISO else msgspec.structs.replace(column, format=pattern)
 
 
-def _marked(column: Column, form: dict[str, Any]) -> Column:
+def _marked(column: CodebookColumn, form: dict[str, Any]) -> CodebookColumn:
     """Numbers with the stated marks; a pattern with a comma has that for groups."""
     pattern, decimal = form.get("pattern"), form.get("decimalChar")
     grouped = isinstance(pattern, str) and "," in pattern and decimal != ","
@@ -206,7 +208,7 @@ def _title(titles: Any) -> str | None:
     return titles if isinstance(titles, str) else None
 
 
-def _described(column: Column) -> dict[str, Any]:
+def _described(column: CodebookColumn) -> dict[str, Any]:
     """A column of the schema. `name` is for URLs, and so only written where the name needs no escapes."""
     limits, base = column.constraints, "string" if column.type is UNSET else str(column.type)
     datatype: dict[str, Any] = {"base": base}
@@ -230,7 +232,7 @@ def _described(column: Column) -> dict[str, Any]:
     return described
 
 
-def _written_format(column: Column) -> Any:
+def _written_format(column: CodebookColumn) -> Any:
     """The `format` of marks, words or a date's pattern; None where nothing of the kind is stated."""
     if isinstance(column.true_values, tuple) and isinstance(column.false_values, tuple):
         return f"{column.true_values[0]}|{column.false_values[0]}"

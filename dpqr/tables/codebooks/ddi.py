@@ -20,16 +20,16 @@ from dpqr.domain.form import Category, FieldType
 from dpqr.domain.text.decoding import Location
 from dpqr.tables.codebooks.columns import (
     Codebook,
-    Column,
+    CodebookColumn,
     Outline,
     Written,
     beyond,
     exact,
-    labelled,
     left_out,
-    limited,
     own_titles,
     plain,
+    with_bounds,
+    with_labels,
 )
 
 NAMESPACE = "ddi:codebook:2_5"
@@ -44,7 +44,7 @@ def read_ddi(data: bytes, location: Location) -> tuple[Codebook, ...]:
     """
     top = _parsed(data, location)
     names = {each.get("ID"): _text(each, "fileTxt/fileName") for each in _named(top, "fileDscr")}
-    tables: dict[str, list[Column]] = {}
+    tables: dict[str, list[CodebookColumn]] = {}
     for index, variable in enumerate(_named(top, "var")):
         column = _column(variable, location, index)
         for file in (variable.get("files") or "").split() or [""]:
@@ -93,7 +93,7 @@ def _text(element: ElementTree.Element, path: str) -> str:
     return " ".join((element.text or "").split())
 
 
-def _column(variable: ElementTree.Element, location: Location, index: int) -> Column:
+def _column(variable: ElementTree.Element, location: Location, index: int) -> CodebookColumn:
     name = variable.get("name", "").strip()
     if not name:
         raise location.fault(f"the variable number {index + 1} has no name; add the attribute")
@@ -104,7 +104,7 @@ def _column(variable: ElementTree.Element, location: Location, index: int) -> Co
     titles = {_text(each, "catValu"): _text(each, "labl") for each in categories}
     values = [] if continuous else [value for value in titles if value not in missing]
     values = values or _values(variable, "valrng")
-    column = Column(
+    column = CodebookColumn(
         name=name,
         type=_type(variable, values, continuous),
         title=_text(variable, "labl") or UNSET,
@@ -112,11 +112,11 @@ def _column(variable: ElementTree.Element, location: Location, index: int) -> Co
     )
     if column.type in ("integer", "number", "date"):
         column = _ranged(column, variable)
-    column = labelled(column, [exact(value) for value in values] if column.type == "integer" else values)
+    column = with_labels(column, [exact(value) for value in values] if column.type == "integer" else values)
     return _titled(column, titles)
 
 
-def _titled(column: Column, titles: dict[str, str]) -> Column:
+def _titled(column: CodebookColumn, titles: dict[str, str]) -> CodebookColumn:
     """With the titles of its values, unless two are alike: answers tell cells apart by them."""
     if not isinstance(column.constraints.enum, tuple):
         return column
@@ -154,16 +154,18 @@ def _ranges(variable: ElementTree.Element) -> list[ElementTree.Element]:
     return [each for valid in _children(variable, "valrng") for each in _children(valid, "range")]
 
 
-def _ranged(column: Column, variable: ElementTree.Element) -> Column:
+def _ranged(column: CodebookColumn, variable: ElementTree.Element) -> CodebookColumn:
     """With the least minimum and the greatest maximum of the valid ranges as bounds."""
     for each in _ranges(variable):
         low, high, above, below = (
             _bound(each, key, column.type) for key in ("min", "max", "minExclusive", "maxExclusive")
         )
-        own = limited(beyond(Column(name="", type=column.type), low=above, high=below), low=low, high=high).constraints
+        own = with_bounds(
+            beyond(CodebookColumn(name="", type=column.type), low=above, high=below), low=low, high=high
+        ).constraints
         sides = column.constraints, own
         lows, highs = [side.minimum for side in sides], [side.maximum for side in sides]
-        column = limited(
+        column = with_bounds(
             column,
             low=min((bound for bound in lows if bound is not UNSET), default=UNSET),
             high=max((bound for bound in highs if bound is not UNSET), default=UNSET),
@@ -198,7 +200,7 @@ def write_ddi(outline: Outline, name: str) -> Written:
     return Written(content=f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n', remarks=remarks)
 
 
-def _describe(described: ElementTree.Element, column: Column) -> None:
+def _describe(described: ElementTree.Element, column: CodebookColumn) -> None:
     """One variable; its parts in the order of the standard."""
     limits = column.constraints
     continuous = limits.minimum is not UNSET or limits.maximum is not UNSET

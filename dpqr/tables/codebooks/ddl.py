@@ -19,16 +19,16 @@ from dpqr.domain.text.decoding import Location
 from dpqr.kernel.errors import UsageFault
 from dpqr.tables.codebooks.columns import (
     Codebook,
-    Column,
+    CodebookColumn,
     Outline,
     Written,
     beyond,
     exact,
-    labelled,
+    has_bins,
     left_out,
-    limited,
-    ordered,
     plain,
+    with_bounds,
+    with_labels,
 )
 
 DIALECTS = ("postgres", "mysql", "tsql", "oracle")
@@ -125,7 +125,7 @@ def _table(create: Any, enums: Mapping[str, tuple[str, ...]]) -> Codebook:
     return Codebook(name=schema.this.name, outline=outline, remarks=tuple(dict.fromkeys(remarks)))
 
 
-def _column(definition: Any, enums: Mapping[str, tuple[str, ...]]) -> Column:
+def _column(definition: Any, enums: Mapping[str, tuple[str, ...]]) -> CodebookColumn:
     from sqlglot import exp
 
     kind = definition.args.get("kind")
@@ -136,13 +136,13 @@ def _column(definition: Any, enums: Mapping[str, tuple[str, ...]]) -> Column:
         labels = enums.get(kind.sql(dialect="postgres").lower().strip('"'), ())
     required = bool(definition.find(exp.NotNullColumnConstraint) or definition.find(exp.PrimaryKeyColumnConstraint))
     comment = definition.find(exp.CommentColumnConstraint)
-    column = Column(
+    column = CodebookColumn(
         name=definition.name,
         type="string" if labels else _type(kind),
         constraints=Constraints(required=True if required else UNSET),
         description=comment.this.name if comment is not None else UNSET,
     )
-    return labelled(column, labels)
+    return with_labels(column, labels)
 
 
 def _type(kind: Any) -> FieldType | Any:
@@ -231,16 +231,16 @@ def _constant(part: Any) -> Any:
     return part.name if part.is_string else exact(part.name)
 
 
-def _applied(column: Column, fact: _Fact) -> Column:
+def _applied(column: CodebookColumn, fact: _Fact) -> CodebookColumn:
     if fact.kind == "in":
-        return labelled(column, fact.values)
+        return with_labels(column, fact.values)
     value = fact.values[0]
     if column.type == "datetime" and isinstance(value, str):
         value = value.replace(" ", "T", 1)
-    if not ordered(column.type):
+    if not has_bins(column.type):
         return column
     side = "low" if fact.kind in ("from", "above") else "high"
-    return (beyond if fact.kind in ("above", "below") else limited)(column, **{side: value})
+    return (beyond if fact.kind in ("above", "below") else with_bounds)(column, **{side: value})
 
 
 _SQL_TYPES = {
@@ -261,7 +261,7 @@ def write_ddl(outline: Outline, name: str) -> Written:
     return Written(content=text, remarks=left_out(outline, _HELD))
 
 
-def _definition(column: Column) -> str:
+def _definition(column: CodebookColumn) -> str:
     name, limits = _identifier(column.name), column.constraints
     parts = [name, _SQL_TYPES.get(str(column.type), "VARCHAR")]
     if limits.required is True:

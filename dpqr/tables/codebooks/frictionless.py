@@ -12,22 +12,22 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dpqr.domain.form import Constraints, FieldType, Form
-from dpqr.domain.text.decoding import Location, decode, spoken
-from dpqr.domain.text.documents import read_document, written_in
+from dpqr.domain.form import Constraints, DocumentPart, FieldType
+from dpqr.domain.text.decoding import Location, decode, describe_value
+from dpqr.domain.text.documents import document_root, read_document
 from dpqr.kernel.errors import UsageFault
 from dpqr.tables.codebooks.columns import (
     Codebook,
-    Column,
+    CodebookColumn,
     Outline,
     Written,
     beyond,
     bounded,
-    document,
     exact,
     is_placeholder,
-    labelled,
-    limited,
+    outline_document,
+    with_bounds,
+    with_labels,
 )
 
 PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"
@@ -74,12 +74,12 @@ def _beside(name: str, location: Location) -> tuple[Any, Location]:
     path = PurePosixPath(name)
     if "://" in name or not path.name or path.is_absolute() or ".." in path.parts:
         raise location.fault(
-            f"{spoken(name)} is no relative path; save the schema beside the package and name its file, for nothing is "
-            "fetched"
+            f"{describe_value(name)} is no relative path; save the schema beside the package and name its "
+            "file, for nothing is fetched"
         )
     file = (location.file.parent if location.file else Path()) / path
     try:
-        return read_document(file), written_in(file)
+        return read_document(file), document_root(file)
     except UsageFault as error:
         raise location.fault(str(error)) from None
 
@@ -88,7 +88,7 @@ def write_frictionless(outline: Outline, name: str) -> Written:
     """The domain file, which is a Table Schema; bounds stand in the standard's keys too where there are edges."""
     whole = msgspec.structs.replace(outline, fields=tuple(map(bounded, outline.fields)))
     named = {} if outline.name is not UNSET or not name else {"name": name}
-    return Written(content={"$schema": PROFILE, **named, **document(whole)})
+    return Written(content={"$schema": PROFILE, **named, **outline_document(whole)})
 
 
 def _table(tree: dict[str, Any], name: str, location: Location) -> Codebook:
@@ -103,7 +103,7 @@ def _table(tree: dict[str, Any], name: str, location: Location) -> Codebook:
     return Codebook(name=name, outline=msgspec.structs.replace(outline, fields=tuple(columns)), remarks=tuple(remarks))
 
 
-def _column(field: Any, ours: bool, location: Location, remark: Callable[[str], None]) -> Column:
+def _column(field: Any, ours: bool, location: Location, remark: Callable[[str], None]) -> CodebookColumn:
     """One field. Keys that a domain file lacks are left out; those of a `dpqr` block must all be known."""
     if not isinstance(field, dict):
         raise location.fault("a field is an object with a 'name'")
@@ -114,7 +114,7 @@ def _column(field: Any, ours: bool, location: Location, remark: Callable[[str], 
     if not isinstance(kind, str) or kind not in TYPES:
         remark(f"{field.get('name')} is of type {kind!r}, which a domain file lacks; give it another by --types")
     known = {
-        **_known(field, Column, ("type", "constraints")),
+        **_known(field, CodebookColumn, ("type", "constraints")),
         "constraints": _known(limits, Constraints, ("enum", "minimum", "maximum")),
     }
     if kind not in ("date", "datetime"):
@@ -122,18 +122,18 @@ def _column(field: Any, ours: bool, location: Location, remark: Callable[[str], 
     elif known.get("format") == "any":
         known.pop("format")
         remark(f"{known.get('name')} has the format 'any', which would guess; state it by --types, as format=%d/%m/%Y")
-    column = decode(known, Column, location)
+    column = decode(known, CodebookColumn, location)
     column = msgspec.structs.replace(column, type=TYPES.get(kind, UNSET) if isinstance(kind, str) else UNSET)
     if ours and column.dpqr.otherwise is UNSET:
         column = msgspec.structs.replace(column, dpqr=msgspec.structs.replace(column.dpqr, otherwise="drop"))
     where = location.key("constraints")
-    column = labelled(column, _values(limits.get("enum"), kind, where.key("enum")))
+    column = with_labels(column, _values(limits.get("enum"), kind, where.key("enum")))
     bounds = {key: _value(limits[key], kind, where.key(key)) for key in _BOUNDS if key in limits}
     low, high, above, below = (bounds.get(key, UNSET) for key in _BOUNDS)
-    return beyond(limited(column, low=low, high=high), low=above, high=below)
+    return beyond(with_bounds(column, low=low, high=high), low=above, high=below)
 
 
-def _known(members: dict[str, Any], form: type[Form], apart: tuple[str, ...]) -> dict[str, Any]:
+def _known(members: dict[str, Any], form: type[DocumentPart], apart: tuple[str, ...]) -> dict[str, Any]:
     names = {field.encode_name for field in msgspec.structs.fields(form)} - set(apart)
     return {key: value for key, value in members.items() if key in names}
 
@@ -150,12 +150,12 @@ def _values(values: Any, kind: Any, location: Location) -> list[Any]:
 def _value(value: Any, kind: Any, location: Location) -> Any:
     """A value or a bound; the standard lets numbers be written as texts."""
     if isinstance(value, dict | list) or value is None:
-        raise location.fault(f"expected a text or a number, got {spoken(value)}")
+        raise location.fault(f"expected a text or a number, got {describe_value(value)}")
     if kind not in ("integer", "number", "year") or isinstance(value, bool) or is_placeholder(value):
         return str(value)
     number = exact(str(value))
     if number is None:
-        raise location.fault(f"expected a number, got {spoken(value)}")
+        raise location.fault(f"expected a number, got {describe_value(value)}")
     return number
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpqr.domain.text.decoding import Location
-from dpqr.domain.text.documents import MAX_BYTES, reached, read_document, read_regular_file, written_in
+from dpqr.domain.text.documents import MAX_BYTES, document_root, read_document, read_regular_file, require_reachable
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.tables.codebooks.columns import Codebook, Outline, Written, own_missing, require_sound
 from dpqr.tables.codebooks.csvw import is_csvw, read_csvw, write_csvw
@@ -77,11 +77,11 @@ def _distinct(outline: Outline, path: str) -> Outline:
 
 
 def _tables(path: Path, form: str | None) -> tuple[Codebook, ...]:
-    with reached(path), path.open("rb") as opened:
+    with require_reachable(path), path.open("rb") as opened:
         head = opened.read(8)
     if form == "arrow" or (form is None and is_schema(head)):
         return (read_schema(path),)
-    data, location = read_regular_file(path, MAX_BYTES), written_in(path)
+    data, location = read_regular_file(path, MAX_BYTES), document_root(path)
     start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if form == "ddi" or (form is None and start == b"<"):
         return read_ddi(data, location)

@@ -11,7 +11,7 @@ from dpqr.domain.domain_file import decode_domain
 from dpqr.domain.form import Constraints, Sizes, Treatment
 from dpqr.domain.text.decoding import Location, decode
 from dpqr.kernel.errors import DataError, DocumentError
-from dpqr.tables.codebooks.columns import Codebook, Column, Outline, Written, document
+from dpqr.tables.codebooks.columns import Codebook, CodebookColumn, Outline, Written, outline_document
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import column_types, frictionless_type
 
@@ -28,7 +28,7 @@ def read_sizes(tree: Any, location: Location) -> tuple[Codebook, ...]:
     sizes = decode(tree, Sizes, location)
     each = Treatment(width=1)
     fields = tuple(
-        Column(
+        CodebookColumn(
             name=name, type="integer", constraints=Constraints(minimum=0, maximum=size - 1, required=True), dpqr=each
         )
         for name, size in sizes.items()
@@ -42,7 +42,7 @@ def write_sizes(outline: Outline, name: str) -> Written:
     Raises:
         DocumentError: the domain file is not complete.
     """
-    attributes = decode_domain(document(outline), Location(name or "domain")).attributes
+    attributes = decode_domain(outline_document(outline), Location(name or "domain")).attributes
     cells = ", ".join(attribute.name for attribute in attributes)
     return Written(
         content={attribute.name: attribute.size for attribute in attributes},
@@ -83,7 +83,7 @@ def read_schema(path: Path) -> Codebook:
 def typed_columns(columns: Any) -> Codebook:
     """Columns from (name, type) pairs; a type that the domain file lacks is left open."""
     known = ("integer", "number", "string", "boolean", "date", "datetime")
-    fields = tuple(Column(name=name, type=kind if kind in known else UNSET) for name, kind in columns)
+    fields = tuple(CodebookColumn(name=name, type=kind if kind in known else UNSET) for name, kind in columns)
     return Codebook(outline=Outline(fields=fields))
 
 

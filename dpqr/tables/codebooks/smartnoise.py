@@ -16,7 +16,17 @@ from msgspec import UNSET, UnsetType
 
 from dpqr.domain.form import Constraints, FieldType, Treatment, UnitForm
 from dpqr.domain.text.decoding import Location
-from dpqr.tables.codebooks.columns import Codebook, Column, Outline, Written, exact, left_out, limited, ordered, ranged
+from dpqr.tables.codebooks.columns import (
+    Codebook,
+    CodebookColumn,
+    Outline,
+    Written,
+    exact,
+    has_bins,
+    left_out,
+    ranged,
+    with_bounds,
+)
 
 _TYPES: dict[str, FieldType] = {
     "int": "integer",
@@ -58,7 +68,7 @@ def _objects(value: Any) -> list[dict[Any, Any]]:
 
 def _table(name: str, table: dict[Any, Any]) -> Codebook:
     clamped = not _is(table.get("clamp_columns"), False)
-    columns, remarks = list[Column](), list[str]()
+    columns, remarks = list[CodebookColumn](), list[str]()
     unit: UnitForm | UnsetType = UNSET
     for key, stated in table.items():
         if not isinstance(stated, dict) or "type" not in stated:
@@ -79,14 +89,14 @@ def _unit(name: str, most: Any) -> UnitForm | UnsetType:
     return UnitForm(column=name, max_rows=most) if type(most) is int and most > 0 else UNSET
 
 
-def _column(name: str, stated: dict[Any, Any], clamped: bool) -> Column:
+def _column(name: str, stated: dict[Any, Any], clamped: bool) -> CodebookColumn:
     kind = _type(stated)
     required = _is(stated.get("nullable"), False)
-    column = Column(name=name, type=kind, constraints=Constraints(required=True if required else UNSET))
-    if not ordered(kind):
+    column = CodebookColumn(name=name, type=kind, constraints=Constraints(required=True if required else UNSET))
+    if not has_bins(kind):
         return column
     low, high = (_bound(stated.get(side), kind) for side in _BOUNDS)
-    column = limited(column, low=low, high=high)
+    column = with_bounds(column, low=low, high=high)
     if not clamped or low is UNSET or high is UNSET:
         return column
     return msgspec.structs.replace(
@@ -138,7 +148,7 @@ def _protected(outline: Outline) -> dict[str, Any]:
     return {"row_privacy": False, "max_ids": outline.unit.max_rows, outline.unit.column: person}
 
 
-def _described(column: Column) -> dict[str, Any]:
+def _described(column: CodebookColumn) -> dict[str, Any]:
     limits = column.constraints
     described: dict[str, Any] = {"type": _NAMES.get(str(column.type), "string")}
     for key, bound in (("lower", limits.minimum), ("upper", limits.maximum)):

@@ -119,7 +119,7 @@ def is_address(text: str) -> bool:
     return "://" in text or text.lower().startswith(tuple(f"{scheme}:" for scheme in SCHEMES)) or names_password(text)
 
 
-def shown(text: str, origin: str) -> str:
+def require_displayable(text: str, origin: str) -> str:
     """The text of a path, or of an address that holds no password. UsageFault otherwise."""
     return read_address(text, origin).text if is_address(text) else text
 

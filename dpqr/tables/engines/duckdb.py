@@ -25,7 +25,7 @@ from typing import Any
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.tables.cell_values import is_text
-from dpqr.tables.counting import Counted, Counting
+from dpqr.tables.counting import Counting, TableCounts
 from dpqr.tables.engines.address import EngineAddress
 from dpqr.tables.engines.known import BEFORE
 from dpqr.tables.files import files_matching
@@ -97,7 +97,7 @@ class DuckTable:
         """The files that hold every row; None for a query and a view, which may compute rows from the clock."""
         return discreetly(self._files, lambda _: BEFORE["duckdb"])
 
-    def count(self, asked: Counting) -> Counted:
+    def count(self, asked: Counting) -> TableCounts:
         chosen = ", ".join(map(_quoted, asked.columns))
         person = asked.unit.column
         order = "" if person is None else f" ORDER BY {self._order(person)}"

@@ -9,11 +9,11 @@ from typing import Any, Protocol, TypeGuard, cast
 
 import numpy as np
 
-from dpqr.domain.histogram import Counts, DenseHistogram, GroupedHistogram, SparseHistogram, occupied
+from dpqr.domain.histogram import Counts, DenseHistogram, GroupedHistogram, SparseHistogram, occupied_cells
 from dpqr.kernel.arrays import AnyArray
 from dpqr.kernel.errors import DataError, DpqrError
 from dpqr.kernel.plugins import lacking
-from dpqr.tables.counting import Counted, Counting
+from dpqr.tables.counting import Counting, TableCounts
 
 
 class Engine(Protocol):
@@ -59,7 +59,7 @@ class Engine(Protocol):
         """The Arrow type of a column."""
         ...
 
-    def count(self, asked: Counting) -> Counted:
+    def count(self, asked: Counting) -> TableCounts:
         """Count the table's rows. Raises: anything; a DpqrError keeps its words."""
         ...
 
@@ -77,7 +77,7 @@ FAILED = "counting a part of the table failed; what was said of it may quote row
 _FIGURES = ("read", "units", "dropped", "malformed")
 
 
-def carried(count: Callable[[], Counted]) -> bytes:
+def encode_counts(count: Callable[[], TableCounts]) -> bytes:
     """The bytes of what `count` returns. Whatever it raises becomes a constant text: nothing of a row is in it."""
     try:
         arrays = _arrays(count())
@@ -90,12 +90,12 @@ def carried(count: Callable[[], Counted]) -> bytes:
     return found.getvalue()
 
 
-def added(values: Iterable[bytes], asked: Counting) -> Counted:
+def add_counts(values: Iterable[bytes], asked: Counting) -> TableCounts:
     """The sum, each part being added as it comes. Raises: DataError for a part that failed, or beyond a limit."""
     return asked.together(_opened(values, asked.counted(lambda: ())))
 
 
-def _arrays(counted: Counted) -> dict[str, AnyArray]:
+def _arrays(counted: TableCounts) -> dict[str, AnyArray]:
     figures = np.array([int(getattr(counted, name)) for name in _FIGURES])
     return {"figures": figures, "failed": np.array(sorted(counted.failed), dtype=str)} | _cells(counted.counts)
 
@@ -105,11 +105,11 @@ def _cells(counts: Counts) -> dict[str, AnyArray]:
         return {f"cells{place}": each for place, each in enumerate(counts.joints.values())}
     if isinstance(counts, DenseHistogram):
         return {"cells": counts.counts}
-    codes, records = occupied(counts)
+    codes, records = occupied_cells(counts)
     return {"codes": codes, "records": records}
 
 
-def _opened(values: Iterable[bytes], empty: Counted) -> Iterator[Counted]:
+def _opened(values: Iterable[bytes], empty: TableCounts) -> Iterator[TableCounts]:
     """empty: what no row gives, with counts of the same kind."""
     for value in values:
         with np.load(io.BytesIO(value), allow_pickle=False) as found:

@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.tables.counting import Counted, Counting
+from dpqr.tables.counting import Counting, TableCounts
 from dpqr.tables.engines.address import EngineAddress, require_no_password
 from dpqr.tables.engines.known import BEFORE
 from dpqr.tables.limits import discreetly
@@ -102,7 +102,7 @@ _BEGIN = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class PostgresColumn:
     """name; of: the name of PostgreSQL's type; listed: whether that is an enumeration."""
 
     name: str
@@ -152,7 +152,7 @@ class PostgresTable:
     """postgresql://USER@HOST/DATABASE?table=NAME; what is left out comes from libpq's own files."""
 
     address: EngineAddress
-    _columns: tuple[Column, ...] = field(default=(), init=False, repr=False)
+    _columns: tuple[PostgresColumn, ...] = field(default=(), init=False, repr=False)
     _relation: str = field(default="", init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -178,7 +178,7 @@ class PostgresTable:
     def kind(self, name: str) -> Any:
         return self._named[name].kind
 
-    def count(self, asked: Counting) -> Counted:
+    def count(self, asked: Counting) -> TableCounts:
         chosen = [self._named[name] for name in asked.columns]
         person = None if asked.unit.column is None else self._named[asked.unit.column]
         with self._opened() as connection:
@@ -195,10 +195,10 @@ class PostgresTable:
                     rows.close()
 
     @property
-    def _named(self) -> dict[str, Column]:
+    def _named(self) -> dict[str, PostgresColumn]:
         return {column.name: column for column in self._schema}
 
-    def _batches(self, connection: Any, chosen: list[Column], person: Column | None) -> Generator[Any]:
+    def _batches(self, connection: Any, chosen: list[PostgresColumn], person: PostgresColumn | None) -> Generator[Any]:
         """The rows of the transaction's snapshot, in the order of persons where there are any."""
         selected = ", ".join(column.selected for column in chosen) or "NULL"
         order = "" if person is None else f" ORDER BY {person.order}"
@@ -214,12 +214,12 @@ class PostgresTable:
             yield from _parsed(b"".join(waiting), chosen)
 
     @property
-    def _schema(self) -> tuple[Column, ...]:
+    def _schema(self) -> tuple[PostgresColumn, ...]:
         if not self._columns:
             self._relation, self._columns = discreetly(self._described, lambda _: BEFORE["postgresql"])
         return self._columns
 
-    def _described(self) -> tuple[str, tuple[Column, ...]]:
+    def _described(self) -> tuple[str, tuple[PostgresColumn, ...]]:
         """The SQL of the relation, and its columns as the catalogue has them."""
         with self._opened() as connection:
             if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
@@ -231,7 +231,7 @@ class PostgresTable:
             raise ValueError("no column that this role may read")
         return found
 
-    def _found(self, connection: Any) -> tuple[str, tuple[Column, ...]]:
+    def _found(self, connection: Any) -> tuple[str, tuple[PostgresColumn, ...]]:
         if self.address.query is not None:
             return self._query(connection, self.address.query)
         ((oid, schema, name, stored),) = connection.execute(_RELATION, (self.address.table,)).fetchall()
@@ -239,10 +239,10 @@ class PostgresTable:
             raise ValueError("rows of it do not lie in the database as they are")
         columns = connection.execute(_COLUMNS, (oid,)).fetchall()
         return f"{_quoted(schema)}.{_quoted(name)}", tuple(
-            Column(name=name, of=of, listed=listed) for name, of, listed in columns
+            PostgresColumn(name=name, of=of, listed=listed) for name, of, listed in columns
         )
 
-    def _query(self, connection: Any, query: str) -> tuple[str, tuple[Column, ...]]:
+    def _query(self, connection: Any, query: str) -> tuple[str, tuple[PostgresColumn, ...]]:
         """A registered query, as PostgreSQL's parser knows it: its names carry their schemas."""
         relation = f"({query.strip().rstrip(';')}\n) AS asked"
         connection.pgconn.prepare(b"", f"SELECT * FROM {relation}".encode())
@@ -253,7 +253,8 @@ class PostgresTable:
         known = {oid: (name, listed) for oid, name, listed in connection.execute(_TYPES, (types,))}
         names = [found.fname(place).decode() for place in range(found.nfields)]
         return relation, tuple(
-            Column(name=name, of=known[oid][0], listed=known[oid][1]) for name, oid in zip(names, types, strict=True)
+            PostgresColumn(name=name, of=known[oid][0], listed=known[oid][1])
+            for name, oid in zip(names, types, strict=True)
         )
 
     def _require_granted(self, relation: str) -> None:
@@ -281,7 +282,7 @@ class PostgresTable:
         return psycopg.connect(address, autocommit=True, client_encoding="utf8", application_name="dpqr")
 
 
-def _parsed(text: bytes, chosen: list[Column]) -> Iterator[Any]:
+def _parsed(text: bytes, chosen: list[PostgresColumn]) -> Iterator[Any]:
     """Record batches of rows in PostgreSQL's CSV, where a null is nothing and an empty text is quoted."""
     if not text:
         return

@@ -39,9 +39,9 @@ from typing import Any, cast
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.tables.cell_values import is_text
-from dpqr.tables.counting import Counted, Counting
+from dpqr.tables.counting import Counting, TableCounts
 from dpqr.tables.engines.address import EngineAddress
-from dpqr.tables.engines.engine import added, carried
+from dpqr.tables.engines.engine import add_counts, encode_counts
 from dpqr.tables.engines.known import BEFORE
 from dpqr.tables.limits import discreetly
 
@@ -93,11 +93,11 @@ class SparkTable:
 
         return to_arrow_type(self._frame.schema[name].dataType, timezone="UTC")
 
-    def count(self, asked: Counting) -> Counted:
+    def count(self, asked: Counting) -> TableCounts:
         with quietly():
             return self._sum(asked)
 
-    def _sum(self, asked: Counting) -> Counted:
+    def _sum(self, asked: Counting) -> TableCounts:
         chosen = self._frame.select(*(_quoted(name) for name in asked.columns))
         if asked.unit.column is not None:
             person = chosen[_quoted(asked.unit.column)]
@@ -108,7 +108,7 @@ class SparkTable:
         if asked.last is None:
             some = parts.repartition("place").mapInArrow(partial(_added, asked), _SCHEMA)
             parts = some.repartition(1).mapInArrow(partial(_added, asked), _SCHEMA)
-        return added(parts.toArrow()["counts"].to_pylist(), asked)
+        return add_counts(parts.toArrow()["counts"].to_pylist(), asked)
 
     @property
     def _frame(self) -> Any:
@@ -195,16 +195,18 @@ def _counted(asked: Counting, batches: Iterable[Any]) -> Iterator[Any]:
 
 def _added(asked: Counting, batches: Iterable[Any]) -> Iterator[Any]:
     """The sum of several partitions' counts, of which one at a time is held."""
-    yield _row(lambda: added((value.as_py() for batch in batches for value in batch.column("counts")), asked))
+    yield _row(lambda: add_counts((value.as_py() for batch in batches for value in batch.column("counts")), asked))
 
 
-def _row(count: Callable[[], Counted]) -> Any:
+def _row(count: Callable[[], TableCounts]) -> Any:
     import pyarrow as pa
     from pyspark import TaskContext
 
     context = TaskContext.get()
     place = 0 if context is None else context.partitionId()
-    return pa.record_batch({"place": pa.array([place], pa.int32()), "counts": pa.array([carried(count)], pa.binary())})
+    return pa.record_batch(
+        {"place": pa.array([place], pa.int32()), "counts": pa.array([encode_counts(count)], pa.binary())}
+    )
 
 
 def _quoted(name: str) -> str:

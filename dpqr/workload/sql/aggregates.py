@@ -11,7 +11,7 @@ from typing import Any
 from dpqr.domain.text.decoding import nearest
 from dpqr.kernel.errors import DocumentError
 from dpqr.workload.sql.conditions import Text, all_of, any_of, true, untrue
-from dpqr.workload.sql.statements import Words, called, named
+from dpqr.workload.sql.statements import SqlText, name_of_node, quoted_name
 
 COUNT = "count"
 KNOWN = ("COUNT", "SUM", "AVG", "MEDIAN", "PERCENTILE_CONT", "QUANTILE", "VARIANCE", "VAR_POP", "COUNT_IF")
@@ -36,7 +36,7 @@ ADVICE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class SqlAggregate:
     """An aggregate. kind: of the entry, COUNT or its own key. parts: its keys but by, where, name and weight."""
 
     kind: str
@@ -45,7 +45,7 @@ class Figure:
     weight: dict[str, Any] | None = None
 
 
-def figure(node: Any, words: Words) -> Figure:
+def figure(node: Any, words: SqlText) -> SqlAggregate:
     """The entry that an expression of SELECT asks for. Raises: DocumentError."""
     from sqlglot import exp
 
@@ -58,13 +58,13 @@ def figure(node: Any, words: Words) -> Figure:
     if isinstance(node, exp.Count):
         return _count(node, words)
     if isinstance(node, exp.CountIf):
-        return Figure(COUNT, {}, true(node.this, words))
+        return SqlAggregate(COUNT, {}, true(node.this, words))
     if isinstance(node, exp.Sum):
         return _sum(node, words)
     if isinstance(node, exp.Avg):
         return _mean(node, words)
     if isinstance(node, exp.Median):
-        return Figure("median", {"median": _column(node.this, node, words)})
+        return SqlAggregate("median", {"median": _column(node.this, node, words)})
     if isinstance(node, exp.Variance | exp.VariancePop):
         return _variance(node, words)
     quantiles = _quantiles(node, words)
@@ -73,10 +73,10 @@ def figure(node: Any, words: Words) -> Figure:
     return quantiles
 
 
-def _unknown(node: Any, words: Words) -> DocumentError:
+def _unknown(node: Any, words: SqlText) -> DocumentError:
     from sqlglot import exp
 
-    name = called(node.this if isinstance(node, exp.WithinGroup) else node)
+    name = name_of_node(node.this if isinstance(node, exp.WithinGroup) else node)
     if isinstance(node, exp.Column):
         return words.fault(node, f"{node.name!r} is neither grouped nor aggregated; add it to GROUP BY")
     if isinstance(node, exp.Literal | exp.Null | exp.Boolean):
@@ -104,7 +104,7 @@ def _bare(node: Any) -> Any:
             return node
 
 
-def _column(node: Any, around: Any, words: Words) -> str:
+def _column(node: Any, around: Any, words: SqlText) -> str:
     from sqlglot import exp
 
     node = node.unnest()
@@ -112,22 +112,22 @@ def _column(node: Any, around: Any, words: Words) -> str:
         node = node.this.unnest()  # no value is rounded
     words.refuse_unquoted(node)
     if not isinstance(node, exp.Column):
-        raise words.fault(node, f"{called(around)}: takes a column of the domain, not an expression of columns")
+        raise words.fault(node, f"{name_of_node(around)}: takes a column of the domain, not an expression of columns")
     return words.column(node)
 
 
-def _count(node: Any, words: Words) -> Figure:
+def _count(node: Any, words: SqlText) -> SqlAggregate:
     from sqlglot import exp
 
     asked = exp.Star() if node.this is None else node.this.unnest()
     if node.expressions:
         raise words.fault(node.expressions[0], "COUNT: of several columns; count one, or *")
     if isinstance(asked, exp.Star | exp.Literal):
-        return Figure(COUNT, {})
+        return SqlAggregate(COUNT, {})
     if isinstance(asked, exp.Case):
         met, value, otherwise = _two_ways(asked, words)
         if otherwise is None and isinstance(value, exp.Literal):
-            return Figure(COUNT, {}, met)
+            return SqlAggregate(COUNT, {}, met)
         raise words.fault(asked, "COUNT(CASE ...): takes one WHEN ... THEN 1, without ELSE")
     column = _column(asked, node, words)
     if not words.has_null(column):
@@ -136,14 +136,14 @@ def _count(node: Any, words: Words) -> Figure:
             f"COUNT({column}): the domain has no cell for null in {column!r}, so nothing tells its nulls apart; "
             "ask COUNT(*)",
         )
-    return Figure(COUNT, {}, _has_value(column))
+    return SqlAggregate(COUNT, {}, _has_value(column))
 
 
 def _has_value(column: str) -> Text:
-    return Text(f"{named(column)} is not null", known=frozenset({column}))
+    return Text(f"{quoted_name(column)} is not null", known=frozenset({column}))
 
 
-def _two_ways(case: Any, words: Words) -> tuple[Text, Any, Any]:
+def _two_ways(case: Any, words: SqlText) -> tuple[Text, Any, Any]:
     """Condition and value of a CASE with one WHEN, and the value of its ELSE; None: null."""
     from sqlglot import exp
 
@@ -154,21 +154,21 @@ def _two_ways(case: Any, words: Words) -> tuple[Text, Any, Any]:
     return true(branch.this, words), branch.args["true"].unnest(), None if null else otherwise.unnest()
 
 
-def _sum(node: Any, words: Words) -> Figure:
+def _sum(node: Any, words: SqlText) -> SqlAggregate:
     from sqlglot import exp
 
-    asked, weight = weighed(_filled(node.this), words)
+    asked, weight = split_weight(_filled(node.this), words)
     met, inner = None, None
     if isinstance(asked, exp.Case):
         met, value, otherwise = _two_ways(asked, words)
         if otherwise is not None and not is_number(otherwise, 0):
             raise words.fault(otherwise, "SUM(CASE ...): ELSE is 0 or NULL; write one SUM for each branch")
-        asked, inner = weighed(value, words)
+        asked, inner = split_weight(value, words)
     if weight and inner:
         raise words.fault(node, "SUM: is weighted twice; leave one LEAST out")
     if is_number(asked, 1):
-        return Figure(COUNT, {}, met, weight or inner)
-    return Figure("sum", {"sum": _column(asked, node, words)}, met, weight or inner)
+        return SqlAggregate(COUNT, {}, met, weight or inner)
+    return SqlAggregate("sum", {"sum": _column(asked, node, words)}, met, weight or inner)
 
 
 def _filled(node: Any) -> Any:
@@ -180,29 +180,29 @@ def _filled(node: Any) -> Any:
     return node.this.unnest() if zero else node
 
 
-def _mean(node: Any, words: Words) -> Figure:
+def _mean(node: Any, words: SqlText) -> SqlAggregate:
     from sqlglot import exp
 
     asked = node.this.unnest()
     if not isinstance(asked, exp.Case):
-        return Figure("mean", {"mean": _column(asked, node, words)})
+        return SqlAggregate("mean", {"mean": _column(asked, node, words)})
     met, value, otherwise = _two_ways(asked, words)
     if otherwise is None and isinstance(value, exp.Column):
-        return Figure("mean", {"mean": _column(value, node, words)}, met)
+        return SqlAggregate("mean", {"mean": _column(value, node, words)}, met)
     if is_number(value, 1) and is_number(otherwise, 0):
-        return Figure("proportion", {"proportion": met.text})
+        return SqlAggregate("proportion", {"proportion": met.text})
     raise words.fault(asked, "AVG(CASE ...): takes THEN column without ELSE (a mean), or THEN 1 ELSE 0 (a proportion)")
 
 
-def _variance(node: Any, words: Words) -> Figure:
+def _variance(node: Any, words: SqlText) -> SqlAggregate:
     from sqlglot import exp
 
     if isinstance(node, exp.Variance):
         words.note(node, "VARIANCE is answered as VAR_POP, which divides by the number of records n, not by n - 1")
-    return Figure("variance", {"variance": _column(node.this, node, words)})
+    return SqlAggregate("variance", {"variance": _column(node.this, node, words)})
 
 
-def _quantiles(node: Any, words: Words) -> Figure | None:
+def _quantiles(node: Any, words: SqlText) -> SqlAggregate | None:
     """PERCENTILE_CONT(...) WITHIN GROUP (ORDER BY column), and QUANTILE(column, ...) by its several names."""
     from sqlglot import exp
 
@@ -214,22 +214,24 @@ def _quantiles(node: Any, words: Words) -> Figure | None:
     if isinstance(node, exp.Quantile | exp.ApproxQuantile):
         return _quantiles_at(node.args["quantile"], node.this, node, words)
     several = ("QUANTILE_CONT", "APPROX_PERCENTILE", "PERCENTILE_CONT")
-    if isinstance(node, exp.Anonymous) and called(node) in several and len(node.expressions) == 2:
+    if isinstance(node, exp.Anonymous) and name_of_node(node) in several and len(node.expressions) == 2:
         return _quantiles_at(node.expressions[1], node.expressions[0], node, words)
     return None
 
 
-def _quantiles_at(fractions: Any, column: Any, node: Any, words: Words) -> Figure:
+def _quantiles_at(fractions: Any, column: Any, node: Any, words: SqlText) -> SqlAggregate:
     from sqlglot import exp
 
     listed = fractions.expressions if isinstance(fractions, exp.Array | exp.Tuple) else [fractions.unnest()]
     for each in listed:
         if not isinstance(each, exp.Literal) or each.is_string or not 0 < float(each.name) < 1:
             raise words.fault(each, "quantiles: each fraction is a number above 0 and below 1, such as 0.5")
-    return Figure("quantiles", {"quantiles": _column(column, node, words), "at": [float(each.name) for each in listed]})
+    return SqlAggregate(
+        "quantiles", {"quantiles": _column(column, node, words), "at": [float(each.name) for each in listed]}
+    )
 
 
-def _quotient(node: Any, words: Words) -> Figure:
+def _quotient(node: Any, words: SqlText) -> SqlAggregate:
     """A mean, a ratio of sums, or a proportion, by what is divided by what."""
     from sqlglot import exp
 
@@ -240,11 +242,11 @@ def _quotient(node: Any, words: Words) -> Figure:
     kinds = (over.kind, under.kind) if over.weight == under.weight else ()
     if kinds == ("sum", "sum") and over.where == under.where:
         ratio = {"ratio": {"of": over.parts["sum"], "to": under.parts["sum"]}}
-        return Figure("ratio", ratio, over.where, over.weight)
+        return SqlAggregate("ratio", ratio, over.where, over.weight)
     if kinds == (COUNT, COUNT) and over.where and under.where is None:
-        return Figure("proportion", {"proportion": over.where.text}, weight=over.weight)
+        return SqlAggregate("proportion", {"proportion": over.where.text}, weight=over.weight)
     if kinds == ("sum", COUNT) and _same_records(over.parts["sum"], over.where, under.where, words):
-        return Figure("mean", {"mean": over.parts["sum"]}, over.where, over.weight)
+        return SqlAggregate("mean", {"mean": over.parts["sum"]}, over.where, over.weight)
     raise words.fault(
         node,
         "/: a quotient is SUM(a) / SUM(b), SUM(a) / COUNT(a), or a condition's COUNT over COUNT(*), of the same "
@@ -252,7 +254,7 @@ def _quotient(node: Any, words: Words) -> Figure:
     )
 
 
-def _same_records(column: str, summed: Text | None, counted: Text | None, words: Words) -> bool:
+def _same_records(column: str, summed: Text | None, counted: Text | None, words: SqlText) -> bool:
     """Whether exactly those records are counted whose values are summed, nulls aside."""
     present = _has_value(column)
     if counted in (all_of(summed, present), all_of(present, summed)):
@@ -267,7 +269,7 @@ MOST_SETS, MOST_BRANCHES = 4096, 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class SqlGroup:
     """What one entry is asked for: every combination of cells of `by`, among the records of `where`.
 
     labels: of the branches of CASE that `where` stands for.
@@ -282,18 +284,18 @@ class Group:
 class Grouping:
     """All groups of a statement. keys: the grouped expressions. sets: how many there are."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[SqlGroup, ...]
     keys: tuple[Any, ...]
     sets: int
 
 
-def grouping(select: Any, condition: Text | None, words: Words) -> Grouping:
+def grouping(select: Any, condition: Text | None, words: SqlText) -> Grouping:
     """The groups that a statement asks for, among the records of its condition. Raises: DocumentError."""
     from sqlglot import exp
 
     asked = select.args.get("group")
     if asked is None:
-        return Grouping(groups=(Group(),), keys=(), sets=1)
+        return Grouping(groups=(SqlGroup(),), keys=(), sets=1)
     items = [_meant(each, select, words) for each in asked.expressions]
     if asked.args.get("all"):
         items += [each.unalias() for each in select.expressions if not each.find(exp.AggFunc)]
@@ -311,7 +313,7 @@ def grouping(select: Any, condition: Text | None, words: Words) -> Grouping:
     return Grouping(groups=groups, keys=tuple(dict.fromkeys(chain(*sets))), sets=len(sets))
 
 
-def _meant(item: Any, select: Any, words: Words) -> Any:
+def _meant(item: Any, select: Any, words: SqlText) -> Any:
     """What a number or an alias stands for."""
     from sqlglot import exp
 
@@ -329,7 +331,7 @@ def _meant(item: Any, select: Any, words: Words) -> Any:
     return item
 
 
-def _sets(item: Any, words: Words) -> Iterator[tuple[Any, ...]]:
+def _sets(item: Any, words: SqlText) -> Iterator[tuple[Any, ...]]:
     """The alternatives that one item of GROUP BY stands for, each a tuple of keys."""
     from sqlglot import exp
 
@@ -342,14 +344,16 @@ def _sets(item: Any, words: Words) -> Iterator[tuple[Any, ...]]:
         return
     parts = [_keys(each, words) for each in item.expressions]
     if len(parts) > math.log2(MOST_SETS):
-        raise words.fault(item, f"{called(item)}: of {len(parts)} columns; list at most {int(math.log2(MOST_SETS))}")
+        raise words.fault(
+            item, f"{name_of_node(item)}: of {len(parts)} columns; list at most {int(math.log2(MOST_SETS))}"
+        )
     sizes = range(len(parts), -1, -1)
     cube = isinstance(item, exp.Cube)
     for chosen in chain.from_iterable(combinations(parts, size) if cube else [tuple(parts[:size])] for size in sizes):
         yield tuple(chain(*chosen))
 
 
-def _keys(item: Any, words: Words) -> tuple[Any, ...]:
+def _keys(item: Any, words: SqlText) -> tuple[Any, ...]:
     """Columns and CASE expressions. DocumentError for anything else."""
     from sqlglot import exp
 
@@ -359,20 +363,22 @@ def _keys(item: Any, words: Words) -> tuple[Any, ...]:
     if isinstance(item, exp.Column | exp.Case):
         return (item,)
     words.refuse_unquoted(item)
-    raise words.fault(item, f"{called(item)}: GROUP BY takes columns of the domain and CASE; bins stand in the domain")
+    raise words.fault(
+        item, f"{name_of_node(item)}: GROUP BY takes columns of the domain and CASE; bins stand in the domain"
+    )
 
 
-def _groups(keys: Sequence[Any], known: frozenset[str], words: Words) -> Iterator[Group]:
+def _groups(keys: Sequence[Any], known: frozenset[str], words: SqlText) -> Iterator[SqlGroup]:
     """One group for each combination of branches."""
     from sqlglot import exp
 
     by = tuple(dict.fromkeys(words.column(each) for each in keys if isinstance(each, exp.Column)))
     cases = [branches(each, known, words) for each in keys if isinstance(each, exp.Case)]
     for chosen in product(*cases):
-        yield Group(by=by, where=all_of(*(text for _, text in chosen)), labels=tuple(label for label, _ in chosen))
+        yield SqlGroup(by=by, where=all_of(*(text for _, text in chosen)), labels=tuple(label for label, _ in chosen))
 
 
-def branches(case: Any, known: frozenset[str], words: Words) -> tuple[tuple[str, Text], ...]:
+def branches(case: Any, known: frozenset[str], words: SqlText) -> tuple[tuple[str, Text], ...]:
     """Each label of a CASE with the condition of its records: the first WHEN that is true decides, else ELSE.
 
     known: columns that have a value in every record that is looked at.
@@ -400,7 +406,7 @@ def _when(case: Any, branch: Any) -> Any:
     return branch.this if case.this is None else exp.EQ(this=case.this.copy(), expression=branch.this.copy())
 
 
-def _label(node: Any, words: Words) -> str:
+def _label(node: Any, words: SqlText) -> str:
     from sqlglot import exp
 
     node = node.unnest()
@@ -408,7 +414,9 @@ def _label(node: Any, words: Words) -> str:
         return "NULL"
     if isinstance(node, exp.Neg | exp.Literal | exp.Boolean):
         return str(node.sql() if not isinstance(node, exp.Literal) else node.name)
-    raise words.fault(node, f"{called(node)}: a branch of CASE is called by a constant here; write 'text' or a number")
+    raise words.fault(
+        node, f"{name_of_node(node)}: a branch of CASE is called by a constant here; write 'text' or a number"
+    )
 
 
 # Survey weights in SQL: LEAST(column, number) as a factor of what is summed. Its number is the largest weight.
@@ -416,7 +424,7 @@ def _label(node: Any, words: Words) -> str:
 _FORM = "a survey weight is cut to a largest value, which sets the noise: SUM(LEAST(w, 40) * x)"
 
 
-def weighed(node: Any, words: Words) -> tuple[Any, dict[str, Any] | None]:
+def split_weight(node: Any, words: SqlText) -> tuple[Any, dict[str, Any] | None]:
     """What is summed without its weight, 1 where nothing else is; and the weight as an entry states it, or None.
 
     Raises:
@@ -434,7 +442,7 @@ def weighed(node: Any, words: Words) -> tuple[Any, dict[str, Any] | None]:
     return rest, _stated(weights[0], words) if weights else None
 
 
-def _stated(least: Any, words: Words) -> dict[str, Any]:
+def _stated(least: Any, words: SqlText) -> dict[str, Any]:
     from sqlglot import exp
 
     parts = [each.unnest() for each in (least.this, *least.expressions)]

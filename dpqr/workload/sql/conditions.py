@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpqr.kernel.errors import DocumentError
-from dpqr.workload.sql.statements import Words, called, named
+from dpqr.workload.sql.statements import SqlText, name_of_node, quoted_name
 
 _OR, _AND, _LEAF = 0, 1, 2
 
@@ -49,7 +49,7 @@ def any_of(*parts: Text) -> Text:
     return Text(" or ".join(part.within(_OR) for part in some), _OR, known)
 
 
-def true(node: Any, words: Words) -> Text:
+def true(node: Any, words: SqlText) -> Text:
     """The condition itself. Raises: DocumentError for what predicates cannot say."""
     from sqlglot import exp
 
@@ -68,7 +68,7 @@ def true(node: Any, words: Words) -> Text:
     return _leaf(inner, words, negated=True)
 
 
-def untrue(node: Any, words: Words, known: frozenset[str] = frozenset()) -> Text:
+def untrue(node: Any, words: SqlText, known: frozenset[str] = frozenset()) -> Text:
     """True where the condition is false or unknown. known: columns that have a value anyway."""
     from sqlglot import exp
 
@@ -82,7 +82,7 @@ def untrue(node: Any, words: Words, known: frozenset[str] = frozenset()) -> Text
     return _or_null(_leaf(node, words, negated=True), node, words, known)
 
 
-def _unfalse(node: Any, words: Words, known: frozenset[str]) -> Text:
+def _unfalse(node: Any, words: SqlText, known: frozenset[str]) -> Text:
     """True where the condition is true or unknown."""
     from sqlglot import exp
 
@@ -95,7 +95,7 @@ def _unfalse(node: Any, words: Words, known: frozenset[str]) -> Text:
     return _or_null(_leaf(node, words), node, words, known)
 
 
-def _or_null(found: Text, node: Any, words: Words, known: frozenset[str]) -> Text:
+def _or_null(found: Text, node: Any, words: SqlText, known: frozenset[str]) -> Text:
     """A comparison of one column, or that the column has no value."""
     from sqlglot import exp
 
@@ -104,7 +104,7 @@ def _or_null(found: Text, node: Any, words: Words, known: frozenset[str]) -> Tex
     column = words.column(node if isinstance(node, exp.Column) else next(node.find_all(exp.Column)))
     if column in known or not words.has_null(column):
         return found
-    return any_of(found, Text(f"{named(column)} is null"))
+    return any_of(found, Text(f"{quoted_name(column)} is null"))
 
 
 _SIGNS = {"eq": "=", "neq": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
@@ -112,7 +112,7 @@ _TURNED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
-def _leaf(node: Any, words: Words, *, negated: bool = False) -> Text:
+def _leaf(node: Any, words: SqlText, *, negated: bool = False) -> Text:
     """One comparison of one column."""
     from sqlglot import exp
 
@@ -133,10 +133,12 @@ def _leaf(node: Any, words: Words, *, negated: bool = False) -> Text:
     if isinstance(node, exp.Between) and not node.args.get("symmetric"):
         low, high = (constant(node.args[end], words) for end in ("low", "high"))
         return _of_column(node.this, f"{no}between {low} and {high}", words)
-    raise words.fault(node, f"{called(node)}: a condition compares a column with constants; write it by comparisons")
+    raise words.fault(
+        node, f"{name_of_node(node)}: a condition compares a column with constants; write it by comparisons"
+    )
 
 
-def _comparison(node: Any, words: Words, negated: bool) -> Text:
+def _comparison(node: Any, words: SqlText, negated: bool) -> Text:
     from sqlglot import exp
 
     sign, left, right = _SIGNS[node.key], node.this.unnest(), node.expression.unnest()
@@ -149,11 +151,11 @@ def _comparison(node: Any, words: Words, negated: bool) -> Text:
     return _compared(left, sign, constant(right, words), words, negated)
 
 
-def _compared(column: Any, sign: str, value: str, words: Words, negated: bool) -> Text:
+def _compared(column: Any, sign: str, value: str, words: SqlText, negated: bool) -> Text:
     return _of_column(column, f"{_OPPOSITE[sign] if negated else sign} {value}", words)
 
 
-def _of_column(node: Any, rest: str, words: Words) -> Text:
+def _of_column(node: Any, rest: str, words: SqlText) -> Text:
     from sqlglot import exp
 
     node = node.unnest()
@@ -161,16 +163,16 @@ def _of_column(node: Any, rest: str, words: Words) -> Text:
     if not isinstance(node, exp.Column):
         raise words.fault(
             node,
-            f"{called(node)}: a condition compares a column with constants, not a function of it; write the values "
-            "that it stands for, as x >= 1 AND x < 2",
+            f"{name_of_node(node)}: a condition compares a column with constants, not a function of it; write the "
+            "values that it stands for, as x >= 1 AND x < 2",
         )
     column = words.column(node)
-    text = f"{named(column)} {rest}"
+    text = f"{quoted_name(column)} {rest}"
     words.comparisons.setdefault(text, words.place(node))
     return Text(text, known=frozenset({column}))
 
 
-def _null(node: Any, words: Words, negated: bool) -> Text:
+def _null(node: Any, words: SqlText, negated: bool) -> Text:
     found = _of_column(node.this, "is not null" if negated else "is null", words)
     (column,) = found.known
     if not words.has_null(column):
@@ -182,7 +184,7 @@ def _null(node: Any, words: Words, negated: bool) -> Text:
     return found if negated else Text(found.text)
 
 
-def constant(node: Any, words: Words) -> str:
+def constant(node: Any, words: SqlText) -> str:
     """A constant as a predicate writes it; sums of numbers, and of dates and intervals, are worked out."""
     from sqlglot import exp
 
@@ -192,7 +194,7 @@ def constant(node: Any, words: Words) -> str:
     return _literal(node, node, words)
 
 
-def _literal(node: Any, written: Any, words: Words) -> str:
+def _literal(node: Any, written: Any, words: SqlText) -> str:
     from sqlglot import exp
 
     if isinstance(node, exp.Boolean):
@@ -206,12 +208,14 @@ def _literal(node: Any, written: Any, words: Words) -> str:
     raise _no_constant(node, written, words)
 
 
-def _no_constant(node: Any, written: Any, words: Words) -> DocumentError:
+def _no_constant(node: Any, written: Any, words: SqlText) -> DocumentError:
     from sqlglot import exp
 
     if isinstance(node, exp.Null):
         return words.fault(written, "NULL: a comparison with NULL is never true; write IS NULL")
-    return words.fault(written, f"{called(node)}: is no constant; write a number, 'text', DATE 'text', TRUE or FALSE")
+    return words.fault(
+        written, f"{name_of_node(node)}: is no constant; write a number, 'text', DATE 'text', TRUE or FALSE"
+    )
 
 
 def _worked_out(node: Any) -> Any:

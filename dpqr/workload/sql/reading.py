@@ -13,12 +13,20 @@ from typing import Any
 from dpqr.domain.domain import Domain
 from dpqr.domain.text.decoding import Location
 from dpqr.domain.text.documents import read_document
-from dpqr.domain.text.faults import Faults, combined
+from dpqr.domain.text.faults import Faults, combine_faults
 from dpqr.kernel.errors import DocumentError, DpqrError, Fault
 from dpqr.workload.queries_file import QueriesDocument, read_queries
-from dpqr.workload.sql.aggregates import COUNT, Figure, Group, Grouping, figure, grouping
+from dpqr.workload.sql.aggregates import COUNT, Grouping, SqlAggregate, SqlGroup, figure, grouping
 from dpqr.workload.sql.conditions import Text, all_of, true
-from dpqr.workload.sql.statements import Columns, Words, called, parsed, require_one_table, statements, table_of
+from dpqr.workload.sql.statements import (
+    SqlColumns,
+    SqlText,
+    name_of_node,
+    parsed,
+    require_one_table,
+    statements,
+    table_of,
+)
 
 _ENTRY = re.compile(r"\$\.queries\[(\d+)\]")
 _CHARACTER = re.compile(r"at character \d+: ")
@@ -45,38 +53,38 @@ def read_sql(
     return _read(found, domain, strict)
 
 
-def _read(found: Translated, domain: str | dict[str, Any] | Domain, strict: bool) -> QueriesDocument:
+def _read(found: Translation, domain: str | dict[str, Any] | Domain, strict: bool) -> QueriesDocument:
     try:
         read = read_queries(found.document, domain, strict=strict)
     except DocumentError as error:
         empty = {place for fault in error.faults if (place := _empty_branch(fault, found)) is not None}
         if not empty or len(empty) == len(found.entries):
-            raise combined(_distinct(_placed(fault, found, domain, strict) for fault in error.faults)) from None
+            raise combine_faults(_distinct(_placed(fault, found, domain, strict) for fault in error.faults)) from None
         return _read(found.without(empty), domain, strict)
     return replace(read, notes=(*found.notes, *read.notes), spoken=(*found.notes, *read.spoken))
 
 
-def _empty_branch(fault: Fault, found: Translated) -> int | None:
+def _empty_branch(fault: Fault, found: Translation) -> int | None:
     """The entry at fault, if it is a branch of CASE that holds no cell: SQL has no group there either."""
     entry = _ENTRY.match(fault.path)
     place = int(entry[1]) if entry else -1
     return place if place in found.branches and fault.message.startswith(_EMPTY) else None
 
 
-def translated_sql(sql: str | Mapping[str, Any], domain: str | dict[str, Any] | Domain | None = None) -> Translated:
+def translated_sql(sql: str | Mapping[str, Any], domain: str | dict[str, Any] | Domain | None = None) -> Translation:
     """The entries that statements ask for. domain: by whose columns names are understood. Raises: as `read_sql`."""
     text = sql if isinstance(sql, Mapping) else read_document(Path(sql))
     name = "SQL" if isinstance(sql, Mapping) else Path(sql).name
-    return translated(Words(str(text["sql"]), name, _columns(domain)))
+    return translate(SqlText(str(text["sql"]), name, _columns(domain)))
 
 
-def _columns(domain: str | dict[str, Any] | Domain | None) -> Columns | None:
+def _columns(domain: str | dict[str, Any] | Domain | None) -> SqlColumns | None:
     """None where the domain cannot be read; its reader says why."""
     if isinstance(domain, Domain):
         nulls = (each.name for each in domain.attributes if "null" in each.own_cells)
-        return Columns(domain.names, frozenset(nulls))
+        return SqlColumns(domain.names, frozenset(nulls))
     with suppress(DpqrError):
-        return Columns.of(read_document(Path(domain)) if isinstance(domain, str) else domain)
+        return SqlColumns.of(read_document(Path(domain)) if isinstance(domain, str) else domain)
     return None
 
 
@@ -85,7 +93,7 @@ def _distinct(faults: Iterable[Fault]) -> list[Fault]:
     return list({str(fault): fault for fault in faults}.values())
 
 
-def _placed(fault: Fault, found: Translated, domain: str | dict[str, Any] | Domain, strict: bool) -> Fault:
+def _placed(fault: Fault, found: Translation, domain: str | dict[str, Any] | Domain, strict: bool) -> Fault:
     """A fault of a translated entry where the SQL has it: at the comparison that has the same fault by itself, or else
     where the entry is asked for."""
     number = _ENTRY.match(fault.path)
@@ -124,7 +132,7 @@ def _faults(comparison: str, domain: str | dict[str, Any] | Domain, strict: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Translated:
+class Translation:
     """Entries of a queries document, each with the place in the SQL that asks for it, and what a reader must know.
 
     branches: places of the entries that are asked for a branch of CASE, which may hold no cell. comparisons: of their
@@ -142,7 +150,7 @@ class Translated:
         """The queries document."""
         return {"dpqr": "queries/1", "queries": list(self.entries)}
 
-    def without(self, dropped: Collection[int]) -> Translated:
+    def without(self, dropped: Collection[int]) -> Translation:
         """The same without the entries at these places."""
         kept = [place for place in range(len(self.entries)) if place not in dropped]
         return replace(
@@ -153,7 +161,7 @@ class Translated:
         )
 
 
-def translated(words: Words) -> Translated:
+def translate(words: SqlText) -> Translation:
     """The statements of a text as entries; what is asked twice is one entry.
 
     Raises:
@@ -168,7 +176,7 @@ def translated(words: Words) -> Translated:
             except RecursionError:
                 raise words.at(statement[0].start).fault("nested too deeply; simplify the statement") from None
     faults.finish()
-    return Translated(
+    return Translation(
         entries=tuple(entry for entry, _ in found.entries.values()),
         places=tuple(place for _, place in found.entries.values()),
         branches=frozenset(place for place, said in enumerate(found.entries) if said in found.branches),
@@ -181,7 +189,7 @@ class _Found:
     """Entries so far, by what they say. branches: of CASE. names: where each was given. table: what the first statement
     calls it."""
 
-    def __init__(self, words: Words) -> None:
+    def __init__(self, words: SqlText) -> None:
         self.words, self.table = words, ""
         self.entries: dict[str, tuple[dict[str, Any], Location]] = {}
         self.branches: set[str] = set()
@@ -202,7 +210,7 @@ class _Found:
             self.entries.setdefault(said, (entry, place))
 
 
-def _entries(select: Any, words: Words) -> Iterator[tuple[dict[str, Any], Any, bool]]:
+def _entries(select: Any, words: SqlText) -> Iterator[tuple[dict[str, Any], Any, bool]]:
     """The entries of a statement, each with the expression of SELECT that asks for it; and whether for a branch."""
     where = select.args.get("where")
     condition = None if where is None else true(where.this, words)
@@ -219,7 +227,7 @@ def _entries(select: Any, words: Words) -> Iterator[tuple[dict[str, Any], Any, b
             yield _entry(found, group, condition, _name(each, group, asked.sets)), each, bool(group.labels)
 
 
-def _is_key(node: Any, asked: Grouping, words: Words) -> bool:
+def _is_key(node: Any, asked: Grouping, words: SqlText) -> bool:
     """Whether an expression of SELECT only shows what is grouped by."""
     from sqlglot import exp
 
@@ -229,7 +237,7 @@ def _is_key(node: Any, asked: Grouping, words: Words) -> bool:
     return node in asked.keys
 
 
-def _entry(found: Figure, group: Group, condition: Text | None, name: str | None) -> dict[str, Any]:
+def _entry(found: SqlAggregate, group: SqlGroup, condition: Text | None, name: str | None) -> dict[str, Any]:
     where = all_of(condition, group.where, found.where)
     kind: dict[str, Any] = found.parts
     if found.kind == COUNT:
@@ -240,9 +248,9 @@ def _entry(found: Figure, group: Group, condition: Text | None, name: str | None
     return {**kind, **among, **by, **weight, **({} if name is None else {"name": name})}
 
 
-def _name(item: Any, group: Group, sets: int) -> str | None:
+def _name(item: Any, group: SqlGroup, sets: int) -> str | None:
     """The alias; of a branch with its label, of one of several grouping sets with its columns."""
-    alias = item.alias or (called(item.unalias()).lower() if group.labels else "")
+    alias = item.alias or (name_of_node(item.unalias()).lower() if group.labels else "")
     if not alias:
         return None
     told = (f"by {','.join(group.by)}" if group.by else "in total") if sets > 1 else ""
@@ -250,7 +258,7 @@ def _name(item: Any, group: Group, sets: int) -> str | None:
 
 
 def _top(
-    select: Any, figures: list[tuple[Any, Figure]], asked: Grouping, condition: Text | None, words: Words
+    select: Any, figures: list[tuple[Any, SqlAggregate]], asked: Grouping, condition: Text | None, words: SqlText
 ) -> dict[str, Any]:
     """The most frequent cells of a column: LIMIT of counts in falling order, and no other LIMIT."""
     from sqlglot import exp

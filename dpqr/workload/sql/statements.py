@@ -48,7 +48,7 @@ Statement = Sequence[Any]
 """The words of a statement, as sqlglot tells them apart."""
 
 
-def statements(words: Words) -> tuple[Statement, ...]:
+def statements(words: SqlText) -> tuple[Statement, ...]:
     """The statements of a text, without their semicolons.
 
     Raises:
@@ -75,7 +75,7 @@ def statements(words: Words) -> tuple[Statement, ...]:
     return found
 
 
-def parsed(statement: Statement, words: Words) -> Any:
+def parsed(statement: Statement, words: SqlText) -> Any:
     """SELECT ... FROM one table, as sqlglot's tree. Raises: DocumentError for anything else."""
     from sqlglot import errors, exp
     from sqlglot.dialects import Dialect
@@ -95,7 +95,7 @@ def parsed(statement: Statement, words: Words) -> Any:
     return select.transform(partial(_as_case, words=words))
 
 
-def _as_case(node: Any, words: Words) -> Any:
+def _as_case(node: Any, words: SqlText) -> Any:
     """IF(condition, value, other) as CASE WHEN condition THEN value ELSE other END."""
     from sqlglot import exp
 
@@ -107,7 +107,7 @@ def _as_case(node: Any, words: Words) -> Any:
     return made
 
 
-def _refuse_words(statement: Sequence[Any], words: Words) -> None:
+def _refuse_words(statement: Sequence[Any], words: SqlText) -> None:
     """DocumentError at the first word that cannot be expressed."""
     from sqlglot import TokenType
 
@@ -129,7 +129,7 @@ def _refuse_words(statement: Sequence[Any], words: Words) -> None:
             raise at.fault(f"SELECT: a subquery; {_ONE_TABLE}")
 
 
-def _refuse_parts(select: Any, statement: Sequence[Any], words: Words) -> None:
+def _refuse_parts(select: Any, statement: Sequence[Any], words: SqlText) -> None:
     """DocumentError for a part of SELECT that is not looked at, and for a FROM that is no plain table."""
     from sqlglot import exp
 
@@ -154,7 +154,7 @@ def _refuse_parts(select: Any, statement: Sequence[Any], words: Words) -> None:
         raise words.at(at).fault(f"{word}: no queries document can ask this; leave it out")
 
 
-def require_one_table(select: Any, first: str, words: Words) -> None:
+def require_one_table(select: Any, first: str, words: SqlText) -> None:
     """Whatever the first statement calls it, it is the table that is released."""
     table = table_of(select)
     if table.name.casefold() != first.casefold():
@@ -168,7 +168,7 @@ def table_of(select: Any) -> Any:
     return select.find(exp.From).this
 
 
-def _unreadable(error: Any, words: Words) -> DocumentError:
+def _unreadable(error: Any, words: SqlText) -> DocumentError:
     """sqlglot counts the last character of the word that it cannot read."""
     first = error.errors[0]
     word = str(first["highlight"])
@@ -184,10 +184,10 @@ _SIGNS = {"add": "+", "sub": "-", "neg": "-", "mul": "*", "div": "/", "intdiv": 
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class SqlColumns:
     """The columns of a domain. nulls: those with a cell of their own for null.
 
-    >>> Columns.of({"fields": [{"name": "sex", "type": "string", "dpqr": {"null": "cell"}}]})
+    >>> SqlColumns.of({"fields": [{"name": "sex", "type": "string", "dpqr": {"null": "cell"}}]})
     Columns(names=('sex',), nulls=frozenset({'sex'}))
     """
 
@@ -195,7 +195,7 @@ class Columns:
     nulls: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, domain: Any) -> Columns | None:
+    def of(cls, domain: Any) -> SqlColumns | None:
         """Of a domain document as it is written; None where it is none, which its reader will say."""
         if not isinstance(domain, Mapping):
             return None
@@ -211,7 +211,7 @@ def _has_null(treatment: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class SqlText:
     """Some SQL. name: of its file, or SQL. columns: of the domain; None: not known, every name is taken as written.
 
     notes: what a reader must know of the translation. comparisons: where the SQL has each comparison of its predicates.
@@ -219,7 +219,7 @@ class Words:
 
     text: str
     name: str = "SQL"
-    columns: Columns | None = None
+    columns: SqlColumns | None = None
     notes: list[str] = field(default_factory=list)
     comparisons: dict[str, Location] = field(default_factory=dict)
     _lines: list[int] = field(init=False, repr=False)
@@ -248,7 +248,7 @@ class Words:
         if start is None or "start" in node.meta or not isinstance(node, exp.Func):
             return start or 0
         opening = r"\s" if isinstance(node, exp.Case) else r"\s*\("
-        own = re.compile(rf"(?<!\w){re.escape(called(node))}{opening}", re.IGNORECASE)
+        own = re.compile(rf"(?<!\w){re.escape(name_of_node(node))}{opening}", re.IGNORECASE)
         opened = [one.start() for one in own.finditer(self.text, 0, start) if self._holds(one.end(), start)]
         return opened[-1] if opened else start
 
@@ -287,10 +287,10 @@ class Words:
         return self.columns is None or column in self.columns.nulls
 
 
-def named(column: str) -> str:
+def quoted_name(column: str) -> str:
     """A column's name as a predicate writes it.
 
-    >>> named("age"), named("pay (net)"), named("in")
+    >>> quoted_name("age"), quoted_name("pay (net)"), quoted_name("in")
     ('age', '"pay (net)"', '"in"')
     """
     if _PLAIN.fullmatch(column) and column.lower() not in KEYWORDS:
@@ -298,7 +298,7 @@ def named(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def called(node: Any) -> str:
+def name_of_node(node: Any) -> str:
     """What a part of a statement is called in SQL."""
     from sqlglot import exp
 

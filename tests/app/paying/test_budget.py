@@ -16,7 +16,7 @@ from dpqr.ledger.budgets import (
     export,
     history,
     open_budget,
-    priced,
+    price_account,
     terms,
     verify,
 )
@@ -104,7 +104,7 @@ def test_the_history_is_priced_under_every_accountant_and_over_releases(ledger):
     for name, accountant in ACCOUNTANTS.items():
         assert shown.prices[name] == accountant.epsilon(draws("0.1", 20), NANO)
     assert shown.prices["zcdp"] < 2
-    assert priced(shown.account, shown.events).prices["zcdp"] is None
+    assert price_account(shown.account, shown.events).prices["zcdp"] is None
 
 
 def test_what_is_not_settled_is_in_the_price(ledger):

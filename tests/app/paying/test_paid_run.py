@@ -166,7 +166,7 @@ def test_an_ending_before_the_first_look_at_rows_is_settled_at_zero_and_stays_in
     def failed(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "begun_journal", failed)
+    monkeypatch.setattr(module, "begin_journal", failed)
     with pytest.raises(KeyboardInterrupt) as ended:
         run(place)
     *_, reserved, settled = ledger_in(place).entries()
@@ -660,13 +660,13 @@ def test_the_mark_of_a_table_needs_the_ledgers_key(waiting):
 
 
 def test_two_jobs_do_not_continue_one_run(waiting):
-    with module.held(transcript(waiting)), pytest.raises(UsageFault, match="another job"):
+    with module.open_transcript(transcript(waiting)), pytest.raises(UsageFault, match="another job"):
         run(waiting, resume=True)
     run(waiting, resume=True)
 
 
 def test_two_jobs_do_not_release_to_one_directory(place):
-    with module.held(transcript(place)), pytest.raises(UsageFault, match="another job"):
+    with module.open_transcript(transcript(place)), pytest.raises(UsageFault, match="another job"):
         run(place)
     assert kinds(place) == []
 

@@ -12,7 +12,7 @@ import dpqr
 from dpqr.domain.periods import Period
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.budgets import configured_ledger
-from dpqr.releases.counters import as_counter
+from dpqr.releases.counters import with_counter_strategies
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 
@@ -45,7 +45,7 @@ def test_few_periods_at_a_pure_budget_are_released_one_by_one():
 
 def test_other_requests_stay_as_they_are():
     other = changed(cumulative=None, first=None)
-    assert as_counter(other) is other
+    assert with_counter_strategies(other) is other
 
 
 @pytest.mark.parametrize("unit", [{}, {"unit": "person", "max_rows": 3}], ids=["rows", "persons"])

@@ -20,7 +20,7 @@ from dpqr.releases.planning import RIVALS, plan_release
 from dpqr.releases.receipt import plan_view
 from dpqr.releases.requests import PlanRequest
 from dpqr.releases.sentences import choice_words
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.tables.limits import Limits
 
@@ -296,7 +296,7 @@ def test_pld_pays_for_fixed_rounds_of_gaussian_noise(desk):
     assert Fraction(999, 1000) < pld.epsilon <= 1
     assert pld.roles.distinguisher.name == "exponential"
     assert choice_words(pld) == "asked for by --accountant"
-    assert guarded(pld).charge(pld.events[0][0]) == 0
+    assert make_filter(pld).charge(pld.events[0][0]) == 0
     beside = pld.roles.accountant.epsilon(gdp.events, gdp.budget.delta)
     assert f"by zcdp, eps {upward_text(beside, 4)} by pld" in printed(plan_view(gdp))
 

@@ -16,7 +16,7 @@ from support.paid_releases import Unwatched, payer
 from support.slow_cases import slow_one
 
 from dpqr.kernel.errors import DpqrError
-from dpqr.kernel.sealed import Released
+from dpqr.kernel.sealed import ReleasedValue
 from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
 from dpqr.sessions import predictions as turn
 from dpqr.sessions.predictions import (
@@ -70,7 +70,7 @@ def ended(place, number):
         for event, count in batch.events:
             assert count == 1
             charge = accountant.charge(event)
-        return Released(np.array([number]), charge)
+        return ReleasedValue(np.array([number]), charge)
 
     asked = AskPredictions(name="desk", payer=payer(place), points=TableSource(paths=(str(place / "points.csv"),)))
     with patch.object(turn, "measure_together", drawn):

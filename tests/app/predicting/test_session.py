@@ -35,10 +35,10 @@ from dpqr.sessions.predictions import (
     ask_predictions,
     close_predictions,
     open_predictions,
-    planned_predictions,
+    plan_predictions,
     prediction_status,
 )
-from dpqr.sessions.session import turn
+from dpqr.sessions.session import lock_session
 from dpqr.tables.policy import PolicyChange
 from dpqr.tables.source import TableSource
 
@@ -175,7 +175,7 @@ def test_every_way_to_predict_serves_a_session(place, plan, numbers):
 
 def test_a_plan_says_price_and_number_before_anything_is_paid(place):
     (place / "table.csv").unlink()
-    made = planned_predictions(request(place, **{**VOTES, "penalty": None, "n": None, "delta": "1e-6"}))
+    made = plan_predictions(request(place, **{**VOTES, "penalty": None, "n": None, "delta": "1e-6"}))
     ((event, number),) = made.plan.events
     assert (type(event), number, made.plan.parts) == (ExponentialEvent, 6, 5)
     assert made.plan.accountant.name in ("basic", "zcdp", "gdp")
@@ -296,7 +296,7 @@ def test_a_draw_that_a_kill_has_lost_leaves_all_paid_by_the_transcript_alone(pla
 def test_a_later_process_knows_that_rows_were_looked_at(place):
     """So a table that cannot be read again is refused, and the session stays as it is."""
     opened(place)
-    with turn("desk", payer(place)) as held:
+    with lock_session("desk", payer(place)) as held:
         assert held.run.looked
         with pytest.raises(UsageFault, match="the run stays as it is, and paid"):
             held.run.look(TableSource(paths=("-",)))
@@ -375,7 +375,7 @@ def test_kills_at_100_moments_lose_and_double_spend_nothing(place):
 def locked(place, plan):
     """The plan of a session, written to be reviewed."""
     path = str(place / "lock.json")
-    save_prediction_plan(planned_predictions(request(place, **plan)).plan, plan_file(path))
+    save_prediction_plan(plan_predictions(request(place, **plan)).plan, plan_file(path))
     return path
 
 

@@ -32,11 +32,11 @@ from dpqr.published.verify import verify
 from dpqr.releases.answers.errors import BASES
 from dpqr.releases.files import document_text
 from dpqr.releases.receipt import receipt
-from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.sessions.folder import SessionFolder
 from dpqr.sessions.interactive import AskRequest, ask, close, open_session, status
-from dpqr.sessions.planning import OpenRequest, planned_session
+from dpqr.sessions.planning import OpenRequest, plan_session
 from dpqr.sessions.session import PARTS
 from dpqr.tables.engines.known import source_at
 from dpqr.tables.policy import PolicyChange
@@ -260,7 +260,7 @@ def test_a_secret_of_an_earlier_ask_admits_nothing_even_where_all_draws_fit(plac
     secret = folder(place).path / "secret"
     old, draws = secret.read_bytes(), drawn(place)
     with (
-        patch("dpqr.sessions.turn.Kept.passed", side_effect=KeyboardInterrupt),
+        patch("dpqr.sessions.turn.SessionHardQueryLog.passed", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
         asked(place, SURPRISE)
@@ -286,7 +286,7 @@ def test_a_forged_secret_admits_nothing_that_the_transcript_has_ended(place):
         used.append(watch.charge_number)
         return False
 
-    with patch("dpqr.releases.questions.passes", passes):
+    with patch("dpqr.releases.questions.is_above_threshold", passes):
         asked(place, {"queries": [{"marginal": []}]})
     ended = {each["draw"] for each in old["thresholds"] if each["side"] in above}
     assert len(used) == 2
@@ -303,7 +303,7 @@ def test_while_answers_are_compared_the_disk_holds_no_threshold(place):
         seen.append((found.secret(), sum("queries" in line for line in found.log())))
         return False
 
-    with patch("dpqr.releases.questions.passes", passes):
+    with patch("dpqr.releases.questions.is_above_threshold", passes):
         asked(place, WHERE)
     assert len(seen) == 8
     assert set(seen) == {(None, 1)}
@@ -366,7 +366,7 @@ def test_systems_without_file_locks_have_no_sessions(place, monkeypatch):
             refused()
     assert len(ledger_in(place).entries()) == before
     assert not folder(place, "other").path.exists()
-    assert planned_session(request(place, "other")).terms.surprises == 6
+    assert plan_session(request(place, "other")).terms.surprises == 6
 
 
 @pytest.mark.parametrize("address", ["-", "duckdb:t.duckdb?table=people"])
@@ -449,7 +449,7 @@ def test_expected_queries_come_first_and_all_columns_stay(place):
 def test_shares_and_defaults_of_the_plan(place):
     def planned(**more):
         asked = request(place, plan={"epsilon": "1", "surprises": None}, **more)
-        return planned_session(asked).terms.surprises
+        return plan_session(asked).terms.surprises
 
     assert [planned(questions=n) for n in (20, 1_000, 10**6)] == [10, 50, 200]
     assert planned(surprises=3) == 3
@@ -585,7 +585,7 @@ def test_a_record_of_0_10_0_is_not_repeated_by_another_rule(tmp_path, rule, chec
     (tmp_path / "answers.csv").write_bytes((OLD_SESSION / "answers.csv").read_bytes())
     record = json.loads((OLD_SESSION / "release.json").read_text())
     record["questions"]["rule"] = rule
-    (tmp_path / "release.json").write_text(document_text(sealed(record)))
+    (tmp_path / "release.json").write_text(document_text(seal_document(record)))
     with patch("dpqr.published.checks.__version__", record["version"]):  # a later one says less
         checks = verify(VerifyRequest(release=str(tmp_path))).checks
     assert [each.name for each in checks if each.state == "FAILED"] == [check]

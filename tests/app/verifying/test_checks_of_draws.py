@@ -7,12 +7,12 @@ import pytest
 from dpqr.kernel.errors import GoalMissed
 from dpqr.published import checks as checks_of_draws
 from dpqr.published.checks import answers, draws, plan, statements, synthetic
-from dpqr.published.evidence import Evidence, NotChecked, NotRepeated, Sameness
+from dpqr.published.evidence import NotChecked, NotRepeated, ReleaseEvidence, Sameness
 
 
 @pytest.fixture
 def evidence(free_release, tmp_path):
-    return Evidence(free_release, tmp_path)
+    return ReleaseEvidence(free_release, tmp_path)
 
 
 def differing(*_):

@@ -14,7 +14,7 @@ import pytest
 
 import dpqr
 from dpqr.releases.files import document_text
-from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.record.plan_document import seal_document
 
 READERS = (
     ("verify", "out"),
@@ -112,7 +112,7 @@ def changed_record(out: Path) -> None:
 
 def without_hashes(out: Path) -> None:
     record = json.loads((out / "release.json").read_text())
-    (out / "release.json").write_text(document_text(sealed({k: v for k, v in record.items() if k != "hashes"})))
+    (out / "release.json").write_text(document_text(seal_document({k: v for k, v in record.items() if k != "hashes"})))
 
 
 def without_a_file(out: Path) -> None:

@@ -28,7 +28,7 @@ from dpqr.kernel.noise.source import SeededNoise
 from dpqr.published.evidence import VerifyRequest
 from dpqr.published.verify import verify
 from dpqr.releases.files import document_text
-from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.sessions.interactive import AskRequest, ask, close, open_session
 from dpqr.sessions.planning import OpenRequest
@@ -156,7 +156,7 @@ def mutated(document):
             name = ".".join(map(str, path))
             yield f"{name}: {'left out' if new is ... else repr(new)[:40]}", name, made
             if path[0] == "plan" and len(path) > 1 and path != ("plan", "sha256"):
-                yield f"{name}: {repr(new)[:40]}, sealed anew", name, made | {"plan": sealed(made["plan"])}
+                yield f"{name}: {repr(new)[:40]}, sealed anew", name, made | {"plan": seal_document(made["plan"])}
 
 
 def code(request):
@@ -176,7 +176,7 @@ def test_a_mutated_field_is_found(places, kind, part):
     assert code(request) == 0
     missed = []
     for words, name, made in islice(mutated(document), part, None, PARTS):
-        with changed(place.record, document_text(sealed(made)).encode()):
+        with changed(place.record, document_text(seal_document(made)).encode()):
             ended = code(request)
         if ended != 6 and not (ended == 0 and name in NO_CLAIM):
             missed.append(f"{ended} {words}")

@@ -10,7 +10,7 @@ from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.errors import BASES, ESTIMATE, MEASURED, NO_BASIS
 from dpqr.releases.answers.figures import FigureAnswers, FunctionErrors, figure_answers
 from dpqr.releases.answers.noisy import Noisy
-from dpqr.releases.answers.refits import Hidden
+from dpqr.releases.answers.refits import BucketMargins
 from dpqr.workload.queries_file import read_queries
 from dpqr.workload.workload import Workload
 
@@ -161,10 +161,10 @@ def test_what_merged_cells_hide_widens_an_interval() -> None:
     rows = workload({"median": "pay", "by": ["sex"]}).figures[0].test_rows
     assert rows is not None
     errors, nothing = np.full(rows.size, 0.5), np.zeros(rows.size)
-    some = Hidden(below=nothing, above=np.full(rows.size, 30.0))
+    some = BucketMargins(below=nothing, above=np.full(rows.size, 30.0))
     narrow, wide = (
         answered({"median": "pay", "by": ["sex"]}, [curve], deviation=None, error=0.5, estimated=errors, hidden=hidden)
-        for hidden in (Hidden(below=nothing, above=nothing), some)
+        for hidden in (BucketMargins(below=nothing, above=nothing), some)
     )
     assert (narrow.lower[0, 0], narrow.upper[0, 0]) == (1.0, 2.0)
     assert (wide.lower[0, 0], wide.upper[0, 0]) == (0.0, 2.0)

@@ -20,7 +20,7 @@ from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.models.hypothesis import DenseDistribution
 from dpqr.models.rows import WeightedRows
-from dpqr.releases.questions import Online, Terms, table_of_parts
+from dpqr.releases.questions import Online, SessionTerms, table_of_parts
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
 from dpqr.workload.block import Factor, QueryBlock
@@ -50,7 +50,7 @@ def session(surprises=4, unit=PrivacyUnit(), budget=BUDGET, accountant=None, pri
     model = DenseDistribution(probabilities=np.multiply.outer(*columns), total=float(TABLE.sum()))
     rows = WeightedRows.of(model, SHAPE, 0)
     made = Online(
-        terms=Terms.within(whole, unit, surprises=surprises, questions=100),
+        terms=SessionTerms.within(whole, unit, surprises=surprises, questions=100),
         problem=Problem(domain=DOMAIN, workload=Workload((FIRST,)), unit=unit),
         rule=RowWeights(start_rows=rows),
         hypothesis=rows,

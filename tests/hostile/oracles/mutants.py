@@ -21,4 +21,4 @@ def refunds(monkeypatch: Any) -> None:
 
 def freedoms(monkeypatch: Any) -> None:
     """Whoever asks may choose limits, count column, delimiter and rules `fail`, whatever the policy says."""
-    monkeypatch.setattr("dpqr.releases.reading.resolved", lambda _, stated: stated)
+    monkeypatch.setattr("dpqr.releases.reading.resolve_policy", lambda _, stated: stated)

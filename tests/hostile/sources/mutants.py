@@ -38,10 +38,10 @@ def any_source(monkeypatch: Any) -> None:
             _ = source.engine.names
         return source
 
-    true = reading.bound
+    true = reading.resolve_source
     for module in [each for name, each in sys.modules.items() if name.startswith("dpqr.")]:
-        if getattr(module, "bound", None) is true:
-            monkeypatch.setattr(module, "bound", bound)
+        if getattr(module, "resolve_source", None) is true:
+            monkeypatch.setattr(module, "resolve_source", bound)
     monkeypatch.setattr(known, "address_in", address_in)
     monkeypatch.setattr(known, "engine_of", engine_of)
     monkeypatch.setattr(duckdb_table, "_LOCKED", ())

@@ -8,7 +8,7 @@ from support.codebooks import SAMPLES, fields_of
 
 from dpqr.domain.form import Constraints, UnitForm
 from dpqr.domain.text.decoding import Location
-from dpqr.tables.codebooks.columns import Column, Outline
+from dpqr.tables.codebooks.columns import CodebookColumn, Outline
 from dpqr.tables.codebooks.known import read_codebook
 from dpqr.tables.codebooks.smartnoise import read_smartnoise, write_smartnoise
 
@@ -31,7 +31,7 @@ def test_persons_without_a_bound_on_their_rows_are_left_to_the_curator():
 
 def test_the_unit_comes_back(tmp_path):
     unit = UnitForm(column="patient_id", max_rows=4)
-    written = write_smartnoise(Outline(fields=(Column(name="age", type="integer"),), unit=unit), "clinic")
+    written = write_smartnoise(Outline(fields=(CodebookColumn(name="age", type="integer"),), unit=unit), "clinic")
     (tmp_path / "book.yaml").write_text(written.text)
     assert read_codebook(str(tmp_path / "book.yaml")).outline.unit == unit
     assert written.remarks == ()
@@ -74,8 +74,8 @@ def test_what_is_not_clamped_there_is_not_clipped_here():
 
 def test_labels_cannot_be_written():
     columns = (
-        Column(name="a", type="string", constraints=Constraints(enum=("x",))),
-        Column(name="d", type="date", constraints=Constraints(minimum="2020-01-01", maximum="somewhen")),
+        CodebookColumn(name="a", type="string", constraints=Constraints(enum=("x",))),
+        CodebookColumn(name="d", type="date", constraints=Constraints(minimum="2020-01-01", maximum="somewhen")),
     )
     written = write_smartnoise(Outline(fields=columns), "t")
     assert "lower: 2020-01-01\n" in written.text

@@ -17,7 +17,7 @@ from dpqr.releases import fingerprints as module
 from dpqr.releases.fingerprints import blocks_digest, has_another_form, plan_digest, plan_form, release_note
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.strategy_matrices import PIdentity
 from dpqr.workload.trees import Tree
@@ -137,8 +137,8 @@ MATRICES = (
     Tree(4, (2, 1), (1, 1)),
     PIdentity(widths=ROW[1:2], diagonal=ROW[1:2], sums=np.zeros((0, 1), dtype=np.int64)),
     PIdentity(widths=ROW[1:2], diagonal=ROW[2:3], sums=np.zeros((0, 1), dtype=np.int64)),
-    Merged(Identity(4), ROW),
-    Merged(Identity(4), ROW[::-1]),
+    BucketMatrix(Identity(4), ROW),
+    BucketMatrix(Identity(4), ROW[::-1]),
 )
 
 

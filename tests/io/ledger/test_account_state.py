@@ -8,7 +8,7 @@ from support.ledger_jobs import another, draws, kept, ledger_in, reserve, restor
 from dpqr.kernel.errors import BudgetRefused, LedgerError
 from dpqr.kernel.events import ExponentialEvent
 from dpqr.ledger.codec import canonical
-from dpqr.ledger.ledger import Entry, Reason
+from dpqr.ledger.ledger import LedgerEntry, Reason
 from dpqr.ledger.state import AccountState, OpenRun
 
 ENGINES = True
@@ -213,7 +213,7 @@ def test_two_draws_are_not_begun_by_one_entry(ledger, paid):
     found = OpenRun.of(ledger.entries()[paid.number], paid.currency)
     for events in (draws("1/4", 2), (*draws("1/4"), *draws("1/8")), draws("1/4", 0), ()):
         with pytest.raises(LedgerError, match="no single event"):
-            found.begin(Entry(number=3, kind="draw", time="", events=events, run=paid.number, transcript=FIRST))
+            found.begin(LedgerEntry(number=3, kind="draw", time="", events=events, run=paid.number, transcript=FIRST))
     assert found.events == ()
 
 

@@ -6,7 +6,7 @@ from support.ledger_jobs import UNIT, by, draws, terms
 
 from dpqr.kernel.errors import BudgetRefused
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.ledger.state import AccountState, Asked, LedgerState
+from dpqr.ledger.state import AccountState, Charge, LedgerState
 from dpqr.tables.policy import Policy, Source
 
 
@@ -14,7 +14,7 @@ def state(**given):
     return LedgerState(accounts={"survey": AccountState(terms=terms(**given))})
 
 
-ASKED = Asked(dataset="survey", events=draws("1/2", 2), unit=UNIT, policy=Policy(), pricing=by(None))
+ASKED = Charge(dataset="survey", events=draws("1/2", 2), unit=UNIT, policy=Policy(), pricing=by(None))
 
 
 def test_an_entry_is_priced_in_the_budgets_currency():

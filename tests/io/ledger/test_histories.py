@@ -21,9 +21,9 @@ from dpqr.kernel.events import ExponentialEvent
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.ledger.chain import digest
 from dpqr.ledger.codec import decode_entry, encode_entry
-from dpqr.ledger.ledger import Entry, Reason
+from dpqr.ledger.ledger import LedgerEntry, Reason
 from dpqr.ledger.periods import Layer, PeriodBudgets
-from dpqr.ledger.state import Asked, LedgerState, decode_state
+from dpqr.ledger.state import Charge, LedgerState, decode_state
 from dpqr.tables.policy import Policy
 
 FIRST = Period.parse("2026-02")
@@ -206,7 +206,9 @@ class History:
         self.admit("init", dataset=NAME, terms=self.terms)
 
     def entry(self, kind, **content):
-        return Entry(number=self.state.length, kind=kind, time="T", hash=digest(f"seal {self.state.length}"), **content)
+        return LedgerEntry(
+            number=self.state.length, kind=kind, time="T", hash=digest(f"seal {self.state.length}"), **content
+        )
 
     def admit(self, kind, **content):
         entry = self.entry(kind, **content)
@@ -227,7 +229,7 @@ class History:
         events = tuple(merged.items())
         pricing = Pricing(accountant="advanced", delta=draw.choice(DELTAS)) if draw.random() < 0.5 else PURE
         pricing = pricing if self.terms.currency is PAIR else PURE
-        asked = Asked(
+        asked = Charge(
             dataset=NAME, events=events, unit=self.unit, policy=self.terms.policy, pricing=pricing, period=rows
         )
         content = asked.content(self.state)
@@ -394,7 +396,7 @@ def test_a_state_is_what_its_runs_add_up_to(budget, seed):
 def test_a_ledger_that_was_moved_pays_nothing_until_it_has_arrived():
     history = History((0, 0), *BUDGETS["rows"])
     events = ((ExponentialEvent(epsilon=Fraction(1, 8)), 1),)
-    asked = Asked(dataset=NAME, events=events, unit=ROW, policy=history.terms.policy, pricing=PURE)
+    asked = Charge(dataset=NAME, events=events, unit=ROW, policy=history.terms.policy, pricing=PURE)
     content = asked.content(history.state)
     history.admit("move", note="elsewhere")
     with pytest.raises(LedgerError, match="was moved to elsewhere"):
@@ -411,7 +413,7 @@ def test_a_checkpoint_keeps_the_order_of_the_draws_of_a_run_that_another_theorem
     history = History((0, 0), *BUDGETS["pairs of rows by month"])
     one, two = (ExponentialEvent(epsilon=Fraction(1, each)) for each in (50, 60))
     pricing = Pricing(accountant="advanced", delta=DELTAS[0])
-    asked = Asked(dataset=NAME, events=((one, 2), (two, 2)), unit=ROW, policy=history.terms.policy, pricing=pricing)
+    asked = Charge(dataset=NAME, events=((one, 2), (two, 2)), unit=ROW, policy=history.terms.policy, pricing=pricing)
     paid = history.admit("reserve", **asked.content(history.state))
     order = [one, two, two, one]
     for number, event in enumerate(order):

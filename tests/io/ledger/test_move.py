@@ -90,7 +90,7 @@ def test_the_move_is_finished_by_the_same_command_and_by_no_other(lived, tmp_pat
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr(moves, "_carried_on", fail)
+        broken.setattr(moves, "_write_rest", fail)
         with pytest.raises(MemoryError):
             move(here, there)
     with pytest.raises(LedgerError, match="was moved to"):

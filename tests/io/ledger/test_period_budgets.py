@@ -14,7 +14,7 @@ from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.chain import Anchor
 from dpqr.ledger.chained_ledger import ChainedLedger, move
 from dpqr.ledger.codec import decode_entry, encode_entry
-from dpqr.ledger.ledger import RELEASED, Entry
+from dpqr.ledger.ledger import RELEASED, LedgerEntry
 from dpqr.ledger.periods import PeriodBudgets
 from dpqr.ledger.sqlite import SqliteStore
 
@@ -151,7 +151,7 @@ def test_a_dataset_without_periods_adds_all_releases_up_and_remembers_whose_rows
 
 @pytest.mark.parametrize("opened", [of_periods(), of_periods(PERSONS, first=None), of_periods(delta="1e-9")])
 def test_terms_come_back_as_they_were(opened):
-    entry = Entry(number=1, kind="init", time="T", dataset="survey", terms=opened)
+    entry = LedgerEntry(number=1, kind="init", time="T", dataset="survey", terms=opened)
     assert decode_entry(encode_entry(entry), "seal") == replace(entry, hash="seal")
 
 

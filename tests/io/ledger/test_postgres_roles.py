@@ -25,7 +25,7 @@ from dpqr.ledger import postgres as postgres_store
 from dpqr.ledger.chain import Anchor, digest, seal
 from dpqr.ledger.chained_ledger import ChainedLedger, move
 from dpqr.ledger.codec import canonical, encode_entry
-from dpqr.ledger.ledger import Entry
+from dpqr.ledger.ledger import LedgerEntry
 from dpqr.ledger.postgres import PostgresSession
 from dpqr.ledger.record import entry_line, read_export
 from dpqr.ledger.session import KEY_BYTES, sealed_key
@@ -216,7 +216,7 @@ class TestForgedCheckpoint:
         state.accounts["survey"].spent.clear()
         state.accounts["survey"].approvals.append(("a" * 64, "M. Lee"))
         number, text = state.length, state.text
-        entry = encode_entry(Entry(number=number, kind="checkpoint", time=TIME, state=digest(text)))
+        entry = encode_entry(LedgerEntry(number=number, kind="checkpoint", time=TIME, state=digest(text)))
         return number, text, entry, seal(state.seal, entry)
 
     def test_a_job_can_neither_store_the_state_nor_append_the_entry(self, ledger):

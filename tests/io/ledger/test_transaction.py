@@ -11,7 +11,7 @@ from dpqr.ledger import chained_ledger as transaction
 from dpqr.ledger import session
 from dpqr.ledger.chain import Anchor, digest, seal
 from dpqr.ledger.codec import encode_entry
-from dpqr.ledger.ledger import Entry
+from dpqr.ledger.ledger import LedgerEntry
 from dpqr.ledger.state import LedgerState
 
 ENGINES = True
@@ -217,7 +217,7 @@ class TestForgedState:
         state.accounts["survey"].spent.clear()
         state.accounts["survey"].runs.clear()
         text, number = state.text, state.length
-        entry = encode_entry(Entry(number=number, kind="checkpoint", time="", state=digest(text)))
+        entry = encode_entry(LedgerEntry(number=number, kind="checkpoint", time="", state=digest(text)))
         forged = (number, entry, seal(state.seal, entry))
         names = "number, entry, seal"
         tamper(

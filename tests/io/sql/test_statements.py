@@ -3,8 +3,8 @@
 import pytest
 
 from dpqr.kernel.errors import DocumentError
-from dpqr.workload.sql.reading import translated
-from dpqr.workload.sql.statements import Words
+from dpqr.workload.sql.reading import translate
+from dpqr.workload.sql.statements import SqlText
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,6 @@ from dpqr.workload.sql.statements import Words
 )
 def test_what_is_no_question_is_one_refusal_of_a_line_or_two(sql):
     with pytest.raises(DocumentError) as refusal:
-        translated(Words(sql))
+        translate(SqlText(sql))
     assert len(refusal.value.faults) == 1
     assert len(str(refusal.value)) < 300

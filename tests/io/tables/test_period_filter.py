@@ -17,7 +17,7 @@ from dpqr.kernel.errors import DataError, UsageFault
 from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import SealKey
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.tables.encoders import Records
+from dpqr.tables.encoders import TableBatch
 from dpqr.tables.frames import in_memory
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import load_table
@@ -33,7 +33,7 @@ EAST = timezone(timedelta(hours=2))
 def kept(cells, period=MARCH):
     """The places of the rows that stay."""
     batch = pa.record_batch({"place": pa.array(range(len(cells))), "day": cells})
-    found = PeriodFilter.of(period, ("place", "day")).records(Records(batch, np.array([0])))
+    found = PeriodFilter.of(period, ("place", "day")).records(TableBatch(batch, np.array([0])))
     assert len(found.malformed) == 0
     return found.rows.column(0).to_pylist()
 

@@ -9,7 +9,7 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.errors import DataError
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.tables.counting import Counting, take_all
-from dpqr.tables.encoders import Records
+from dpqr.tables.encoders import TableBatch
 from dpqr.tables.limits import Limits
 
 DOMAIN = Domain(tuple(Attribute(name=f"c{place}", axis=Codes(40), rules={"null": Rule.FAIL}) for place in range(4)))
@@ -60,7 +60,7 @@ class Failing:
 @pytest.mark.parametrize("intakes", [1, 3])
 def test_what_a_thread_raises_ends_the_pass(intakes) -> None:
     seen = []
-    walk = ((Records(None), None) for _ in range(1000))
+    walk = ((TableBatch(None), None) for _ in range(1000))
     with pytest.raises(DataError, match="as declared"):
         take_all(walk, [Failing(2) for _ in range(intakes)], seen.append)
     assert len(seen) <= 4 * intakes

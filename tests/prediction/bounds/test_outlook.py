@@ -13,7 +13,7 @@ from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
-from dpqr.prediction.rates import outlook, theory
+from dpqr.prediction.rates import plan_alternatives, theory
 from dpqr.prediction.recipes import Stability, StableRecipe
 
 FEATURES = CellFeatures(domain=domain(3))
@@ -36,7 +36,7 @@ def wanted(points, delta="0", recipe=LOGISTIC, records=1000):
 
 def looked(given):
     plan = least_spread(given)
-    return plan, outlook(plan, given)
+    return plan, plan_alternatives(plan, given)
 
 
 @pytest.mark.parametrize("points", [1, 7, 300])

@@ -7,7 +7,7 @@ import pytest
 from support.prediction_tables import UNITS, VALUES, counts, descent, examples, learner
 
 from dpqr.kernel.unit import Neighbours
-from dpqr.prediction.learners.examples import Scale
+from dpqr.prediction.learners.examples import LossScale
 from dpqr.prediction.learners.gradient_steps import Averaged
 from dpqr.prediction.learners.losses import Hinge
 from dpqr.prediction.learners.stable import CLOSENESS, LipschitzLearner
@@ -19,7 +19,7 @@ PARTS = 4
 
 
 def hinge(unit, records=1, penalty=Fraction(2), parts=PARTS):
-    scale = Scale(unit=unit, records=records, part=True)
+    scale = LossScale(unit=unit, records=records, part=True)
     member = LipschitzLearner(examples=examples(AXIS, VALUES), loss=Hinge(), penalty=penalty, scale=scale)
     return Stability(parts=parts).penalised(member)
 

@@ -107,7 +107,7 @@ def test_half_the_epsilon_is_caught_by_the_same_comparison(epsilon):
 
 def test_a_finer_grid_lowers_the_curve_a_little(monkeypatch):
     coarse = AdaptiveChoices(epsilon=Fraction(1, 10), count=20).delta(Fraction(1))
-    monkeypatch.setattr(adaptive_choices, "FINE", 4 * adaptive_choices.FINE)
+    monkeypatch.setattr(adaptive_choices, "TOTAL_STEPS_PER_RANGE", 4 * adaptive_choices.TOTAL_STEPS_PER_RANGE)
     fine = AdaptiveChoices(epsilon=Fraction(1, 10), count=20).delta(Fraction(1))
     assert 0.97 * coarse < fine < coarse
 

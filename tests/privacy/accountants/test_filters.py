@@ -9,7 +9,7 @@ from dpqr.kernel.accountants.accountant import (
     PlanFilter,
     Portion,
     SumFilter,
-    beside_other_runs,
+    bound_across_runs,
     needs_delta,
     require_affordable,
     require_pure,
@@ -191,12 +191,12 @@ def test_a_sum_refuses_the_one_draw_that_would_pass_its_limit():
 def test_beside_other_runs_left_out_draws_count_unless_one_kept_draw_covers_the_only_one(left_out, covered):
     kept = ((laplace(1), 2),)
     together = (*kept, *((out(event), count) for event, count in left_out))
-    found = dict(beside_other_runs(together))
+    found = dict(bound_across_runs(together))
     added = {} if covered else dict(left_out)
     assert sum(found.values()) == 2 + sum(added.values())
     for event, count in added.items():
         assert found[event] == count + (2 if event == laplace(1) else 0)
-    assert beside_other_runs(kept) == kept
+    assert bound_across_runs(kept) == kept
 
 
 BUDGET = PrivacyBudget.parse("1")

@@ -5,7 +5,7 @@ import pytest
 from support.plain_screen import printed
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.releases.answers.answered import answered
+from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.answers.errors import MEASURED
 from dpqr.report.charts import curve_view
 
@@ -38,7 +38,7 @@ FLAT = """\
 
 
 def block(release, place):
-    return answered(release.answers[place], release.plan.problem.domain)
+    return answered_block(release.answers[place], release.plan.problem.domain)
 
 
 def test_a_prefix_block_is_its_own_curve(release):

@@ -7,7 +7,7 @@ import pytest
 
 from dpqr.models.fit.buckets import BoxCounts
 from dpqr.strategies.designs import buckets as partition
-from dpqr.strategies.designs.buckets import chosen_partition
+from dpqr.strategies.designs.buckets import choose_partition
 from dpqr.strategies.designs.gram import bucket_queries
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
@@ -30,7 +30,7 @@ def chosen(shape, counts, variance, noise, level=None):
         total=float(sums.sum()),
         deviation=float(variance) ** 0.5,
     )
-    return chosen_partition(known, queries, noise)
+    return choose_partition(known, queries, noise)
 
 
 def test_every_cell_is_in_the_box_of_its_bucket() -> None:

@@ -20,7 +20,7 @@ from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Left
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.error_bars import DROPPED, WithDroppedCount
@@ -160,7 +160,7 @@ def test_where_it_is_free_all_other_draws_and_their_price_stay_as_they_are(accou
     assert (plan.price("left out").rho or plan.price("left out").epsilon) == (share or TENTH) * (
         whole.rho or whole.epsilon
     )
-    guard = guarded(plan)
+    guard = make_filter(plan)
     guard.charge(first)
     guard.charge(others[-1][0])
 

@@ -19,7 +19,7 @@ from dpqr.releases.result import assemble
 from dpqr.strategies import candidates as candidates_module
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import FEWEST, MOST, Queries, default_query_rounds
@@ -62,7 +62,7 @@ class Counted:
     """A filter that keeps what was charged."""
 
     def __init__(self, plan):
-        self.guard, self.events = guarded(plan), []
+        self.guard, self.events = make_filter(plan), []
 
     def charge(self, event):
         self.events.append((event, 1))

@@ -34,7 +34,7 @@ from dpqr.strategies.updates.least_squares import LeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
 from dpqr.workload.ranges import Ranges
-from dpqr.workload.strategy_matrices import scaled
+from dpqr.workload.strategy_matrices import scale_strategy
 from dpqr.workload.workload import Workload
 
 SHAPE = (3, 40, 8)
@@ -183,7 +183,7 @@ def test_attributes_that_no_query_joins_are_measured_together_with_the_best_shar
     assert [block.axes for block in measured] == [(1,), (2,)]
     total = sum(block.rows * block.deviation**2 for block in plan.forecast)
     for index, times in itertools.product(range(2), (9, 11)):
-        shifted = tuple(scaled(block, times if index == place else 10) for place, block in enumerate(measured))
+        shifted = tuple(scale_strategy(block, times if index == place else 10) for place, block in enumerate(measured))
         other = least_squares_forecast(plan.problem, plan.roles, plan.price("opening"), shifted)
         assert sum(block.rows * block.deviation**2 for block in other) > 0.999 * total
 

@@ -16,7 +16,7 @@ from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.releases.draws import Draws
 from dpqr.releases.loop import iterative_construction
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.updates.maximum_entropy import MaximumEntropy
@@ -48,7 +48,7 @@ def test_a_domain_of_many_cells(n):
     domain = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(size)) for axis, size in enumerate(SIZES)))
     problem = Problem(domain=domain, workload=Workload(blocks), unit=PrivacyUnit(), n=n)
     plan = planned(problem, update=MaximumEntropy(), epsilon=4)
-    draws = Draws(data=Private(table), accountant=guarded(plan), noise=SeededNoise(1))
+    draws = Draws(data=Private(table), accountant=make_filter(plan), noise=SeededNoise(1))
     outcome = iterative_construction(draws, plan, Watching())
     errors = [np.abs(outcome.hypothesis.answer(block) - block.answer(table)).max() for block in blocks]
     assert max(errors) <= min(outcome.transcript.bounds) < N / 10

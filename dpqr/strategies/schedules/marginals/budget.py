@@ -21,7 +21,7 @@ from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.strategy_matrices import squared_norms
 
-FINEST = 2**40
+SHARE_GRID = 2**40
 """Shares are rounded down to this part of the whole."""
 
 REFERENCE = 2.0**-20
@@ -66,11 +66,11 @@ class BudgetAllocation:
 
     def price(self, share: float) -> Price:
         """At most `share` of the whole."""
-        return self.whole.times(Fraction(max(1, int(share * FINEST)), FINEST))
+        return self.whole.times(Fraction(max(1, int(share * SHARE_GRID)), SHARE_GRID))
 
     def deviation_at(self, share: float) -> float:
         """Standard deviation of a marginal measured at this share, in records."""
-        return float(self.deviation / max(share, 1.0 / FINEST) ** self.power)
+        return float(self.deviation / max(share, 1.0 / SHARE_GRID) ** self.power)
 
     def combined(self, first: float, second: float) -> float:
         """Standard deviation of the inverse-variance mean of two measurements at these shares."""
@@ -165,7 +165,7 @@ def _below(blocks: Sequence[QueryBlock]) -> Counter[Axes]:
 RECORDS = QueryBlock(name="number of records")
 
 
-def whole_table(problem: Problem) -> QueryBlock:
+def full_table(problem: Problem) -> QueryBlock:
     """All asked columns together; the workload's own block where it is one."""
     axes = problem.workload.axes
     full = (block for block in problem.workload.blocks if block.is_marginal and set(block.axes) == set(axes))
@@ -174,7 +174,7 @@ def whole_table(problem: Problem) -> QueryBlock:
     return own or QueryBlock(name="table of all columns", factors=factors)
 
 
-def known_records(problem: Problem) -> float | None:
+def public_records(problem: Problem) -> float | None:
     """n, where it is declared or a public fact; or as it was counted with noise."""
     known = problem.n if problem.n is not None else problem.domain.facts.records
     return problem.counted if known is None else known
@@ -192,7 +192,7 @@ def first_marginals(plan: Plan) -> Phase:
     return phase
 
 
-def left(plan: Plan) -> Price:
+def search_budget(plan: Plan) -> Price:
     """The budget of a search, less the price of the count of the records: exact."""
     whole = plan.price("search")
     assert whole is not None, "a plan with rounds states what its search may cost"
@@ -202,7 +202,7 @@ def left(plan: Plan) -> Price:
 def remaining(plan: Plan) -> BudgetAllocation:
     """What is left after the count of the records, to be shared out."""
     single = first_marginals(plan).blocks[0][0]
-    return BudgetAllocation.of(plan.roles, plan.problem.unit, single, left(plan))
+    return BudgetAllocation.of(plan.roles, plan.problem.unit, single, search_budget(plan))
 
 
 def summed_noise(table: QueryBlock, block: QueryBlock, deviation: float) -> float:

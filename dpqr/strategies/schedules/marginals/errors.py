@@ -20,7 +20,7 @@ from dpqr.workload.trees import Tree
 GRID = np.geomspace(1e-3, 1e7, 21)
 """Deviations, in records, at which errors are worked out; in between they are interpolated in logarithms."""
 
-NOTHING = 1e-12
+NEGLIGIBLE = 1e-12
 """Stands for the error of a block without records, whose logarithm is needed."""
 
 
@@ -103,7 +103,7 @@ def _curve(shares: Mapping[int, FloatArray], total: float, block: QueryBlock) ->
             own = np.multiply.outer(own, shares[axis]).reshape(-1)
         cells = np.multiply.outer(cells, factor.matrix.apply(own[:, None])[:, 0])
     cells = cells[cells > 0.0].reshape(-1)
-    return np.array([max(float((cells / (1.0 + cells / deviation)).sum()), NOTHING) for deviation in GRID])
+    return np.array([max(float((cells / (1.0 + cells / deviation)).sum()), NEGLIGIBLE) for deviation in GRID])
 
 
 def _interpolated(curve: FloatArray, deviation: float) -> FloatArray:
@@ -116,7 +116,7 @@ def _interpolated(curve: FloatArray, deviation: float) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Spread:
+class NoiseSpread:
     """Of one block over even records. All figures are sums over its answers, in units of the most that one record
     changes one of them.
 
@@ -126,7 +126,7 @@ class Spread:
     >>> from dpqr.workload.block import Factor
     >>> from dpqr.workload.matrix import Prefix
     >>> prefixes = QueryBlock(name="up to", factors=(Factor(axes=(0,), sizes=(4,), matrix=Prefix(4)),))
-    >>> round(Spread(block=prefixes).even, 2), round(Spread(block=prefixes).noise((0,)), 2)
+    >>> round(NoiseSpread(block=prefixes).even, 2), round(NoiseSpread(block=prefixes).noise((0,)), 2)
     (2.5, 6.15)
     """
 
@@ -240,7 +240,7 @@ def largest_gap(block: QueryBlock) -> float:
     return 2.0 * (1.0 - 1.0 / fewest) if fewest > 1 else 2.0
 
 
-def shown_gap(drawn: Round, errors: ExpectedError, records: float) -> Gap | None:
+def estimate_gap(drawn: Round, errors: ExpectedError, records: float) -> Gap | None:
     """The gap that a round shows; None: a draw was lost, or nothing was expected.
 
     Args:
@@ -275,7 +275,7 @@ def shown_gap(drawn: Round, errors: ExpectedError, records: float) -> Gap | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class MarginalsTuning:
     """One constant a line, with what it sets."""
 
     table: int = 2**22  # cells of the one table of all columns, at most (32 MiB)
@@ -340,4 +340,4 @@ class Tuning:
     least_passed: float = 0.2  # smallest part of a gap that a fit is assumed to show
 
 
-TUNING = Tuning()
+TUNING = MarginalsTuning()

@@ -16,22 +16,22 @@ from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.marginals.budget import first_marginals, remaining
 from dpqr.strategies.schedules.marginals.candidate_blocks import (
     candidate_levels,
-    coarsened,
+    coarsen,
     fitted_together,
     with_surrogates,
 )
 from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING, ExpectedError, estimated_records
-from dpqr.strategies.schedules.marginals.interactions import Parts
-from dpqr.strategies.schedules.marginals.search import Search, SearchState
+from dpqr.strategies.schedules.marginals.interactions import MarginalParts
+from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState
 from dpqr.strategies.schedules.marginals.ways import error_words
 from dpqr.strategies.transcript import ErrorSum
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
-Course = Literal["search", "blocks", "pairs", "columns"]
+Continuation = Literal["search", "blocks", "pairs", "columns"]
 """A search; all blocks once, all pairs below them once, or one-way marginals alone, without a search."""
 
-WORDS: Mapping[Course, str] = {
+WORDS: Mapping[Continuation, str] = {
     "search": "the blocks were searched",
     "blocks": "all blocks were measured once, without a search",
     "pairs": "all pairs of columns below the blocks were measured once, without a search",
@@ -43,14 +43,14 @@ LARGEST = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Foreseen:
+class ContinuationForecaster:
     """known: what a search knows after the first one-way marginals. blocks: all that may be measured. wanted: blocks
     whose errors are forecast."""
 
-    known: Search
+    known: MarginalSearch
     blocks: tuple[QueryBlock, ...]
     wanted: tuple[QueryBlock, ...]
-    _parts: Parts = field(init=False, repr=False)
+    _parts: MarginalParts = field(init=False, repr=False)
     _louder: FloatArray = field(init=False, repr=False)
     _further: FloatArray = field(init=False, repr=False)
     _weights: FloatArray = field(init=False, repr=False)
@@ -58,13 +58,13 @@ class Foreseen:
     def __post_init__(self) -> None:
         weights = [self._weight(block) for block in self.wanted]
         further = [max(len(block.axes) - 1.0, 0.0) for block in self.wanted]
-        object.__setattr__(self, "_parts", Parts.of(self.blocks, self.wanted, weights))
+        object.__setattr__(self, "_parts", MarginalParts.of(self.blocks, self.wanted, weights))
         object.__setattr__(self, "_louder", np.array([self._relative(block) for block in self.blocks]))
         object.__setattr__(self, "_further", np.array(further))
         object.__setattr__(self, "_weights", np.array(weights))
 
     @classmethod
-    def of(cls, known: Search) -> Foreseen:
+    def of(cls, known: MarginalSearch) -> ContinuationForecaster:
         return cls(known=known, blocks=(*chain(*known.levels), *known.singles), wanted=known.asked)
 
     @property
@@ -77,7 +77,7 @@ class Foreseen:
         return found if sum(pair.cells for pair in found) <= TUNING.table else ()
 
     @property
-    def courses(self) -> frozenset[Course]:
+    def courses(self) -> frozenset[Continuation]:
         """That may be best, before it is known how much columns depend."""
         return frozenset(self.after(dependence, 0.0)[0] for dependence in (TUNING.least_dependence, LARGEST))
 
@@ -97,7 +97,7 @@ class Foreseen:
         measured = max(found.mean, 0.0) / self.known.records
         return float(max(measured**2 - noise**2, TUNING.least_dependence**2) ** 0.5)
 
-    def after(self, dependence: float, share: float) -> tuple[Course, Mapping[Course, float]]:
+    def after(self, dependence: float, share: float) -> tuple[Continuation, Mapping[Continuation, float]]:
         """The course of least forecast error, and the errors, means over the asked blocks of L1 over n.
 
         In rho all that a search measures adds up, so one that finds nothing has lost little. In epsilon it has, and
@@ -110,10 +110,10 @@ class Foreseen:
         """
         left = 1.0 - sum(self.known.spent) - share
         least, most = TUNING.concentration
-        errors: dict[Course, float] = {"search": self._searched(left, dependence, least)}
+        errors: dict[Continuation, float] = {"search": self._searched(left, dependence, least)}
         if self.known.started:
             errors["search"] /= TUNING.started
-        levels: dict[Course, int] = {"pairs": 0, "blocks": len(self.known.levels) - 1}
+        levels: dict[Continuation, int] = {"pairs": 0, "blocks": len(self.known.levels) - 1}
         for course, place in levels.items():
             if (course == "blocks" or place < levels["blocks"]) and place not in self.known.crowded:
                 errors[course] = self._error(self._split(self.known.levels[place], left), dependence)
@@ -133,7 +133,7 @@ class Foreseen:
             f"by a noisy sum; the least forecast error is then {error_words(errors[best])} ({others})"
         )
 
-    def ended(self, course: Course, share: float) -> SearchState:
+    def ended(self, course: Continuation, share: float) -> SearchState:
         """The end of a search that has explored all that the course measures."""
         swept = {"blocks": self.known.levels[-1:], "pairs": self.known.levels[:1]}.get(course, ())
         left = 1.0 - sum(self.known.spent) - share
@@ -217,7 +217,7 @@ class Foreseen:
 # The first one-way marginals: what they say of a search, and how exactly they are measured again before it.
 
 
-def opened(plan: Plan, released: Sequence[Measurement | None]) -> Search:
+def start_search(plan: Plan, released: Sequence[Measurement | None]) -> MarginalSearch:
     """What the first measurements of all attributes say of the rest."""
     problem = with_surrogates(plan.problem, plan.roles.check)
     levels = candidate_levels(problem)
@@ -227,9 +227,9 @@ def opened(plan: Plan, released: Sequence[Measurement | None]) -> Search:
     records = max(1.0, float(problem.n or estimated_records(counts)))
     errors = ExpectedError.of((*chain(*levels), *singles), counts)
     coarse = (
-        coarsened(levels[0], counts, errors, records, budget.deviation_at(TUNING.last / len(singles))) if levels else ()
+        coarsen(levels[0], counts, errors, records, budget.deviation_at(TUNING.last / len(singles))) if levels else ()
     )
-    return Search(
+    return MarginalSearch(
         levels=levels,
         coarse=coarse,
         singles=singles,
@@ -246,7 +246,7 @@ def opened(plan: Plan, released: Sequence[Measurement | None]) -> Search:
     )
 
 
-def remeasured(known: Search) -> tuple[Search, tuple[tuple[QueryBlock, float], ...]]:
+def plan_remeasurement(known: MarginalSearch) -> tuple[MarginalSearch, tuple[tuple[QueryBlock, float], ...]]:
     """The first measurements that are made again before the search, with their shares, and what is known after them."""
     again = remeasured_shares(known)
     spent = tuple(old + new for old, new in zip(known.spent, again, strict=True))
@@ -273,7 +273,7 @@ def opening_counts(singles: Sequence[QueryBlock], released: Sequence[Measurement
     return found
 
 
-def remeasured_shares(known: Search) -> list[float]:
+def remeasured_shares(known: MarginalSearch) -> list[float]:
     """Further shares of the budget, one for each of `known.singles`, from the error that the first ones left; zeros
     where that is small enough. A function of what was released."""
     loads = Counter(axis for block in known.asked for axis in block.axes)

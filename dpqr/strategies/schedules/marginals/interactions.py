@@ -178,15 +178,15 @@ Places = Mapping[Part, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Held:
-    """Blocks and their parts, one entry each. blocks: their rows. parts: numbers. factors: see `Parts`."""
+class PartIncidence:
+    """Blocks and their parts, one entry each. blocks: their rows. parts: numbers. factors: see `MarginalParts`."""
 
     blocks: IntArray
     parts: IntArray
     factors: FloatArray
 
     @classmethod
-    def of(cls, entries: Sequence[tuple[int, int, float]]) -> Held:
+    def of(cls, entries: Sequence[tuple[int, int, float]]) -> PartIncidence:
         table = np.array(entries, dtype=np.float64).reshape(-1, 3)
         return cls(blocks=table[:, 0].astype(np.int64), parts=table[:, 1].astype(np.int64), factors=table[:, 2])
 
@@ -196,7 +196,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Parts:
+class MarginalParts:
     """Of the blocks that may be measured, each the largest part of itself, and of those that are asked for. Part 0: the
     number of records; part 1 + r: block r.
 
@@ -207,28 +207,30 @@ class Parts:
     """
 
     alone: FloatArray
-    measured: Held
-    asked: Held
-    pairs: Held
+    measured: PartIncidence
+    asked: PartIncidence
+    pairs: PartIncidence
     own: IntArray
 
     @classmethod
-    def of(cls, measured: Sequence[QueryBlock], asked: Sequence[QueryBlock], weights: Sequence[float]) -> Parts:
+    def of(cls, measured: Sequence[QueryBlock], asked: Sequence[QueryBlock], weights: Sequence[float]) -> MarginalParts:
         """weights: of every asked block, part of the records that its answers hold."""
         places: dict[Part, int] = {frozenset(): 0}
         for row, block in enumerate(measured):
             places.setdefault(_key(block), 1 + row)
         return cls(
             alone=np.array([1.0, *(_alone(block, places) for block in measured)]),
-            measured=Held.of([entry for row, block in enumerate(measured) for entry in _kept(row, block, places)]),
-            asked=Held.of(
+            measured=PartIncidence.of(
+                [entry for row, block in enumerate(measured) for entry in _kept(row, block, places)]
+            ),
+            asked=PartIncidence.of(
                 [
                     (row, places[part], 1.0 if one.is_marginal or part == _key(one) else weight)
                     for row, (one, weight) in enumerate(zip(asked, weights, strict=True))
                     for part in _smaller(one, places)
                 ]
             ),
-            pairs=Held.of(
+            pairs=PartIncidence.of(
                 [
                     (row, places.get(frozenset(pair), 0), 1.0 / math.comb(len(one.axes), 2))
                     for row, one in enumerate(asked)

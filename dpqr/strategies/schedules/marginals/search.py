@@ -12,7 +12,7 @@ import numpy as np
 from dpqr.kernel.arrays import Axes
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.schedules.marginals.budget import BudgetAllocation, LastMeasurements
-from dpqr.strategies.schedules.marginals.errors import TUNING, ExpectedError, Gap, largest_gap, shown_gap
+from dpqr.strategies.schedules.marginals.errors import TUNING, ExpectedError, Gap, estimate_gap, largest_gap
 from dpqr.strategies.schedules.marginals.interactions import Interactions
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
@@ -76,7 +76,7 @@ class BatchEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dependence:
+class PairDependence:
     """A measured pair of columns.
 
     error: L1 error over n that its noise leaves in it. coefficient: estimated Dobrushin coefficient, 0 for independent
@@ -96,7 +96,7 @@ class DependenceGraph:
     weakly dependent ones hardly any.
     """
 
-    ends: Mapping[int, Mapping[int, Dependence]] = field(default_factory=dict)
+    ends: Mapping[int, Mapping[int, PairDependence]] = field(default_factory=dict)
 
     def joined(self, gaps: Sequence[Gap]) -> DependenceGraph:
         """This graph and the pairs among the measured blocks; a pair that was measured before is replaced."""
@@ -104,7 +104,7 @@ class DependenceGraph:
         for gap in gaps:
             if len(gap.block.axes) == 2:
                 first, second = gap.block.axes
-                edge = Dependence(error=gap.error, coefficient=_coefficient(gap))
+                edge = PairDependence(error=gap.error, coefficient=_coefficient(gap))
                 ends.setdefault(first, {})[second] = edge
                 ends.setdefault(second, {})[first] = edge
         return DependenceGraph(ends)
@@ -125,7 +125,7 @@ class DependenceGraph:
                 found += part**2
         return found
 
-    def _strongest(self, first: int, second: int) -> Iterator[Dependence]:
+    def _strongest(self, first: int, second: int) -> Iterator[PairDependence]:
         """The pairs of the path whose coefficients have the largest product; none where there is no path."""
         waiting: list[tuple[float, int, int]] = [(-1.0, first, first)]
         came: dict[int, int] = {}
@@ -164,7 +164,7 @@ class SearchState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class SelectionBatch:
     """Choices from one hypothesis. size: how many; deviation: of each measurement; selection, measurement: shares."""
 
     size: int
@@ -178,7 +178,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Search:
+class MarginalSearch:
     """What a search knows before its first batch.
 
     levels: the candidates, searched one level after the other. coarse: offered beside those of the first level.
@@ -207,7 +207,7 @@ class Search:
         )
         object.__setattr__(self, "_last", last)
 
-    def advanced(self, state: SearchState) -> tuple[SearchState, Batch | None]:
+    def advanced(self, state: SearchState) -> tuple[SearchState, SelectionBatch | None]:
         """Past the levels that are not worth a batch, and the next batch; None: time for the last measurements."""
         while state.level < len(self.levels):
             if not self._clear(state):
@@ -218,7 +218,7 @@ class Search:
             state = self._ended(state)
         return state, None
 
-    def batch(self, state: SearchState) -> Batch | None:
+    def batch(self, state: SearchState) -> SelectionBatch | None:
         """The next choices of the level; None: it has no more that are worth it, or that noise would let see."""
         blocks, explored = self.offered(state.level), self._explored(state)
         names = {block.name for block in explored}
@@ -231,7 +231,9 @@ class Search:
         enough = self._enough(waiting, min(state.gap, TUNING.first_gap), TUNING.fine_part * even)
         share = min(enough, TUNING.batch_share * state.left / size)
         selection = min(self.budget.selection(max(TUNING.temperature * state.gap * self.records, 1e-6)), share)
-        batch = Batch(size=size, deviation=self.budget.deviation_at(share), selection=selection, measurement=share)
+        batch = SelectionBatch(
+            size=size, deviation=self.budget.deviation_at(share), selection=selection, measurement=share
+        )
         return batch if batch.cost <= state.left / 2 else None
 
     def _enough(self, waiting: Sequence[QueryBlock], gap: float, cheap: float) -> float:
@@ -309,9 +311,9 @@ class Search:
     def _reached(self, blocks: tuple[QueryBlock, ...], measured: tuple[QueryBlock, ...], left: float) -> float:
         return self._last.expected(blocks, measured, left) / self.records
 
-    def after(self, state: SearchState, batch: Batch, drawn: Sequence[Round]) -> SearchState:
+    def after(self, state: SearchState, batch: SelectionBatch, drawn: Sequence[Round]) -> SearchState:
         """After all choices of the batch; one that was lost in a crash shows nothing, and is paid."""
-        shown = [gap for one in drawn if (gap := shown_gap(one, self.errors, self.records)) is not None]
+        shown = [gap for one in drawn if (gap := estimate_gap(one, self.errors, self.records)) is not None]
         found = tuple(one.measurement.blocks[0] for one in drawn if one.measurement is not None)
         after = replace(
             state,

@@ -12,22 +12,22 @@ from dpqr.domain.periods import Period, PeriodTree
 from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.releases.answer_tables import cumulative_table, handed_on, handed_over
-from dpqr.releases.answers.answered import Earlier, answered
+from dpqr.releases.answers.answered import Earlier, answered_block
 from dpqr.releases.files import reserve
 from dpqr.releases.read_release import read_release
 from dpqr.releases.release_files import write_release
-from dpqr.strategies.counter import Counter, CounterTurn
+from dpqr.strategies.counter import Counter, CounterStep
 
 TREE = PeriodTree(periods=7)
 FIRST = Period.parse("2026-01")
 MADE = make_release()
-OWN = np.concatenate([answered(each, MADE.plan.problem.domain).estimate for each in MADE.answers])
+OWN = np.concatenate([answered_block(each, MADE.plan.problem.domain).estimate for each in MADE.answers])
 
 
 def of_counter(number, earlier):
     """The release made by hand as one of a binary counter; each node has the same answers."""
     counter = Counter(tree=TREE, life=PrivacyBudget.parse("1"), accountant="basic", unit=PrivacyUnit())
-    turn = CounterTurn(counter=counter, first=FIRST, period=FIRST.later(number - 1))
+    turn = CounterStep(counter=counter, first=FIRST, period=FIRST.later(number - 1))
     plan = replace(MADE.plan, problem=replace(MADE.plan.problem, turn=turn))
     return replace(MADE, plan=plan, earlier=earlier)
 

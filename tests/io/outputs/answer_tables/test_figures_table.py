@@ -14,7 +14,7 @@ from dpqr.published.verify import VerifyRequest, verify
 from dpqr.releases.answers.answered import AnsweredBlock, CellColumn
 from dpqr.releases.answers.errors import NO_BASIS
 from dpqr.releases.files import document_text
-from dpqr.releases.record.plan_document import sealed
+from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.views import Nodes, view_records, views_of
 
 TABLE = pd.DataFrame(
@@ -110,7 +110,7 @@ def forged(out: Path, name: str) -> None:
     cells[place] = str(float(cells[place]) + 1)
     path.write_text("\n".join([head, ",".join(cells), *rest]) + "\n")
     record["hashes"][name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    (out / "release.json").write_bytes(document_text(sealed(record)).encode())
+    (out / "release.json").write_bytes(document_text(seal_document(record)).encode())
 
 
 def test_without_figures_there_is_no_file_and_an_empty_frame(tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ from support.handmade_release import make_release, make_stopped_release
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.releases.record.release_document import release_document
-from dpqr.report.cards import SECTORS, Stated, registry_record, registry_text
+from dpqr.report.cards import SECTORS, CuratorFacts, registry_record, registry_text
 
 SCHEMA = json.loads((Path(__file__).parent / "schemas" / "deployments-2026-07-15.json").read_text())
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER)
-STATED = Stated(
+STATED = CuratorFacts(
     title="Survey tables: 1 & 2",
     curator="City of X",
     use="Planning",
@@ -79,7 +79,7 @@ def test_what_the_record_knows_need_not_be_stated():
 
 def test_every_missing_field_is_named_at_once():
     with pytest.raises(UsageFault) as fault:
-        registry_record(record(), Stated(title="T", use="u"))
+        registry_record(record(), CuratorFacts(title="T", use="u"))
     assert str(fault.value).startswith("--registry: needs --curator, --region, --about, --sector, --author, --date;")
 
 

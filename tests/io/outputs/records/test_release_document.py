@@ -20,7 +20,7 @@ from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 
 UNIT = "one row of the table added or removed (the number of rows is private)"
 PLAN = {
@@ -173,7 +173,7 @@ def test_prices_in_rho_and_approximate_budgets(plan):
 
 
 def test_merged_cells_are_told(release):
-    factor = Factor(axes=(1,), sizes=(3,), matrix=Merged(Identity(2), np.array([0, 0, 1])))
+    factor = Factor(axes=(1,), sizes=(3,), matrix=BucketMatrix(Identity(2), np.array([0, 0, 1])))
     buckets = QueryBlock(name="buckets", factors=(factor,))
     first = release.transcript.rounds[0]
     told = replace(first.measurement, blocks=(buckets,), values=(np.array([5, 7]),))

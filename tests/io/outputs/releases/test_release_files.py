@@ -18,9 +18,9 @@ from dpqr.releases.answers.noisy import Noisy
 from dpqr.releases.files import reserve
 from dpqr.releases.record.release_document import release_document
 from dpqr.releases.release_files import (
+    ANSWER_COLUMNS,
     BASIS,
     FIGURES,
-    OWN_COLUMNS,
     answer_records,
     answer_tables,
     answers_table,
@@ -153,12 +153,12 @@ def test_intervals_stand_beside_what_was_measured_and_nowhere_else(release):
 
 
 def test_attributes_that_are_called_like_columns_of_the_answers_move_aside(release):
-    names = (*OWN_COLUMNS, "column_query")
+    names = (*ANSWER_COLUMNS, "column_query")
     domain = Domain(tuple(Attribute(name=name, axis=Codes(2)) for name in names))
     blocks = (QueryBlock(name="m", factors=tuple(Factor.identity(axis, 2) for axis in range(len(names)))),)
     table = answers_table(with_blocks(release, domain, blocks))
     moved = list(table.columns)[1 : -len(FIGURES) - 2]
-    assert moved == [f"column_{name}" for name in OWN_COLUMNS] + ["column_column_query"]
+    assert moved == [f"column_{name}" for name in ANSWER_COLUMNS] + ["column_column_query"]
     assert plain_values(table.columns["column_column_query"])[:3] == ["0", "1", "0"]
 
 

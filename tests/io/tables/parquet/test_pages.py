@@ -11,7 +11,7 @@ from dpqr.tables import limits
 from dpqr.tables import parquet as parquet_budget
 from dpqr.tables.files import TableFile
 from dpqr.tables.limits import Limits
-from dpqr.tables.parquet import BadParquet, Page, ParquetBudget, chunk_pages, read_footer
+from dpqr.tables.parquet import BadParquet, ParquetBudget, ParquetPage, chunk_pages, read_footer
 
 NUMBERS = {"a": np.arange(1000, dtype=np.int64)}
 TEXTS = {"a": [f"name {each % 10}" for each in range(1000)]}
@@ -42,7 +42,7 @@ def test_plain_pages(tmp_path, version, compression) -> None:
 
 def test_a_dictionary_comes_first(tmp_path) -> None:
     first, *others = pages(tmp_path, table_bytes(TEXTS))
-    assert first == Page(unpacked=10 * 10, values=10, data=False, prefixed=False)
+    assert first == ParquetPage(unpacked=10 * 10, values=10, data=False, prefixed=False)
     assert [page.data for page in others] == [True]
 
 

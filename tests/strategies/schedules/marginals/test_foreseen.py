@@ -12,10 +12,10 @@ from strategies.schedules.marginals.test_one_table import BUDGET, marginals, pro
 
 from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.mechanisms.block_errors import FINENESS
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.schedules.marginals.errors import TUNING
-from dpqr.strategies.schedules.marginals.first_marginals import Foreseen, opened
-from dpqr.strategies.schedules.marginals.schedule import Marginals, Opening
+from dpqr.strategies.schedules.marginals.first_marginals import ContinuationForecaster, start_search
+from dpqr.strategies.schedules.marginals.schedule import Marginals, OneWayState
 from dpqr.strategies.schedules.marginals.search import SearchState
 from dpqr.strategies.transcript import ErrorSum, Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
@@ -40,12 +40,12 @@ def rounds(plan, records=RECORDS):
 
 
 def foreseen(plan, records=RECORDS):
-    return Foreseen.of(opened(plan, [one.measurement for one in rounds(plan, records)]))
+    return ContinuationForecaster.of(start_search(plan, [one.measurement for one in rounds(plan, records)]))
 
 
 def asked(plan, records=RECORDS):
     """The state after the first one-way marginals, and a filter that has admitted them."""
-    state, admits = Opening(plan=plan, foresees=True), guarded(plan)
+    state, admits = OneWayState(plan=plan, foresees=True), make_filter(plan)
     for one in rounds(plan, records):
         step = state.step()
         admits.charge(plan.roles.check.event(step.only, plan.problem.unit, step.measure))

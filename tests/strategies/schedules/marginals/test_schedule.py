@@ -17,7 +17,7 @@ from dpqr.kernel.budget import Price, PrivacyBudget
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.error_bars import WithDroppedCount
@@ -90,7 +90,7 @@ def played(plan, data, seed=7, lost=None):
     lost: the step whose draw a crash has lost; None: none was.
     """
     random = np.random.default_rng(seed)
-    admits, transcript, steps = guarded(plan), Transcript(), []
+    admits, transcript, steps = make_filter(plan), Transcript(), []
     hypothesis, state = plan.roles.update.start(plan.problem), plan.schedule.start(plan)
     while step := plan.schedule.next(plan, state):
         assert len(steps) < 200

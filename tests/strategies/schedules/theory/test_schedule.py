@@ -29,7 +29,7 @@ from dpqr.releases.receipt import plan_view
 from dpqr.releases.result import assemble
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.theory import TOTAL, Theory
@@ -205,7 +205,7 @@ def test_a_private_number_of_kept_records_is_measured_and_the_promise_kept(kept,
     assert plan.epsilon == plan.budget.epsilon
     assert sum(count for _, count in plan.events) == 2 * plan.rounds + 1
     cells = np.array([kept - kept // 4, 0, 0, kept // 4, 0, 0, 0, 0])
-    draws = Draws(data=Private(DenseHistogram(cells)), accountant=guarded(plan), noise=SeededNoise(kept + 1))
+    draws = Draws(data=Private(DenseHistogram(cells)), accountant=make_filter(plan), noise=SeededNoise(kept + 1))
     made = assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=False)
     limit = float(plan.problem.alpha) * DECLARED
     error = np.abs(made.answers[0].estimate - np.array(PREDICATES) @ cells).max()

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from dpqr.domain.predicates import And, Comparison, Constant, IsFault, Node, Not, Or, parse
+from dpqr.domain.predicates import And, ColumnComparison, Constant, IsFault, Node, Not, Or, parse
 from dpqr.domain.text.decoding import Location
 from dpqr.kernel.errors import DocumentError
 
@@ -13,7 +13,7 @@ PLACE = Location("q.json", "$.queries[0].where")
 def shown(node: Node) -> str:
     """A tree as text, every operator in brackets."""
     match node:
-        case Comparison(column, operator, Constant(_, text)):
+        case ColumnComparison(column, operator, Constant(_, text)):
             return f"{column}{operator}{text}"
         case IsFault(column, fault):
             return f"{column}?{fault}"
