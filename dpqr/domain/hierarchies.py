@@ -248,8 +248,8 @@ def _linked(rows: Iterator[tuple[str, str, str]], levels: tuple[str, ...] | None
         if not child:
             faults.keep(location.fault(f"{row}: names no child", place=f"{location.path} {row}"))
         elif known != parent:
-            parents = f"{describe_value(known)} and {describe_value(parent)}"
-            said = f"{row}: {describe_value(child)} has two parents, {parents}; keep one"
+            both = f"{describe_value(known)} and {describe_value(parent)}"
+            said = f"{row}: {describe_value(child)} has two parents, {both}; keep one"
             faults.keep(location.fault(said, place=f"{location.path} {row}"))
         elif parent:
             parents[child] = parent
