@@ -151,7 +151,7 @@ _PLACES = {
     "sql": "dpqr.python.queries",
     "sweep": "dpqr.python.evaluate",
     "verify": "dpqr.python.verify",
-    "write_report": "dpqr.python.answer",
+    "write_report": "dpqr.python.reports",
 }
 
 

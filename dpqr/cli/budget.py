@@ -16,7 +16,7 @@ from dpqr.cli.options import Integer, delimiter, encoding, gather_options, list_
 from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, render, require_output, say
 from dpqr.domain.periods import EVERY, Every
-from dpqr.python.options import MOST_RECORDS
+from dpqr.python.checks import MOST_RECORDS
 
 if TYPE_CHECKING:
     from dpqr.python.ledger import Budget, Ledger

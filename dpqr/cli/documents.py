@@ -17,7 +17,7 @@ from dpqr.cli import options
 from dpqr.cli import options as groups
 from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, say
-from dpqr.python.options import MOST_RECORDS
+from dpqr.python.checks import MOST_RECORDS
 
 if TYPE_CHECKING:
     from dpqr.python.documents import WrittenForm

@@ -19,7 +19,7 @@ from dpqr.cli.completion import DOCUMENTS, LEDGERS
 from dpqr.cli.settings import is_typed
 from dpqr.domain.periods import MOST_PERIODS
 from dpqr.kernel.budget import exact_decimal
-from dpqr.python.options import MOST_RECORDS, MOST_WORKERS
+from dpqr.python.checks import MOST_RECORDS, MOST_WORKERS
 
 LONGEST = 40
 _DIGITS = re.compile(rf"[ \t]*[-+]?[0-9]{{1,{LONGEST}}}[ \t]*")

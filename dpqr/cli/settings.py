@@ -41,7 +41,7 @@ def give_defaults(context: click.Context, command: str) -> None:
     if command not in SETTINGS_BY_COMMAND:
         return
     from dpqr.ledger.location import LEDGER
-    from dpqr.python.project import find_settings, read_settings
+    from dpqr.python.settings import find_settings, read_settings
 
     path = find_settings(Path.cwd())
     if path is None:
@@ -79,7 +79,7 @@ def settings_hint(context: click.Context | None) -> tuple[str, ...]:
     file = context.meta.get(_FILE) if context else None
     if file is None:
         return ()
-    from dpqr.python.project import VARIABLE
+    from dpqr.python.settings import VARIABLE
 
     return (f"defaults of {file} are in use; {VARIABLE}=none does without them",)
 

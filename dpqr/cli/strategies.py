@@ -12,7 +12,7 @@ from dpqr.cli import options
 from dpqr.cli.options import Integer
 from dpqr.cli.streams import product, product_json
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.options import MOST_RECORDS
+from dpqr.python.checks import MOST_RECORDS
 
 _explain, _say = options.under("Explanation"), options.under("Screen")
 

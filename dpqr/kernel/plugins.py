@@ -38,7 +38,7 @@ class Registry:
 
     >>> rules = Registry(role="update", group="example", protocol="rules:Rule", builtins={"median": "rules:Median"})
     >>> rules.entry("median")
-    Entry(name='median', target='rules:Median', origin='dpqr')
+    RegistryEntry(name='median', target='rules:Median', origin='dpqr')
     """
 
     role: str

@@ -56,7 +56,7 @@ from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
 from dpqr.prediction.votes import Ensemble, ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.plan import PublicInputs
+from dpqr.strategies.inputs import PublicInputs
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 

@@ -62,7 +62,7 @@ from dpqr.releases.record.parts import draws_digest, record_path
 from dpqr.releases.record.plan_document import SEAL, seal_document
 from dpqr.releases.rehearsal import drawn_rows, loaded_rows, rows_to_draw
 from dpqr.releases.requests import ModelRequest, PredictionRequest
-from dpqr.releases.table_files import Tidy
+from dpqr.releases.tidy import Tidy
 from dpqr.tables.limits import Limits
 from dpqr.tables.load import LoadedTable, load_table
 from dpqr.tables.points import read_points, refuse_table_as_document, require_public
@@ -458,7 +458,8 @@ def _require_points(codes: AnyArray | None) -> AnyArray:
 def rehearsed_examples(plan: PredictionPlan, limits: Limits) -> LoadedTable:
     """The same for a learner, whose plan may want parts or an order of the rows, as one more axis.
 
-    Privacy: public, a function of the plan.
+    Privacy:
+        Public, a function of the plan.
     """
     problem = plan.problem
     shape, rows = problem.domain.shape, rows_to_draw(problem.domain, problem.records)

@@ -41,7 +41,8 @@ from dpqr.releases.record.parts import (
 )
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.sentences import budget_words, rehearsal_words
-from dpqr.releases.table_files import Column, TableFormat, Texts, Tidy, write_table
+from dpqr.releases.table_files import write_table
+from dpqr.releases.tidy import Column, TableFormat, Texts, Tidy
 
 
 def prediction_guarantee(plan: PredictionPlan) -> str:

@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.options import Path, document, text, texts
+from dpqr.python.checks import Path, run_sanitised, text, texts
+from dpqr.python.options import document
 from dpqr.python.release import Release
-from dpqr.python.results import FromRun, run_sanitised
+from dpqr.python.results import FromRun
 from dpqr.releases.requests import ExistingForm
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def answer(
     """Answer new questions from the model of a release. Nothing is paid, and no table is opened.
 
     Args:
-        release: its directory, or what `dpqr.releases` has returned.
+        release: its directory, or what `dpqr.release` has returned.
         queries: a document, or `dpqr.sql(...)`. where, by: in place of it, records that fulfil a predicate, for every
             combination of cells of these columns.
         out: a new file for the answers; its ending says the form: .csv, .parquet or .json. Figures go into a file

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.options import Figure, PlanOptions, boolean, integer, plan_request, texts
-from dpqr.python.results import run_sanitised
+from dpqr.python.checks import Figure, boolean, integer, run_sanitised, texts
+from dpqr.python.options import PlanOptions, plan_request
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from dpqr.kernel.errors import UsageFault
+from dpqr.python.checks import Check, Path, boolean, check_options, integer, run_sanitised, text, texts
 from dpqr.python.ledger import payer
-from dpqr.python.options import Check, Path, boolean, check_options, document, integer, text, texts
-from dpqr.python.results import run_sanitised
+from dpqr.python.options import document
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -35,7 +35,7 @@ class Domain:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What the domain file would hold, for `json.dump` and for `dpqr.releases`."""
+        """What the domain file would hold, for `json.dump` and for `dpqr.release`."""
         malformed = {} if self.malformed is None else {"malformed": self.malformed}
         return {"dpqr": "domain/1", **malformed, "fields": [dict(field) for field in self.fields]}
 

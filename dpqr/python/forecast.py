@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.options import Figure, Path, PlanOptions, figure, integer, table_source
+from dpqr.python.checks import Figure, Path, figure, integer, run_sanitised
+from dpqr.python.options import PlanOptions, table_source
 from dpqr.python.release import release_request
-from dpqr.python.results import Receipt, run_sanitised
+from dpqr.python.results import Receipt
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from dpqr.domain.periods import EVERY, Every
 from dpqr.kernel.errors import DpqrError, UsageFault
-from dpqr.python.options import Check, Figure, Path, boolean, check_options, figure, integer, record_count, text
-from dpqr.python.results import Receipt, run_sanitised
+from dpqr.python.checks import (
+    Check,
+    Figure,
+    Path,
+    boolean,
+    check_options,
+    figure,
+    integer,
+    record_count,
+    run_sanitised,
+    text,
+)
+from dpqr.python.results import Receipt
 from dpqr.tables.engines.address import require_displayable as place
 
 if TYPE_CHECKING:

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from functools import partial
-from numbers import Integral, Rational, Real
 from typing import Any, Literal, TypedDict, get_args
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.ledger import Reason
+from dpqr.python.checks import (
+    MOST_WORKERS,
+    Check,
+    Figure,
+    Path,
+    boolean,
+    check_options,
+    figure,
+    integer,
+    line,
+    record_count,
+    remark,
+    text,
+    texts,
+)
 from dpqr.releases.requests import (
     AnswerForm,
     BinForm,
@@ -23,90 +35,6 @@ from dpqr.releases.requests import (
 )
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
-
-# Checks of what options are given: each returns the value as the use cases take it. Nothing heavy is imported.
-
-Figure = str | int | float | Decimal
-"""A figure of privacy: decimal text, or a number, which counts as the decimal that it prints as."""
-Path = str | os.PathLike[str]
-Check = Callable[[str, Any], Any]
-MOST_WORKERS = 256
-MOST_RECORDS = 2**36
-"""No declared number of records may be larger: up to it the mechanisms keep their integers exact."""
-
-
-def figure(name: str, value: object) -> str:
-    """Decimal text of a figure of privacy. UsageFault for what has none."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Integral | Decimal) and not isinstance(value, bool):
-        return str(value)
-    if isinstance(value, Real) and not isinstance(value, Rational):
-        return repr(float(value))
-    raise UsageFault(f"{name}: {type(value).__name__} is no decimal number; give 1, 0.5 or '1e-9'")
-
-
-def integer(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
-    """A whole number within bounds. UsageFault for anything else."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise UsageFault(f"{name}: {type(value).__name__} is no whole number; give one, for example 1000")
-    found = int(value)
-    if found < least or (most is not None and found > most):
-        raise UsageFault(f"{name}: {found} is below {least}{'' if most is None else f' or above {most}'}")
-    return found
-
-
-def text(name: str, value: object, *, among: Sequence[str] = ()) -> str:
-    """A text, one of `among` where these are named. UsageFault for anything else."""
-    if not isinstance(value, str):
-        raise UsageFault(f"{name}: {type(value).__name__} is no text; give one")
-    if not value:
-        raise UsageFault(f"--{name.replace('_', '-')} is empty; give a text, or leave it out")
-    if among and value not in among:
-        raise UsageFault(f"{name}: {value!r} is none of {', '.join(map(repr, among))}")
-    return value
-
-
-def remark(name: str, value: object) -> str:
-    """A text, which may be empty. UsageFault for anything else."""
-    return text(name, value) if value != "" else ""
-
-
-def line(name: str, value: object) -> str:
-    """One line of a record, which may be empty. UsageFault for anything else."""
-    from dpqr.ledger.ledger import require_line
-
-    found = remark(name, value)
-    require_line(f"--{name.replace('_', '-')}", found)
-    return found
-
-
-def boolean(name: str, value: object) -> bool:
-    """True or False. UsageFault for anything else."""
-    if not isinstance(value, bool):
-        raise UsageFault(f"{name}: {type(value).__name__} is neither True nor False")
-    return value
-
-
-def texts(name: str, value: object) -> tuple[str, ...]:
-    """One text, or several. UsageFault for anything else."""
-    given = (value,) if isinstance(value, str) else value
-    if not isinstance(given, Sequence):
-        raise UsageFault(f"{name}: give a name, or a list of names")
-    return tuple(text(name, each) for each in given)
-
-
-record_count: Check = partial(integer, most=MOST_RECORDS)
-
-
-def check_options(given: Mapping[str, object], known: Mapping[str, Check]) -> dict[str, Any]:
-    """The options that were stated, checked. TypeError for a name that is no option."""
-    for name in given:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"no such option {name!r}{hint}")
-    return {name: known[name](name, value) for name, value in given.items() if value is not None}
 
 
 class SharedOptions(TypedDict, total=False):
@@ -256,7 +184,7 @@ def plan_request(queries: object, epsilon: Figure | None, domain: object, given:
 def _start(place: str) -> bytes:
     """What an earlier release hands on, once it was verified. Raises: DpqrError."""
     from dpqr.published.export import start_of
-    from dpqr.python.results import run_sanitised
+    from dpqr.python.checks import run_sanitised
 
     return run_sanitised(lambda: start_of(place))
 

@@ -6,9 +6,10 @@ import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Unpack
 
-from dpqr.python.options import Figure, Path, PlanOptions
+from dpqr.python.checks import Figure, Path, run_sanitised
+from dpqr.python.options import PlanOptions
 from dpqr.python.release import release_request
-from dpqr.python.results import Receipt, run_sanitised
+from dpqr.python.results import Receipt
 
 if TYPE_CHECKING:
     import pandas as pd

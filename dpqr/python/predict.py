@@ -9,28 +9,21 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from dpqr.kernel.errors import UsageFault
+from dpqr.python.checks import Check, Figure, Path, boolean, check_options, figure, integer, run_sanitised, text
 from dpqr.python.ledger import payer
 from dpqr.python.options import (
     PLANNING,
     READING,
     REASONS,
     RELEASING,
-    Check,
-    Figure,
-    Path,
     SharedOptions,
-    boolean,
-    check_options,
     document,
-    figure,
-    integer,
     limits,
     reason,
     table_source,
-    text,
 )
 from dpqr.python.release import SilentObserver
-from dpqr.python.results import Receipt, run_sanitised
+from dpqr.python.results import Receipt
 from dpqr.releases.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.tables.source import TableSource
 
@@ -41,7 +34,7 @@ if TYPE_CHECKING:
     from dpqr.prediction.plan import PredictionPlan as PlannedRun
     from dpqr.python.ledger import Ledger
     from dpqr.python.queries import Document
-    from dpqr.releases.table_files import Tidy
+    from dpqr.releases.tidy import Tidy
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +61,7 @@ class Predictions:
         where a function was released, which `dpqr.predict(model=...)` applies."""
         import pandas as pd
 
-        from dpqr.releases.table_files import plain_values
+        from dpqr.releases.tidy import plain_values
 
         held = {} if self._table is None else self._table.columns
         return pd.DataFrame({name: plain_values(column) for name, column in held.items()})
@@ -152,7 +145,7 @@ def predict(
     """Predict a column from the others by a private learner, or apply a released function.
 
     Args:
-        table: the private table to learn from, as for `dpqr.releases`; None: the source that the owner of the budget
+        table: the private table to learn from, as for `dpqr.release`; None: the source that the owner of the budget
             of `dataset` has registered; or a plan, or a model that is applied.
         dry_run: only plan; no private table is opened.
         rehearse: learn from rows of the public domain, free of charge; no private table is opened.

@@ -56,7 +56,7 @@ class Queries:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What the queries file would hold, for `json.dump` and for `dpqr.releases`."""
+        """What the queries file would hold, for `json.dump` and for `dpqr.release`."""
         from dpqr.python.options import document
 
         stated = {} if self.domain is None else {"domain": document("domain", self.domain)}

@@ -7,20 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from dpqr.kernel.errors import UsageFault
+from dpqr.python.checks import Figure, Path, boolean, run_sanitised
 from dpqr.python.ledger import payer
-from dpqr.python.options import (
-    Figure,
-    Path,
-    ReleaseOptions,
-    boolean,
-    limits,
-    output,
-    plan_request,
-    publisher,
-    reason,
-    table_source,
-)
-from dpqr.python.results import FromFiles, FromRun, Origin, Receipt, pivot, run_sanitised
+from dpqr.python.options import ReleaseOptions, limits, output, plan_request, publisher, reason, table_source
+from dpqr.python.results import FromFiles, FromRun, Origin, Receipt, pivot
 from dpqr.releases.requests import LedgerRequest, ReleaseRequest
 
 if TYPE_CHECKING:
@@ -79,7 +69,7 @@ class Release:
         Raises:
             InfeasiblePlan: there are no marginals, or too many cells overlap.
         """
-        from dpqr.python.options import integer
+        from dpqr.python.checks import integer
 
         return self._origin.views(integer("base", base))
 
@@ -286,7 +276,7 @@ def release_request(
     notes: tuple[str, ...] = (),
     **options: Unpack[ReleaseOptions],
 ) -> ReleaseRequest:
-    """What `dpqr.releases` and `dpqr.plan` ask of the use cases.
+    """What `dpqr.release` and `dpqr.plan` ask of the use cases.
 
     Args:
         table: None: the one that the budget's owner has registered; or a plan or a rehearsal, which opens none.

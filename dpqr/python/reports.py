@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import TypedDict, Unpack
 
-from dpqr.python.options import Path, check_options, text
-from dpqr.python.results import run_sanitised
+from dpqr.python.checks import Path, check_options, run_sanitised, text
 from dpqr.releases.documents import write_new
 from dpqr.report.cards import CuratorFacts
 from dpqr.report.page.reported import ReportInput

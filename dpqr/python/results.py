@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
-from dpqr.kernel.errors import NO_MEMORY, RESUMABLE, STAYS_SPENT, UNEXPECTED, DpqrError, InfeasiblePlan, UsageFault
+from dpqr.kernel.errors import UsageFault
 from dpqr.releases.release_files import BASIS, FIGURES
 
 if TYPE_CHECKING:
@@ -173,33 +173,6 @@ class Receipt(str):
 
     def _repr_html_(self) -> str:
         return self._html
-
-
-# Failures of a run: what a program may read of them.
-
-T = TypeVar("T")
-
-
-def run_sanitised(work: Callable[[], T]) -> T:
-    """What `work` returns. A DpqrError passes; any other failure becomes one, as the command line ends with it.
-
-    Privacy:
-        The text, and the frames, of a failure that nobody foresaw may hold values of the private table. The error is
-        made outside the handler, so nothing leads from it to the failure; of notes only those of the family are kept.
-    """
-    try:
-        return work()
-    except DpqrError:
-        raise
-    except MemoryError as failure:
-        error: DpqrError = InfeasiblePlan(NO_MEMORY)
-        notes = getattr(failure, "__notes__", ())
-    except Exception as failure:
-        error, notes = DpqrError(UNEXPECTED), getattr(failure, "__notes__", ())
-    for note in notes:
-        if note in (RESUMABLE, STAYS_SPENT):
-            error.add_note(note)
-    raise error
 
 
 # Pivots: the answers of one query as a table.

@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.options import Path, text
+from dpqr.python.checks import Path, run_sanitised, text
 from dpqr.python.release import Release
-from dpqr.python.results import Receipt, run_sanitised
+from dpqr.python.results import Receipt
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.releases.table_files import Tidy
+    from dpqr.releases.tidy import Tidy
     from dpqr.report.release import SeriesForm
     from dpqr.report.series import ReleaseSeries as Found
 

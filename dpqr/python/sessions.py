@@ -8,23 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from dpqr.kernel.errors import UsageFault
+from dpqr.python.checks import Figure, Path, integer, run_sanitised, text
 from dpqr.python.ledger import ledger_paths, payer
-from dpqr.python.options import (
-    Figure,
-    Path,
-    PlanOptions,
-    document,
-    integer,
-    limits,
-    plan_request,
-    reason,
-    table_source,
-    text,
-)
+from dpqr.python.options import PlanOptions, document, limits, plan_request, reason, table_source
 from dpqr.python.plan import Plan
 from dpqr.python.predict import PredictionPlan, PredictionRun, Predictions, points_source, prediction_request
 from dpqr.python.release import Release, SilentObserver
-from dpqr.python.results import FromRun, Receipt, run_sanitised
+from dpqr.python.results import FromRun, Receipt
 from dpqr.releases.requests import LedgerRequest, ReleaseRequest
 
 if TYPE_CHECKING:
@@ -143,7 +133,7 @@ def open_session(
     """Pay for a session of questions, and measure what it starts from.
 
     Args:
-        table: the private table, as of `dpqr.releases`. options: of `dpqr interactive open`, with _ for -.
+        table: the private table, as of `dpqr.release`. options: of `dpqr interactive open`, with _ for -.
         expect: queries that are measured first, with half of the budget; None: the columns by themselves, with a tenth.
         surprises: paid for; None: a twentieth of the expected `questions`, which are 1,000 where none are stated.
         plan: the file of a reviewed plan of a session (`Plan.save` of a dry run), which states what is not given.
@@ -259,7 +249,7 @@ class PredictionSession(SessionHandle):
         import pandas as pd
 
         from dpqr.prediction.predict import released_table
-        from dpqr.releases.table_files import plain_values
+        from dpqr.releases.tidy import plain_values
         from dpqr.sessions.predictions import ask_predictions
 
         request = ask_predictions_request(self.name, self.payer, points, table=self.table)

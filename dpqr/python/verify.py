@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dpqr.python.options import Path
-from dpqr.python.results import Receipt, run_sanitised
+from dpqr.python.checks import Path, run_sanitised
+from dpqr.python.results import Receipt
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -32,18 +32,8 @@ from dpqr.releases.read_release import (
 )
 from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, CUMULATIVE, FIGURES
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.table_files import (
-    FIGURE_COLUMNS,
-    NO_TEXT,
-    NUMBERS,
-    Column,
-    TableFormat,
-    Texts,
-    Tidy,
-    free_column_name,
-    undo_inert,
-    write_table,
-)
+from dpqr.releases.table_files import FIGURE_COLUMNS, NUMBERS, undo_inert, write_table
+from dpqr.releases.tidy import NO_TEXT, Column, TableFormat, Texts, Tidy, free_column_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -34,7 +34,8 @@ from dpqr.releases.forecast_error import ErrorDistribution, reaches
 from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_FORMAT, domain_part, record_path, workload_part
 from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
 from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, ERROR, FIGURES, SYNTHETIC, file_hash
-from dpqr.releases.table_files import TableFormat, free_column_name, inert, undo_inert
+from dpqr.releases.table_files import inert, undo_inert
+from dpqr.releases.tidy import TableFormat, free_column_name
 from dpqr.strategies.plan import Plan
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource

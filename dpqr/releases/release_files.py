@@ -26,17 +26,8 @@ from dpqr.releases.answers.errors import BASES, NO_BASIS
 from dpqr.releases.files import RECORD, ReleaseDirectory, document_text
 from dpqr.releases.record.release_document import release_document
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.table_files import (
-    NO_TEXT,
-    Column,
-    TableFormat,
-    Texts,
-    Tidy,
-    figures_table,
-    free_column_name,
-    write_table,
-    write_tables,
-)
+from dpqr.releases.table_files import figures_table, write_table, write_tables
+from dpqr.releases.tidy import NO_TEXT, Column, TableFormat, Texts, Tidy, free_column_name
 from dpqr.releases.views import release_views, views_table
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import Factor, QueryBlock
@@ -210,7 +201,7 @@ def write_release(
             (place / name).write_bytes(content)
         write_tables(answer_tables(release), place / files[0], answers)
         if drawn:
-            from dpqr.releases.table_files import write_parquet
+            from dpqr.releases.parquet_files import write_parquet
 
             write_parquet(iter((drawn.table,)), place / files[1])
         for table, name in zip(tables, files[len(files) - len(tables) :], strict=True):

@@ -88,7 +88,7 @@ class FinishedRun:
     >>> class Quiet:
     ...     def finished(self, rounds, planned):
     ...         pass
-    >>> draws = Draws(data=counts, accountant=guarded(plan), noise=SystemNoise())
+    >>> draws = Draws(data=counts, accountant=make_filter(plan), noise=SystemNoise())
     >>> outcome = iterative_construction(draws, plan, Quiet())
     >>> release = assemble(plan, outcome, {"basic": plan.epsilon}, private=draws.noise.private)
     >>> release.answers[0].estimate.shape

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, TextIO
 
 import msgspec
 import numpy as np
-import pyarrow as pa
-from pyarrow import parquet
 
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import AnyArray, IntArray
 from dpqr.releases.answers.errors import BASES
 from dpqr.releases.answers.figures import FigureAnswers
 from dpqr.releases.result import FinishedRun
+from dpqr.releases.tidy import NO_TEXT, Column, TableFormat, TextColumn, Texts, Tidy, free_column_name
 from dpqr.workload.figures import Figure, Largest, Quantiles
 
 _SIGNS = "=+-@"
@@ -71,7 +67,6 @@ def _invisible(sign: str) -> bool:
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-TableFormat = Literal["csv", "parquet", "json"]
 
 CHUNK = 2**10
 """Rows that are turned into text of a CSV file at a time."""
@@ -91,6 +86,8 @@ def write_tables(tables: Iterator[Tidy], path: Path, form: TableFormat) -> None:
     Raises: OSError, for the caller to name the path.
     """
     if form == "parquet":
+        from dpqr.releases.parquet_files import arrow_table, write_parquet  # brings pyarrow
+
         write_parquet(map(arrow_table, tables), path)
         return
     with path.open("w", encoding="utf-8", newline="\n") as file:
@@ -156,126 +153,6 @@ def _members(name: str, column: Column) -> list[str]:
     if column.dtype.kind == "f" and np.isinf(column).any():
         raise ValueError(f"{name}: infinity is no JSON number")
     return [f"{key}: {figure}" for figure in _figures(column)]
-
-
-# Parquet files: tidy tables as Arrow tables of one schema, written row group by row group.
-
-GROUP = 2**15
-"""Rows that the writer holds encoded at a time; without a limit it takes six times the table's own memory."""
-
-
-def write_parquet(tables: Iterator[Any], path: Path) -> None:
-    """Write one or more Arrow tables of one schema, row below row, to a new file; texts as dictionaries.
-
-    Raises: OSError, for the caller to name the path.
-    """
-    with ExitStack() as ending:
-        # As bytes: Arrow takes no name for a path that is not UTF-8.
-        file = ending.enter_context(pa.OSFile(os.fsencode(path), "wb"))
-        writer: Any = None
-        for table in tables:
-            writer = writer or ending.enter_context(_writer(file, table.schema))
-            writer.write_table(table, row_group_size=GROUP)
-            del table  # before the next one is made
-
-
-def _writer(file: Any, schema: Any) -> Any:
-    texts = [field.name for field in schema if pa.types.is_dictionary(field.type)]
-    return parquet.ParquetWriter(file, schema, use_dictionary=texts)
-
-
-def arrow_table(table: Tidy) -> Any:
-    """Texts as dictionaries; what is nothing is null. Columns of one name have one type in all pieces of a table."""
-    return pa.table({name: _array(column) for name, column in table.columns.items()})
-
-
-def _array(column: Column) -> Any:
-    return _dictionary(column) if isinstance(column, Texts) else pa.array(column, from_pandas=True)
-
-
-def _dictionary(column: Texts) -> Any:
-    """Every text is stored once, whether titles repeat (details of several blocks) or not."""
-    places, titles = column.places, list(column.titles)
-    distinct = list(dict.fromkeys(titles))
-    if len(distinct) < len(titles):
-        position = {title: index for index, title in enumerate(distinct)}
-        moved = np.array([*(position[title] for title in titles), NO_TEXT], dtype=np.int32)
-        places = moved[places]
-    shown = pa.array(places, mask=places == NO_TEXT)
-    return pa.DictionaryArray.from_arrays(shown, pa.array(distinct, type=pa.string()))
-
-
-# Tidy tables of texts and figures, one row an answer, and the names of their columns beside the domain's own.
-
-NO_TEXT = -1
-"""The place of no text."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Texts:
-    """A column of texts. places: of each row's text in `titles`, or NOTHING, shape (rows,). Titles may repeat."""
-
-    places: AnyArray
-    titles: Sequence[str]
-
-    def shown(self, show: Callable[[str], str], nothing: str | None) -> TextColumn:
-        """Each row's text as `show` gives it, or `nothing`; each title is shown once."""
-        return TextColumn(self.places, np.array([*map(show, self.titles), nothing], dtype=object))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TextColumn:
-    """Texts as somebody wants them. The last of `looked_up` stands for no text."""
-
-    places: AnyArray
-    looked_up: AnyArray
-
-    def rows(self, chosen: slice = slice(None)) -> list[Any]:
-        found: list[Any] = self.looked_up[self.places[chosen]].tolist()
-        return found
-
-
-Column = Texts | AnyArray
-"""An array holds whole numbers, or floats of which NaN is none."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tidy:
-    """Columns by name, in order, all as long as `rows`."""
-
-    rows: int
-    columns: Mapping[str, Column]
-
-    def records(self) -> list[dict[str, Any]]:
-        """Rows as plain dicts of strings, numbers and None, built column by column."""
-        values = [plain_values(column) for column in self.columns.values()]
-        return [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
-
-
-def plain_values(column: Column) -> list[Any]:
-    """A column as strings, numbers and None."""
-    if isinstance(column, Texts):
-        return column.shown(str, None).rows()
-    values: list[Any] = column.tolist()
-    if column.dtype.kind == "f" and np.isnan(column).any():
-        return [None if value != value else value for value in values]
-    return values
-
-
-PREFIX = "column_"
-
-
-def free_column_name(reserved: Sequence[str], name: str) -> str:
-    """The column that attribute `name` gets in a table that also has the columns `reserved`.
-
-    An attribute called like a reserved column is written with the prefix `column_` ("query" -> "column_query"), and
-    so is one whose name is that already, so two attributes never meet. The rule looks at one name alone: an attribute
-    has the same column in every release. Upper and lower case count as the same, for many readers fold them.
-    """
-    bare = name.casefold()
-    while bare.startswith(PREFIX):
-        bare = bare.removeprefix(PREFIX)
-    return PREFIX + name if bare in reserved else name
 
 
 # The table of figures: means, quantiles, ratios and the like, one row for each value of each group.

@@ -16,7 +16,7 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.releases.answers.adding_up import Above, CountTable, Levels, added_up
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, answered_block
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.table_files import NO_TEXT, Column, Texts, Tidy, free_column_name
+from dpqr.releases.tidy import NO_TEXT, Column, Texts, Tidy, free_column_name
 from dpqr.workload.block import Factor
 from dpqr.workload.matrix import Identity
 from dpqr.workload.partition import groups_of

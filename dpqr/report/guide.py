@@ -6,10 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
-from typing import ClassVar
-
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import Heading, Markdown, MarkdownElement
 
 from dpqr.kernel.errors import UsageFault
 
@@ -105,22 +101,3 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
             heading = line.lstrip("# ")
         if line:
             yield heading, line
-
-
-# A topic of the guide, rendered for a terminal.
-
-
-class _Heading(Heading):
-    """On the left, as the text below it: rich centres the first one."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield self.text
-
-
-class _Topic(Markdown):
-    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": _Heading}
-
-
-def guide_view(text: str) -> Markdown:
-    """The Markdown of a topic. Lines of code that are too long are broken between words."""
-    return _Topic(text, code_theme="ansi_dark", hyperlinks=False)

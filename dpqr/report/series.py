@@ -14,7 +14,7 @@ from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.releases.answer_tables import CUMULATIVE_COLUMNS, EARLIER, Pair, named_cells, read_cumulative
 from dpqr.releases.answers.answered import Blocks, Trend, trend
 from dpqr.releases.read_release import ReleaseFiles, all_answers, block_entries, block_entry, read_answers, read_release
-from dpqr.releases.table_files import Column, Texts, Tidy
+from dpqr.releases.tidy import Column, Texts, Tidy
 from dpqr.report.page.other_pages import series_page
 from dpqr.report.page.parts import html
 

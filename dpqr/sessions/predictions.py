@@ -42,7 +42,7 @@ from dpqr.releases.reading import TableReading, require_source, resolve_source
 from dpqr.releases.record.parts import draws_digest
 from dpqr.releases.release import ReleaseObserver
 from dpqr.releases.requests import LedgerRequest, PredictionPlanRequest, PredictionRequest
-from dpqr.releases.table_files import NO_TEXT, Column, Texts, Tidy
+from dpqr.releases.tidy import NO_TEXT, Column, Texts, Tidy
 from dpqr.sessions.folder import WriteSpace, refuse_on_disk_fault
 from dpqr.sessions.session import (
     SessionDocument,
@@ -54,7 +54,7 @@ from dpqr.sessions.session import (
     require_repeatable,
     session_document,
 )
-from dpqr.strategies.plan import PublicInputs
+from dpqr.strategies.inputs import PublicInputs
 from dpqr.tables.points import read_points, require_public
 from dpqr.tables.source import TableSource
 

@@ -6,8 +6,7 @@ Schedule: makes a plan from a budget, and the steps of the loop from a plan.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
@@ -20,6 +19,7 @@ from dpqr.kernel.plugins import is_builtin
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
+from dpqr.strategies.inputs import PublicInputs
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.strategies.updates.interface import UpdateRule
@@ -298,35 +298,3 @@ class Explaining(Protocol):
     def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
         """Return sentences from public and released values."""
         ...
-
-
-# Public inputs: all that was public before a run and decided it, for the record.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LockedPlan:
-    """A plan that was written to be reviewed. name: its file; document: its plain JSON, whose seal is sound.
-
-    >>> LockedPlan(name="plan.json", document={"dpqr": "plan/1"}).name
-    'plan.json'
-    """
-
-    name: str
-    document: Mapping[str, Any] = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PublicInputs:
-    """What a plan was made from. It is kept and hashed, and steers nothing.
-
-    request: plain JSON values: documents, options, and how the table is read. files: of coefficients that the queries
-    name, by the names that they have in the request. locked: the plan that was reviewed, which the run follows; None:
-    it was planned for this run.
-
-    >>> PublicInputs(request={"options": {"epsilon": "1"}}).locked is None
-    True
-    """
-
-    request: Mapping[str, Any]
-    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    locked: LockedPlan | None = None

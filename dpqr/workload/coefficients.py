@@ -79,8 +79,9 @@ _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0
 def npz_members(data: bytes) -> dict[str, int]:
     """Bytes of each array by its name.
 
-    Raises: ValueError or zipfile's own for what is no .npz of plain arrays: a directory of thousands of members, arrays
-    of objects, arrays that declare more bytes than their member holds.
+    Raises:
+        ValueError, or zipfile's own: what is no .npz of plain arrays: a directory of thousands of members, arrays of
+            objects, arrays that declare more bytes than their member holds.
     """
     end = data[-_END_LENGTH:]
     large = data[-_END_LENGTH - _LOCATOR_LENGTH :][: len(_LARGE)] == _LARGE

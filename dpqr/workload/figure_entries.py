@@ -284,7 +284,8 @@ class _Line:
 def _line(name: str, location: Location, frame: EntryContext, *, power: int) -> tuple[int, _Line]:
     """The column. Steps that are too many are replaced by the most that fit.
 
-    Raises: DocumentError where it has no numbers, or one bin alone.
+    Raises:
+        DocumentError: it has no numbers, or one bin alone.
     """
     axis = frame.axis(name, location)
     attribute, bins = numbers(axis, location, frame)

@@ -140,7 +140,7 @@ def test_every_option_of_the_command_has_its_name_here():
     document there (`dpqr.sql`)."""
     screen = {"data", "as_json", "progress", "no_color", "dry_run"}
     known = {each.name for each in command.params} - screen - {"sql"}
-    own = set(inspect.signature(dpqr.releases).parameters) - {"table", "options"}
+    own = set(inspect.signature(dpqr.release).parameters) - {"table", "options"}
     assert known == own | ReleaseOptions.__optional_keys__
     assert ReleaseOptions.__optional_keys__ == set(ALL)
     fields = {each.name for each in dataclasses.fields(PlanRequest)}

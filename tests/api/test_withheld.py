@@ -5,7 +5,7 @@ import traceback
 import pytest
 
 from dpqr.kernel.errors import RESUMABLE, DataError, DpqrError, InfeasiblePlan
-from dpqr.python.results import run_sanitised
+from dpqr.python.checks import run_sanitised
 
 SECRET = "987654321"
 

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from dpqr.kernel.errors import DocumentError, UsageFault
-from dpqr.python.project import FILE, KEYS, find_settings, read_settings
+from dpqr.python.settings import FILE, KEYS, find_settings, read_settings
 
 
 @pytest.fixture

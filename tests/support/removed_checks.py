@@ -5,25 +5,46 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
 from dpqr.kernel.errors import GoalMissed
 
 
-def removals(module: ModuleType) -> Iterator[tuple[str, dict[str, Any]]]:
+def removals(module: ModuleType, checks: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The names of a module without one mismatch that it raises, or without one alternative of what it is raised for.
+
+    Args:
+        checks: functions whose mismatches are meant, those of the functions of the module that they call among them.
 
     Yields: what was taken out, in words, and the names that the module then defines.
     """
     tree = ast.parse(inspect.getsource(module))
     places = [node for node in ast.walk(tree) if isinstance(node, ast.If) and _raises(node)]
+    meant = set(_reached(tree, checks))
     for number, place in enumerate(places):
+        if place not in meant:
+            continue
         yield f"line {place.lineno}, whole", _names(module, tree, number, None)
         if isinstance(place.test, ast.BoolOp) and isinstance(place.test.op, ast.Or):
             for operand in range(len(place.test.values)):
                 yield f"line {place.lineno}, alternative {operand}", _names(module, tree, number, operand)
+
+
+def _reached(tree: ast.Module, checks: Iterable[str]) -> Iterator[ast.AST]:
+    """All nodes of the functions of these names, and of those that they call."""
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    waiting, seen = [*checks], set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name not in functions:
+            continue
+        seen.add(name)
+        for node in ast.walk(functions[name]):
+            yield node
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                waiting.append(node.func.id)
 
 
 def _raises(node: ast.If) -> bool:

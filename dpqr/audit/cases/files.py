@@ -22,7 +22,8 @@ from dpqr.kernel.noise.source import NoiseSource
 from dpqr.releases.read_release import file_text
 from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.releases.table_files import Column, TableFormat, Texts, Tidy, write_table
+from dpqr.releases.table_files import write_table
+from dpqr.releases.tidy import Column, TableFormat, Texts, Tidy
 from dpqr.tables.source import TableSource
 
 RUNS = 120

@@ -61,8 +61,9 @@ _PRIVATE: ContextVar[frozenset[Identity]] = ContextVar("files of the private tab
 def refuse_private_files(private: frozenset[Identity]) -> Iterator[None]:
     """Refuse to read these files as documents, inside the block.
 
-    **Privacy** A document is public: its faults are quoted in messages, key by key and label by label, and no budget
-    pays for that. Files are distinguished by device and number, so a copy under another name is not found.
+    Privacy:
+        A document is public: its faults are quoted in messages, key by key and label by label, and no budget pays for
+        that. Files are distinguished by device and number, so a copy under another name is not found.
     """
     token = _PRIVATE.set(private)
     try:
@@ -266,7 +267,9 @@ def read_document(path: Path) -> Any:
 
     Of a .sql file: {"sql": its text}.
 
-    Raises: UsageFault where the file cannot be read; DocumentError where its text is none of the language.
+    Raises:
+        UsageFault: the file cannot be read.
+        DocumentError: its text is none of the language.
     """
     return parse_json(document_text(path), path.name, path)
 
@@ -355,8 +358,9 @@ def write_fixes(faults: Sequence[Fault]) -> list[AppliedFix]:
 
     Fixes of parts that another one changes wait: the next look at the document finds them again.
 
-    Raises: UsageFault where a file cannot be written; it is then as it was. So are all files where a fix is one of a
-        YAML or TOML file, whose form would be lost.
+    Raises:
+        UsageFault: a file cannot be written; it is then as it was. So are all files where a fix is one of a YAML or
+            TOML file, whose form would be lost.
     """
     other = next((fault.file for fault in faults if fault.fix and fault.by_hand), None)
     if other is not None:

@@ -206,7 +206,8 @@ class NoYaml(ValueError):
 def yaml_as_json(text: str) -> str:
     """The JSON text of a YAML document, every part of it on the line where it stands in YAML.
 
-    Raises: NoYaml, with what to correct.
+    Raises:
+        NoYaml: with what to correct.
     """
     import yaml
 

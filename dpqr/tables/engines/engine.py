@@ -40,7 +40,7 @@ class Engine(Protocol):
 
     An engine whose rows all lie in local files may say which (`local_files`): then a killed release can be continued.
 
-    Test it with `dpqr.testing.check_engine`, and give it to `dpqr.releases` in the place of a table.
+    Test it with `dpqr.testing.check_engine`, and give it to `dpqr.release` in the place of a table.
 
     **Privacy** Before the budget is reserved only `name`, `public`, `names` and `kind` are asked, which must be
     functions of the schema: no row decides them. `count` is called once, after the reservation. It must count every row

@@ -188,7 +188,7 @@ class SqlColumns:
     """The columns of a domain. nulls: those with a cell of their own for null.
 
     >>> SqlColumns.of({"fields": [{"name": "sex", "type": "string", "dpqr": {"null": "cell"}}]})
-    Columns(names=('sex',), nulls=frozenset({'sex'}))
+    SqlColumns(names=('sex',), nulls=frozenset({'sex'}))
     """
 
     names: tuple[str, ...]

@@ -97,7 +97,7 @@ def survivors(module, sound, cases):
         assert said in found
     for name in {name for name, _, _ in cases}:
         assert outcome(getattr(module, name), sound).startswith("found ")
-    for words, names in removals(module):
+    for words, names in removals(module, {name for name, _, _ in cases}):
         after = [outcome(names[name], evidence) for name, evidence, _ in cases]
         if after == before:
             yield words
@@ -264,7 +264,7 @@ def test_every_check_of_predictions(predicted, tmp_path):
     assert ["no record of predictions lies beside it" in unread[0], "not what its seal" in unread[1]] == [True, True]
     left = [
         words
-        for words, names in removals(checks_of_predictions)
+        for words, names in removals(checks_of_predictions, {name for name, *_ in cases})
         if [outcome(names[name], evidence) for name, evidence, _ in cases] == before and read(names) == unread
     ]
     assert left == []

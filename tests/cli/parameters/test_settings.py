@@ -9,7 +9,7 @@ from support.command_desk import DOMAIN
 
 from dpqr.cli.main import COMMANDS, main
 from dpqr.cli.settings import SETTINGS_BY_COMMAND
-from dpqr.python.project import FILE, KEYS
+from dpqr.python.settings import FILE, KEYS
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_what_is_typed_comes_first_and_the_environment_before_the_file(project):
 
 def test_the_next_command_names_a_ledger_that_was_typed(project, monkeypatch):
     """On a terminal; a ledger of dpqr.toml needs no option there either."""
-    monkeypatch.setattr("dpqr.cli.streams.is_terminal", lambda stream: stream is sys.stderr)
+    monkeypatch.setattr("dpqr.cli.screen.is_terminal", lambda stream: stream is sys.stderr)
     wanted = "release", "table.csv", "--eps", "1", "--out"
     assert project.run(*wanted, "one").err.endswith("dpqr budget show survey\n")
     typed = "--ledger", "./l.sqlite", "--anchor", "none"

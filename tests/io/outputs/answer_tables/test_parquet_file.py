@@ -2,7 +2,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from dpqr.releases.table_files import GROUP, Texts, Tidy, arrow_table, write_parquet
+from dpqr.releases.parquet_files import GROUP, arrow_table, write_parquet
+from dpqr.releases.tidy import Texts, Tidy
 
 
 def test_tables_lie_below_each_other_in_groups_of_bounded_size(tmp_path) -> None:

@@ -9,7 +9,8 @@ import pytest
 from pyarrow import parquet
 
 from dpqr.releases.release_files import answer_records, answer_tables, answers_table
-from dpqr.releases.table_files import CHUNK, Texts, Tidy, inert, write_table, write_tables
+from dpqr.releases.table_files import CHUNK, inert, write_table, write_tables
+from dpqr.releases.tidy import Texts, Tidy
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpqr.releases.table_files import NO_TEXT, Texts, Tidy, free_column_name, plain_values
+from dpqr.releases.tidy import NO_TEXT, Texts, Tidy, free_column_name, plain_values
 
 TEXTS = Texts(np.array([1, NO_TEXT, 0, 1], dtype=np.int8), ["a", "b"])
 

@@ -7,7 +7,7 @@ import pytest
 from support.handmade_release import make_plan
 
 from dpqr.releases.record.plan_document import SEAL, plan_document, plan_hash, seal_document
-from dpqr.strategies.plan import LockedPlan, PublicInputs
+from dpqr.strategies.inputs import LockedPlan, PublicInputs
 
 DOCUMENT = {"b": [1, 0.5, None], "a": {"x": "é"}}
 

@@ -26,7 +26,7 @@ from dpqr.releases.release_files import (
     answers_table,
     write_release,
 )
-from dpqr.releases.table_files import plain_values
+from dpqr.releases.tidy import plain_values
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.workload import Workload
