@@ -76,7 +76,7 @@ class Match:
         """What takes the place of the nodes."""
         node = self.old[0]
         if fault.quoted:
-            assert isinstance(node, ast.Constant)
+            assert isinstance(node, ast.Constant) and isinstance(node.value, str)
             return [ast.Constant(node.value.replace(fault.before, fault.after))]
         if isinstance(node, ast.expr):
             return [_expression(fault.after)]
@@ -123,7 +123,7 @@ def quoted_at(room: str, where: str, *changes: tuple[str, str, str]) -> Iterator
         yield Anchored(room=room, where=where, before=before, after=after, words=words, quoted=True)
 
 
-_DEFINED = re.compile(r"^[ ]*(?:(?:async[ ]+)?def|class)[ ]+(\w+)|^(\w+)(?=[ ]*[:=])", re.MULTILINE)
+_DEFINED = re.compile(r"^[ ]*(?:(?:async[ ]+)?def|class)[ ]+(\w+)|^(\w+)(?=(?:,[ ]*\w+)*[ ]*[:=])", re.MULTILINE)
 
 
 @cache
@@ -138,6 +138,11 @@ def _index() -> dict[str, list[str]]:
 
 def _defining(where: str) -> list[str]:
     return _index().get(where.rpartition(".")[2], [])
+
+
+def is_defined(where: str) -> bool:
+    """Whether any file defines this qualified name."""
+    return any(_definitions_in(file, where) for file in _defining(where))
 
 
 @cache
@@ -162,7 +167,8 @@ def _found(definition: ast.AST, wanted: Anchored) -> Iterator[tuple[list[ast.AST
     if wanted.quoted:
         for node, parent, field, index in _inside(definition):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield from [([node], parent, field, index)] * node.value.count(wanted.before)
+                for _ in range(node.value.count(wanted.before)):
+                    yield [node], parent, field, index
         return
     statements = ast.parse(wanted.before).body
     if not statements:
@@ -206,10 +212,16 @@ def _definitions(tree: ast.AST, names: list[str]) -> Iterator[ast.AST]:
                 yield from [node] if len(names) == 1 else _definitions(node, names[1:])
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if len(names) == 1 and any(isinstance(each, ast.Name) and each.id == names[0] for each in targets):
+            if len(names) == 1 and any(names[0] in _constants(each) for each in targets):
                 yield node
         elif isinstance(node, ast.If | ast.Try):
             yield from _definitions(node, names)
+
+
+def _constants(target: ast.expr) -> list[str]:
+    """Names that an assignment gives: one, or several at once."""
+    targets = target.elts if isinstance(target, ast.Tuple) else [target]
+    return [each.id for each in targets if isinstance(each, ast.Name)]
 
 
 _UNSEEN = ("ctx", "kind", "type_comment")
@@ -303,6 +315,9 @@ def definition_of(fault: Fault) -> str:
 
 
 def _own_names(node: ast.stmt) -> list[str]:
+    """The name that a statement defines: of a class, a function, or the first of its constants."""
     if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         return [node.name]
+    if isinstance(node, ast.Assign):
+        return _constants(node.targets[0])[:1]
     return []

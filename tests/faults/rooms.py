@@ -9,7 +9,7 @@ from faults.fault import SOURCE
 ROOMS: dict[str, tuple[str, ...]] = {
     "kernel": ("privacy", "noise"),
     "queries": ("workload", "data", "io/documents/entries"),
-    "tables": ("io/tables", "io/engines", "data", "hostile/oracles"),
+    "tables": ("io/tables", "io/engines", "data"),
     "mechanisms": (
         "mechanisms",
         "workload/test_sensitivity.py",
