@@ -76,7 +76,8 @@ class Match:
         """What takes the place of the nodes."""
         node = self.old[0]
         if fault.quoted:
-            assert isinstance(node, ast.Constant) and isinstance(node.value, str)
+            assert isinstance(node, ast.Constant)
+            assert isinstance(node.value, str)
             return [ast.Constant(node.value.replace(fault.before, fault.after))]
         if isinstance(node, ast.expr):
             return [_expression(fault.after)]
