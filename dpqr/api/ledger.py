@@ -117,8 +117,7 @@ class Ledger:
     ) -> Budget:
         """Give a dataset its budget, once: there is no reset. Raises: BudgetRefused: the dataset has one."""
         from dpqr.api.options import reason
-        from dpqr.app.paying.budget import open_budget
-        from dpqr.app.requests import BudgetRequest
+        from dpqr.app.paying.budget import BudgetRequest, open_budget
         from dpqr.privacy.policy import Policy
 
         reading, periods = budget_fields(options)

@@ -12,7 +12,7 @@ from dpqr.data.period import EVERY, Every
 from dpqr.errors import DpqrError, UsageFault
 
 if TYPE_CHECKING:
-    from dpqr.app.requests import PeriodRequest
+    from dpqr.app.paying.budget import PeriodRequest
     from dpqr.privacy.policy import Source
 
 UNBOUND = "files"
@@ -100,7 +100,7 @@ def budget_fields(given: Mapping[str, object]) -> tuple[dict[str, Any], PeriodRe
     Raises:
         UsageFault: some of what divides a budget is missing.
     """
-    from dpqr.app.requests import PeriodRequest
+    from dpqr.app.paying.budget import PeriodRequest
 
     periods = stated({name: value for name, value in given.items() if name in _PERIODS}, _PERIODS)
     from dpqr.privacy.policy import FILES

@@ -12,7 +12,6 @@ import numpy as np
 
 from dpqr import __version__
 from dpqr.app.planning.planning import read_documents
-from dpqr.app.sessions.state import placed
 from dpqr.app.verifying.checks_of_record import files as require_same_files
 from dpqr.app.verifying.evidence import Evidence, NotChecked, VerifyRequest, release_files
 from dpqr.construction.answers.answered import AnsweredBlock, answered
@@ -30,6 +29,7 @@ from dpqr.strategies.updates.dense_members import DENSE_LIMIT
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.figures import Figure
 from dpqr.workload.same_questions import same_rows
+from dpqr.workload.stacking import placed
 from dpqr.workload.workload import Workload
 
 NEW = "asked later: "

@@ -6,13 +6,9 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dpqr.data.period import Every
-from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
-from dpqr.privacy.ledger import DataKind
-from dpqr.privacy.policy import Policy
 from dpqr.privacy.reason import UNSTATED, Reason
 from dpqr.strategies.inputs import LockedPlan
 
@@ -223,37 +219,3 @@ class ModelRequest:
     points: TableSource
     out: str | None = None
     limits: Limits = field(default_factory=Limits)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeriodRequest:
-    """How a budget is divided into periods: kind, date column, epsilon of each, and the first that has one."""
-
-    every: Every
-    column: str
-    epsilon: str
-    first: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetRequest:
-    """A budget for life, as its owner asks for it.
-
-    accountant: basic, zcdp or gdp; None: zcdp where there is a delta, else basic. With a delta, basic adds up pairs of
-    epsilon and delta. cap, cap_delta: epsilon and delta of the largest release. unit: column that names persons, whose
-    budget it then is; None: of rows. policy: how the table is read; its count column makes it a budget of records.
-    reason: why it is opened, and by whom.
-    """
-
-    dataset: str
-    epsilon: str
-    delta: str | None = None
-    accountant: str | None = None
-    cap: str | None = None
-    cap_delta: str | None = None
-    neighbours: str = Neighbours.ADD_REMOVE.value
-    unit: str | None = None
-    kind: str = DataKind.PRIVATE.value
-    policy: Policy = field(default_factory=Policy)
-    reason: Reason = UNSTATED
-    periods: PeriodRequest | None = None

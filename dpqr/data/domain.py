@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from dpqr.data.arrays import Axes
@@ -120,3 +120,15 @@ def failing_attributes(domain: Domain) -> dict[str, tuple[Fault, ...]]:
 
 def _failing(attribute: Attribute) -> tuple[Fault, ...]:
     return tuple(fault for fault in FAULTS if attribute.rule(fault) is Rule.FAIL)
+
+
+def as_written(domain: Domain, *, titled: bool) -> Domain:
+    """The same cells, where a table holds their titles; or where it holds those of labels, and values in bins."""
+    if titled:
+        return Domain(tuple(Attribute(name=each.name, axis=Labels(each.titles())) for each in domain.attributes))
+    return Domain(
+        tuple(
+            replace(each, axis=Labels(each.axis.values)) if isinstance(each.axis, Labels) else each
+            for each in domain.attributes
+        )
+    )

@@ -15,6 +15,9 @@ from dpqr.data.arrays import AnyArray, Axes, IntArray, frozen
 from dpqr.data.marginals import dense_marginal, marginals, passes
 from dpqr.errors import InfeasiblePlan
 
+RECORDS = 2**36
+"""Default cap on the number of records; loaders refuse more."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DenseHistogram:

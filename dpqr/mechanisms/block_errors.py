@@ -10,10 +10,9 @@ from typing import final
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.histogram import Counts
+from dpqr.data.histogram import RECORDS, Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import (
-    RECORDS,
     GaussianEvent,
     GaussianLaw,
     gaussian_event,

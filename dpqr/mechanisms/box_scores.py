@@ -10,9 +10,9 @@ from typing import final
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, IntArray
-from dpqr.data.histogram import Counts
+from dpqr.data.histogram import RECORDS, Counts
 from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.noisy_answers import RECORDS, refuse_beyond
+from dpqr.mechanisms.noisy_answers import refuse_beyond
 from dpqr.mechanisms.scores import queries_sensitivity
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.box_index import BoxIndex, Family, Level

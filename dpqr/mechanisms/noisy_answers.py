@@ -14,7 +14,7 @@ from typing import Generic, TypeVar, final
 import numpy as np
 
 from dpqr.data.arrays import IntArray
-from dpqr.data.histogram import Counts
+from dpqr.data.histogram import RECORDS, Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused, InfeasiblePlan
 from dpqr.noise.discrete_gaussian import LARGEST_VARIANCE, DiscreteGaussian
@@ -27,9 +27,6 @@ from dpqr.privacy.gate import Mechanism
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.workload import Measurement
-
-RECORDS = 2**36
-"""Default cap on the number of records; loaders refuse more."""
 
 CEILING = 2**62
 """No answer and no score may reach it, so that the difference of any two fits into int64."""

@@ -16,9 +16,9 @@ from typing import Protocol, final, runtime_checkable
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, IntArray, frozen
-from dpqr.data.histogram import Counts
+from dpqr.data.histogram import RECORDS, Counts
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.noisy_answers import RECORDS, largest_answer, refuse_beyond
+from dpqr.mechanisms.noisy_answers import largest_answer, refuse_beyond
 from dpqr.noise.search import Search
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity

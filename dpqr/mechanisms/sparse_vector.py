@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, final
 
-from dpqr.data.histogram import Counts
+from dpqr.data.histogram import RECORDS, Counts
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import BudgetRefused, InfeasiblePlan, UsageFault
-from dpqr.mechanisms.noisy_answers import RECORDS, answers_sensitivity, largest_answer, refuse_beyond, refuse_noise
+from dpqr.mechanisms.noisy_answers import answers_sensitivity, largest_answer, refuse_beyond, refuse_noise
 from dpqr.noise.discrete_laplace import LARGEST_SCALE
 from dpqr.noise.geometric import Geometric
 from dpqr.noise.source import NoiseSource

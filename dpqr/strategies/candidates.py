@@ -15,10 +15,11 @@ from typing import Protocol, final
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, IntArray
+from dpqr.data.histogram import RECORDS
 from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import Hypothesis, prepare
 from dpqr.mechanisms.box_scores import BoxScores
-from dpqr.mechanisms.noisy_answers import CEILING, RECORDS, largest_answer, refuse_beyond
+from dpqr.mechanisms.noisy_answers import CEILING, largest_answer, refuse_beyond
 from dpqr.mechanisms.scores import (
     BlockScores,
     QueryScores,

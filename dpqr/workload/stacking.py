@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -80,3 +80,15 @@ def _rows(matrices: Sequence[IntMatrix]) -> IntMatrix:
 
     rows = [matrix.csr if isinstance(matrix, Sparse) else csr_array(matrix.table(0, 1)) for matrix in matrices]
     return Sparse(csr_array(vstack(rows, format="csr")))
+
+
+def placed(blocks: Sequence[QueryBlock], names: Sequence[str], whole: Sequence[str]) -> tuple[QueryBlock, ...]:
+    """The same queries over the session's columns."""
+    moved = [list(whole).index(name) for name in names]
+    return tuple(
+        replace(
+            block,
+            factors=tuple(replace(factor, axes=tuple(moved[axis] for axis in factor.axes)) for factor in block.factors),
+        )
+        for block in blocks
+    )

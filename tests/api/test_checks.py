@@ -8,7 +8,7 @@ import pytest
 
 import dpqr
 from dpqr.api.checks import MOST_RECORDS, figure, remark, text
-from dpqr.mechanisms.noisy_answers import RECORDS
+from dpqr.data.histogram import RECORDS
 
 
 def test_the_most_records_are_those_that_mechanisms_count_exactly():

@@ -1,7 +1,7 @@
 import pytest
 
 from dpqr.api.policy_options import budget_fields, policy_fields
-from dpqr.app.requests import PeriodRequest
+from dpqr.app.paying.budget import PeriodRequest
 from dpqr.errors import UsageFault
 
 

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from support.brute_force_persons import crowd, person
 
-from dpqr.data.histogram import DenseHistogram
+from dpqr.data.histogram import RECORDS, DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.noisy_answers import (
     CEILING,
-    RECORDS,
     GaussianAnswers,
     LaplaceAnswers,
     LeftOut,

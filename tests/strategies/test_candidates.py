@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from support.fakes import Says
 
-from dpqr.data.histogram import DenseHistogram
+from dpqr.data.histogram import RECORDS, DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.mechanisms.box_scores import BoxScores
-from dpqr.mechanisms.noisy_answers import CEILING, RECORDS
+from dpqr.mechanisms.noisy_answers import CEILING
 from dpqr.mechanisms.scores import QueryScores
 from dpqr.strategies import candidates as candidates_module
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates

@@ -14,8 +14,7 @@ from dpqr.app.planning.documents import write_new
 from dpqr.app.planning.planning import read_documents
 from dpqr.app.releasing.rehearse import rehearsed_table
 from dpqr.data.arrays import FloatArray
-from dpqr.data.attribute import Attribute, Labels
-from dpqr.data.domain import Domain
+from dpqr.data.domain import Domain, as_written
 from dpqr.errors import BudgetRefused, GoalMissed, UsageFault
 from dpqr.evaluation import Accuracy, Truth, compare, public_cells, true_answers
 from dpqr.io.documents.entries.queries import QueriesDocument
@@ -193,15 +192,3 @@ def _judged(request: EvaluateRequest, files: ReleaseFiles | None, domain: Domain
         return domain, request.release, 1.0
     place, titled, records = files.synthetic()
     return as_written(domain, titled=titled), str(place), records
-
-
-def as_written(domain: Domain, *, titled: bool) -> Domain:
-    """The same cells, where a table holds their titles; or where it holds those of labels, and values in bins."""
-    if titled:
-        return Domain(tuple(Attribute(name=each.name, axis=Labels(each.titles())) for each in domain.attributes))
-    return Domain(
-        tuple(
-            replace(each, axis=Labels(each.axis.values)) if isinstance(each.axis, Labels) else each
-            for each in domain.attributes
-        )
-    )

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpqr.app.evaluating.evaluate import as_written
 from dpqr.app.planning.planning import WITHOUT_N, fraction
 from dpqr.app.releasing.rehearse import ROWS
 from dpqr.app.releasing.release import dry_run, planned
@@ -22,7 +21,7 @@ from dpqr.construction.forecasts.likely import likely_words
 from dpqr.construction.forecasts.missing_error import UNKNOWN, MissingError
 from dpqr.construction.forecasts.public_tables import PublicTable, made_up_tables
 from dpqr.construction.forecasts.resources import Resources, loop_seconds
-from dpqr.data.domain import Domain
+from dpqr.data.domain import Domain, as_written
 from dpqr.data.unit import Neighbours
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.evaluation import public_cells

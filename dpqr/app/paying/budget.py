@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpqr.data.period import Period
+from dpqr.data.period import Every, Period
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
 from dpqr.io.ledger.chain import Anchor, Mark
@@ -24,10 +24,42 @@ from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Account, DataKind, Entry, Terms
 from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.periods import PeriodBudgets
-from dpqr.privacy.policy import PolicyChange
+from dpqr.privacy.policy import Policy, PolicyChange
+from dpqr.privacy.reason import UNSTATED, Reason
 
-if TYPE_CHECKING:  # brings numpy, which looking at a ledger does not need
-    from dpqr.app.requests import BudgetRequest
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeriodRequest:
+    """How a budget is divided into periods: kind, date column, epsilon of each, and the first that has one."""
+
+    every: Every
+    column: str
+    epsilon: str
+    first: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetRequest:
+    """A budget for life, as its owner asks for it.
+
+    accountant: basic, zcdp or gdp; None: zcdp where there is a delta, else basic. With a delta, basic adds up pairs of
+    epsilon and delta. cap, cap_delta: epsilon and delta of the largest release. unit: column that names persons, whose
+    budget it then is; None: of rows. policy: how the table is read; its count column makes it a budget of records.
+    reason: why it is opened, and by whom.
+    """
+
+    dataset: str
+    epsilon: str
+    delta: str | None = None
+    accountant: str | None = None
+    cap: str | None = None
+    cap_delta: str | None = None
+    neighbours: str = Neighbours.ADD_REMOVE.value
+    unit: str | None = None
+    kind: str = DataKind.PRIVATE.value
+    policy: Policy = field(default_factory=Policy)
+    reason: Reason = UNSTATED
+    periods: PeriodRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,10 +25,9 @@ from dpqr.app.releasing.reading import Reading
 from dpqr.app.requests import PlanRequest, PredictionPlanRequest, PredictionRequest, ReleaseRequest
 from dpqr.errors import DocumentError
 from dpqr.io.documents.domains.domain import public_domain
-from dpqr.io.documents.entries.coefficient_arrays import MAX_FILE_BYTES
 from dpqr.io.documents.entries.queries import QueriesDocument
 from dpqr.io.documents.sources import parsed, public_documents
-from dpqr.io.documents.text.json_text import read_regular_file
+from dpqr.io.documents.text.json_text import MAX_FILE_BYTES, read_regular_file
 from dpqr.io.outputs.releases.start_file import start_name
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource

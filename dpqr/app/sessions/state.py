@@ -21,6 +21,7 @@ from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.naming import row_names
+from dpqr.workload.stacking import placed
 
 KIND = "interactive"
 
@@ -173,15 +174,3 @@ def rows_of_blocks(blocks: Sequence[QueryBlock], domain: Domain) -> tuple[AskedR
             detail = ", ".join([*cells, *texts])
             found.append(AskedRow(name=block.name, detail=detail, place=place, row=row, block=block.row(row)))
     return tuple(found)
-
-
-def placed(blocks: Sequence[QueryBlock], names: Sequence[str], whole: Sequence[str]) -> tuple[QueryBlock, ...]:
-    """The same queries over the session's columns."""
-    moved = [list(whole).index(name) for name in names]
-    return tuple(
-        replace(
-            block,
-            factors=tuple(replace(factor, axes=tuple(moved[axis] for axis in factor.axes)) for factor in block.factors),
-        )
-        for block in blocks
-    )

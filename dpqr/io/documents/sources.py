@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.entries.coefficient_arrays import MAX_FILE_BYTES
 from dpqr.io.documents.text.document_text import read_document
-from dpqr.io.documents.text.json_text import read_regular_file
+from dpqr.io.documents.text.json_text import MAX_FILE_BYTES, read_regular_file
 
 DECIMAL = "$decimal"
 """The key of an object that stands for a number of more digits than a double holds."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from dpqr.data.arrays import Axes
 from dpqr.data.domain import Domain
-from dpqr.data.histogram import Counts
+from dpqr.data.histogram import RECORDS, Counts
 from dpqr.data.packing import Packing
 from dpqr.data.unit import PrivacyUnit
 from dpqr.io.tables.frames import fitting, lenient
@@ -26,7 +26,6 @@ from dpqr.io.tables.row_encoder import Records, RowEncoder
 from dpqr.io.tables.tallies import Tally, tally
 from dpqr.io.tables.wanted import wanted_columns
 from dpqr.io.tables.workers import take_all
-from dpqr.mechanisms.noisy_answers import RECORDS
 from dpqr.noise.source import KeyedNoise, NoiseSource, SystemNoise
 
 Walk = Callable[[], Iterable[tuple[Records, RowEncoder]]]

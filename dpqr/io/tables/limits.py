@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from typing import Generic, TypeVar
 
+from dpqr.data.histogram import RECORDS
 from dpqr.errors import DataError, DpqrError, UsageFault
-from dpqr.mechanisms.noisy_answers import RECORDS
 
 LARGEST_ROW_BYTES = 2**30
 LEAST_MEMORY = 2**28

@@ -17,7 +17,7 @@ import numpy as np
 from dpqr.data.arrays import Axes
 from dpqr.data.attribute import Rule
 from dpqr.data.domain import Domain, failing_attributes
-from dpqr.data.histogram import Counts, DenseHistogram
+from dpqr.data.histogram import RECORDS, Counts, DenseHistogram
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
 from dpqr.io.engines.known import refused_after
@@ -36,7 +36,6 @@ from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import require_places, require_single_rows
 from dpqr.io.tables.text.csv_table import csv_batches
 from dpqr.io.tables.wanted import wanted_columns
-from dpqr.mechanisms.noisy_answers import RECORDS
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.sealed import Private
 

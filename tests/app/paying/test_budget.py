@@ -5,6 +5,7 @@ import pytest
 from support.ledger_jobs import draws, ledger_in, reserve
 
 from dpqr.app.paying.budget import (
+    BudgetRequest,
     budgets,
     configured_ledger,
     export,
@@ -14,7 +15,6 @@ from dpqr.app.paying.budget import (
     terms,
     verify,
 )
-from dpqr.app.requests import BudgetRequest
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import BudgetRefused, UsageFault
 from dpqr.privacy.accountants.known import ACCOUNTANTS

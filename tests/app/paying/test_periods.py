@@ -10,12 +10,13 @@ from support.ledger_jobs import draws, ledger_in, terms
 from support.paid_releases import QUERIES, continue_all, document, killed_at, payer, run, unsound
 from support.slow_cases import slow_one
 
+from dpqr.app.paying.budget import BudgetRequest, PeriodRequest
 from dpqr.app.paying.budget import terms as asked_terms
 from dpqr.app.paying.periods import paid_notes
 from dpqr.app.releasing import release as release_module
 from dpqr.app.releasing.locked_plan import following, plan_file, save_plan
 from dpqr.app.releasing.release import checked_plan
-from dpqr.app.requests import BudgetRequest, PeriodRequest, PlanRequest, ReleaseRequest
+from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.data.period import Period, PeriodRows
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused, DocumentError, UsageFault

@@ -18,11 +18,10 @@ from dpqr.data.arrays import Axes, FloatArray, IntArray
 from dpqr.errors import DpqrError
 from dpqr.io.documents.entries.entry import MAX_ENTRIES, Frame
 from dpqr.io.documents.text.decoding import Location
-from dpqr.io.documents.text.json_text import read_regular_file
+from dpqr.io.documents.text.json_text import MAX_FILE_BYTES, read_regular_file
 
 MAX_CELLS = 2**24
 """Cells of the columns that one coefficient file spans."""
-MAX_FILE_BYTES = 2**29
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

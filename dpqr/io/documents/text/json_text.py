@@ -22,6 +22,8 @@ from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.documents.text.decoding import Location
 from dpqr.io.documents.text.positions import MAX_DEPTH, TOO_DEEP
 
+MAX_FILE_BYTES = 2**29
+
 MAX_BYTES = 16 * 2**20
 MAX_DIGITS = 60
 """Digits and decimal exponent of a number: enough for any bound, too few to exhaust the memory."""
