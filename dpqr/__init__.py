@@ -12,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from dpqr.errors import (
+from dpqr.kernel.errors import (
     AlreadyThere,
     BudgetRefused,
     DataError,
@@ -27,25 +27,22 @@ from dpqr.errors import (
 )
 
 if TYPE_CHECKING:
-    from dpqr.api.answer import Later, answer
-    from dpqr.api.build import Page, guide, list_strategies, run_audit
-    from dpqr.api.documents import Checked, check, domain_file, init, schema
-    from dpqr.api.domain import Domain, domain_from
-    from dpqr.api.evaluate import Evaluation, evaluate
-    from dpqr.api.export import export
-    from dpqr.api.forecast import Forecast, forecast
-    from dpqr.api.interactive import Session, open_session
-    from dpqr.api.ledger import Budget, Ledger
-    from dpqr.api.pages import write_report
-    from dpqr.api.plan import Plan, plan
-    from dpqr.api.predict import PredictionPlan, Predictions, predict
-    from dpqr.api.predict_sessions import PredictionSession, open_predictions
-    from dpqr.api.queries import Queries, Sql, queries, sql
-    from dpqr.api.release import Release, read_release, release
-    from dpqr.api.series import Series, series
-    from dpqr.api.shown import Receipt
-    from dpqr.api.sweep import sweep
-    from dpqr.api.verify import Comparison, Verification, compare, reprice, verify
+    from dpqr.python.answer import Later, answer, export
+    from dpqr.python.build import Page, guide, list_strategies, run_audit
+    from dpqr.python.documents import Checked, check, domain_file, init, schema
+    from dpqr.python.domain import Domain, domain_from
+    from dpqr.python.evaluate import Evaluation, evaluate, sweep
+    from dpqr.python.forecast import Forecast, forecast
+    from dpqr.python.ledger import Budget, Ledger
+    from dpqr.python.plan import Plan, plan
+    from dpqr.python.predict import PredictionPlan, Predictions, predict
+    from dpqr.python.queries import Queries, Sql, queries, sql
+    from dpqr.python.release import Release, read_release, release
+    from dpqr.python.reports import write_report
+    from dpqr.python.results import Receipt
+    from dpqr.python.series import Series, series
+    from dpqr.python.sessions import PredictionSession, Session, open_predictions, open_session
+    from dpqr.python.verify import Comparison, Verification, compare, reprice, verify
 
 __version__ = "0.11.0"
 __all__ = [
@@ -109,52 +106,52 @@ __all__ = [
     "write_report",
 ]
 _PLACES = {
-    "Budget": "dpqr.api.ledger",
-    "Checked": "dpqr.api.documents",
-    "Comparison": "dpqr.api.verify",
-    "Domain": "dpqr.api.domain",
-    "Evaluation": "dpqr.api.evaluate",
-    "Forecast": "dpqr.api.forecast",
-    "Later": "dpqr.api.answer",
-    "Ledger": "dpqr.api.ledger",
-    "Page": "dpqr.api.build",
-    "Plan": "dpqr.api.plan",
-    "PredictionPlan": "dpqr.api.predict",
-    "PredictionSession": "dpqr.api.predict_sessions",
-    "Predictions": "dpqr.api.predict",
-    "Queries": "dpqr.api.queries",
-    "Receipt": "dpqr.api.shown",
-    "Release": "dpqr.api.release",
-    "Series": "dpqr.api.series",
-    "Session": "dpqr.api.interactive",
-    "Sql": "dpqr.api.queries",
-    "Verification": "dpqr.api.verify",
-    "answer": "dpqr.api.answer",
-    "check": "dpqr.api.documents",
-    "compare": "dpqr.api.verify",
-    "domain_file": "dpqr.api.documents",
-    "domain_from": "dpqr.api.domain",
-    "evaluate": "dpqr.api.evaluate",
-    "export": "dpqr.api.export",
-    "forecast": "dpqr.api.forecast",
-    "guide": "dpqr.api.build",
-    "init": "dpqr.api.documents",
-    "list_strategies": "dpqr.api.build",
-    "open_predictions": "dpqr.api.predict_sessions",
-    "open_session": "dpqr.api.interactive",
-    "plan": "dpqr.api.plan",
-    "predict": "dpqr.api.predict",
-    "queries": "dpqr.api.queries",
-    "read_release": "dpqr.api.release",
-    "release": "dpqr.api.release",
-    "reprice": "dpqr.api.verify",
-    "run_audit": "dpqr.api.build",
-    "schema": "dpqr.api.documents",
-    "series": "dpqr.api.series",
-    "sql": "dpqr.api.queries",
-    "sweep": "dpqr.api.sweep",
-    "verify": "dpqr.api.verify",
-    "write_report": "dpqr.api.pages",
+    "Budget": "dpqr.python.ledger",
+    "Checked": "dpqr.python.documents",
+    "Comparison": "dpqr.python.verify",
+    "Domain": "dpqr.python.domain",
+    "Evaluation": "dpqr.python.evaluate",
+    "Forecast": "dpqr.python.forecast",
+    "Later": "dpqr.python.answer",
+    "Ledger": "dpqr.python.ledger",
+    "Page": "dpqr.python.build",
+    "Plan": "dpqr.python.plan",
+    "PredictionPlan": "dpqr.python.predict",
+    "PredictionSession": "dpqr.python.sessions",
+    "Predictions": "dpqr.python.predict",
+    "Queries": "dpqr.python.queries",
+    "Receipt": "dpqr.python.results",
+    "Release": "dpqr.python.release",
+    "Series": "dpqr.python.series",
+    "Session": "dpqr.python.sessions",
+    "Sql": "dpqr.python.queries",
+    "Verification": "dpqr.python.verify",
+    "answer": "dpqr.python.answer",
+    "check": "dpqr.python.documents",
+    "compare": "dpqr.python.verify",
+    "domain_file": "dpqr.python.documents",
+    "domain_from": "dpqr.python.domain",
+    "evaluate": "dpqr.python.evaluate",
+    "export": "dpqr.python.answer",
+    "forecast": "dpqr.python.forecast",
+    "guide": "dpqr.python.build",
+    "init": "dpqr.python.documents",
+    "list_strategies": "dpqr.python.build",
+    "open_predictions": "dpqr.python.sessions",
+    "open_session": "dpqr.python.sessions",
+    "plan": "dpqr.python.plan",
+    "predict": "dpqr.python.predict",
+    "queries": "dpqr.python.queries",
+    "read_release": "dpqr.python.release",
+    "release": "dpqr.python.release",
+    "reprice": "dpqr.python.verify",
+    "run_audit": "dpqr.python.build",
+    "schema": "dpqr.python.documents",
+    "series": "dpqr.python.series",
+    "sql": "dpqr.python.queries",
+    "sweep": "dpqr.python.evaluate",
+    "verify": "dpqr.python.verify",
+    "write_report": "dpqr.python.answer",
 }
 
 

@@ -6,25 +6,24 @@ nothing else of dpqr.
 
 from __future__ import annotations
 
-from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable
-from dpqr.privacy.accountant import Accountant
+from dpqr.kernel.accountants.accountant import Accountant
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.models.hypothesis import DenseDistribution, Hypothesis, Sampleable
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.strategies.plan import Phase, Plan, Roles, Schedule, StopTest
 from dpqr.strategies.problem import Footprint, Level, Problem
-from dpqr.strategies.schedules.states import Progress, Released
+from dpqr.strategies.schedules.drafts import Progress, Released
 from dpqr.strategies.transcript import Round, Step
-from dpqr.strategies.updates.dense_members import (
+from dpqr.strategies.updates.interface import (
+    UpdateRule,
     any_block,
     dense_footprint,
     exponential_step,
     no_bound,
+    on_domain,
     uniform_start,
 )
-from dpqr.strategies.updates.interface import UpdateRule
-from dpqr.strategies.updates.single_query import on_domain
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 

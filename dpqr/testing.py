@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dpqr.conformance.engines import engine_faults
-from dpqr.conformance.learners import learner_faults, loss_faults
-from dpqr.conformance.mechanisms import check_faults, distinguisher_faults
-from dpqr.conformance.schedules import schedule_faults
-from dpqr.conformance.update_rules import update_rule_faults
+from dpqr.audit.conformance.engines import engine_faults
+from dpqr.audit.conformance.learners import learner_faults, loss_faults
+from dpqr.audit.conformance.mechanisms import check_faults, distinguisher_faults
+from dpqr.audit.conformance.schedules import schedule_faults
+from dpqr.audit.conformance.update_rules import update_rule_faults
 
 
 def check_update_rule(rule: Any) -> None:

@@ -1,98 +1,103 @@
-"""The house's floors, walls and guarded names, read from the syntax tree: nothing of the product is imported.
+"""The house's rooms, walls and guarded names, read from the syntax tree: nothing of the product is imported.
 
 `breaches` is a function of source texts, so that the tests can also plant breaches and see them caught.
 """
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
-FLOORS = {
-    "": 0,
-    "errors": 0,
-    "data.arrays": 0,  # names of array types, which every package speaks
-    "data": 1,
-    "noise": 1,
-    "plugins": 1,
-    "workload": 2,
-    "privacy": 2,
-    "mechanisms": 3,
-    "hypotheses": 3,
-    "fitting": 4,
-    "strategies": 5,
-    "construction": 6,
-    "prediction": 6,
-    "evaluation": 6,
-    "audit": 6,
-    "extension": 6,
-    "conformance": 7,
-    "io": 7,
-    "report": 7,
-    "app": 8,
-    "conformance.engines": 8,  # beside the core's own counting
-    "audit.cases": 9,  # whole releases, as the use cases make them
-    "audit.run": 9,
-    "api": 10,
-    "cli": 11,
-    "testing": 11,
-    "__main__": 12,
-}
-"""A module imports its own package or a lower floor. The longest matching name counts; "" is dpqr itself."""
+ROOMS = (
+    "kernel",
+    "domain",
+    "tables",
+    "workload",
+    "models",
+    "mechanisms",
+    "strategies",
+    "ledger",
+    "releases",
+    "prediction",
+    "sessions",
+    "published",
+    "audit",
+    "report",
+    "python",
+    "cli",
+)
+"""Each room imports its own modules and those of the rooms before it."""
 
-FACE = "api"
-"""The package whose names dpqr itself hands out, lazily, from its ground floor."""
+FACE = "python"
+"""The room whose names dpqr itself hands out, lazily, from below all rooms."""
+
+DOORS = {"": ROOMS.index("kernel"), "extension": ROOMS.index("releases"), "testing": len(ROOMS), "__main__": len(ROOMS)}
+"""Modules beside the rooms: dpqr itself imports none of them; the others import the rooms up to this place."""
+
+UPWARD = {
+    "domain.domain_file": {"models.fit.maximum_entropy"},  # whether impossible combinations leave any cell
+}
+"""Imports from a later room."""
 
 GUARDED_IMPORTS = {
-    "pandas": ("io", "api"),
-    "pyarrow": ("io", "conformance.awkward"),
-    "duckdb": ("io",),
-    "psycopg": ("io",),
-    "pyspark": ("io",),
+    "pandas": ("tables", "releases", "published", "python"),
+    "pyarrow": (
+        *(
+            "tables",
+            "domain.hierarchies",
+            "workload.coefficients",
+            "releases",
+            "published",
+            "report.series",
+            "report.page.reported",
+        ),
+        "audit.conformance.engines",
+    ),
+    "duckdb": ("tables.engines", "published.export"),
+    "psycopg": ("tables.engines", "ledger.postgres"),
+    "pyspark": ("tables.engines",),
     "click": ("cli",),
-    "rich": ("cli", "report"),
+    "rich": ("cli", "report", "kernel.wording", "releases.receipt", "prediction.receipt"),
     "jinja2": ("report",),
     "matplotlib": ("report",),
-    "secrets": ("noise.source", "noise.public"),
-    "random": ("noise.source", "noise.public"),
-    "numpy.random": ("noise.source", "noise.public"),
-    "scipy.stats": ("noise.public",),
+    "secrets": ("kernel.noise.source", "kernel.noise.public"),
+    "random": ("kernel.noise.source", "kernel.noise.public"),
+    "numpy.random": ("kernel.noise.source", "kernel.noise.public"),
+    "scipy.stats": ("kernel.noise.public",),
     "pickle": (),
 }
 """Who may import what from outside the house."""
 
 GUARDED_NAMES = {
-    "urandom": ("noise.source",),
-    "getrandom": ("noise.source",),
-    "default_rng": ("noise.public",),
-    "SystemRandom": ("noise.source",),
+    "urandom": ("kernel.noise.source",),
+    "getrandom": ("kernel.noise.source",),
+    "default_rng": ("kernel.noise.public",),
+    "SystemRandom": ("kernel.noise.source",),
     "RandomState": (),
-    "_unseal": ("privacy.sealed", "privacy.gate"),
-    "SealKey": ("privacy.sealed", "privacy.gate"),
+    "_unseal": ("kernel.sealed", "kernel.gate"),
+    "SealKey": ("kernel.sealed", "kernel.gate"),
     "_Private__value": (),
-    "ExactEvent": ("privacy.exact", "evaluation"),
-    "PublicFilter": ("privacy.exact", "evaluation"),
-    "true_answers": ("evaluation", "app.evaluating.evaluate"),
-    "public_cells": ("evaluation", "app.evaluating.evaluate", "app.evaluating.forecast"),
+    "ExactEvent": ("kernel.exact", "releases.exact_errors"),
+    "PublicFilter": ("kernel.exact", "releases.exact_errors"),
+    "true_answers": ("releases.exact_errors", "report.evaluation"),
+    "public_cells": ("releases.exact_errors", "report.evaluation", "releases.forecast"),
 }
 """Who may write a name, as a variable, an attribute, an import or a text that could be handed to getattr."""
 
+PLAIN = {"kernel.errors", "kernel.arrays", "kernel.unit"}
 WALLS = {
-    "fitting": {"errors", "data", "workload", "hypotheses", "fitting"},
+    "models.fit": {*PLAIN, "domain", "workload", "models"},
     "strategies.updates": {
-        "errors",
-        "data",
+        *PLAIN,
+        "domain",
         "workload",
-        "hypotheses",
-        "fitting",
-        "noise.law",
-        "noise.public",
+        "models",
+        "kernel.noise.law",
+        "kernel.noise.public",
         "strategies.problem",
-        "strategies.footprint",
-        "strategies.level",
         "strategies.updates",
     },
 }
@@ -100,10 +105,13 @@ WALLS = {
 gate."""
 
 CLOSED_DOORS = {
-    "report": {"privacy.sealed", "privacy.gate", "data.histogram"},
-    "workload": {"privacy"},
+    "report": {"kernel.sealed", "kernel.gate", "domain.histogram"},
+    "workload": {
+        *("kernel.accountants", "kernel.budget", "kernel.currency", "kernel.events", "kernel.exact"),
+        *("kernel.gate", "kernel.sealed"),
+    },
 }
-"""What a package may not import, though it stands on a lower floor or beside it."""
+"""What a package may not import, though it stands before it."""
 
 
 def product() -> dict[str, str]:
@@ -128,7 +136,7 @@ def breaches(files: dict[str, str]) -> list[str]:
 
 
 def module_name(path: str) -> str:
-    """ "privacy/gate.py" -> "privacy.gate"; a package by its own name, dpqr itself by ""."""
+    """ "kernel/gate.py" -> "kernel.gate"; a package by its own name, dpqr itself by ""."""
     return path.removesuffix(".py").removesuffix("__init__").rstrip("/").replace("/", ".")
 
 
@@ -146,7 +154,7 @@ def imports(tree: ast.AST, modules: set[str]) -> tuple[set[str], set[str]]:
     """Modules of the house (without "dpqr.") and names from outside that a file imports, anywhere in it.
 
     A text such as "dpqr.strategies.known:UPDATES" counts as an import where it names a module: lazy loading is no
-    way around the floors.
+    way around the order of rooms.
     """
     named_in_full = stated_imports(tree, modules)
     for node in ast.walk(tree):
@@ -193,13 +201,11 @@ def relative_imports(tree: ast.AST) -> Iterator[str]:
 
 def misplaced(module: str, target: str) -> Iterator[str]:
     """Faults of importing `target`, a module of the house, into `module`."""
-    here, there = floor(module), floor(target)
+    here, there = place(module), place(target)
     if here is None or there is None:
-        yield f"{module if here is None else target} stands on no floor"
-    elif module == "" and package(target) == FACE:
-        pass
-    elif there > here or (there == here and there and package(module) != package(target)):
-        yield f"floor {here} imports {target} of floor {there}"
+        yield f"{module if here is None else target} lies in no room"
+    elif there > here and not (module == "" and package(target) == FACE) and target not in UPWARD.get(module, ()):
+        yield f"imports {target} of a later room"
     for walled, allowed in WALLS.items():
         if within(module, (walled,)) and not within(target, allowed):
             yield f"{walled} may not import {target}"
@@ -208,10 +214,10 @@ def misplaced(module: str, target: str) -> Iterator[str]:
             yield f"{closed} may not import {target}"
 
 
-def floor(module: str) -> int | None:
-    """Number of the floor of the longest name in FLOORS that `module` lies within."""
-    fitting = [name for name in FLOORS if name == module or (name and module.startswith(f"{name}."))]
-    return FLOORS[max(fitting, key=len)] if fitting else None
+def place(module: str) -> int | None:
+    """Of the room that a module lies in, among ROOMS; None: in none."""
+    room = package(module)
+    return ROOMS.index(room) if room in ROOMS else DOORS.get(module)
 
 
 def package(module: str) -> str:
@@ -229,7 +235,7 @@ def named(module: str, tree: ast.AST) -> Iterator[str]:
         if name in GUARDED_NAMES and not within(module, GUARDED_NAMES[name]):
             yield f"names {name}, which only {', '.join(GUARDED_NAMES[name]) or 'nobody'} may"
         if name in {"np.random", "numpy.random"} and not within(module, GUARDED_IMPORTS["numpy.random"]):
-            yield f"names {name}, which only noise.source, noise.public may"
+            yield f"names {name}, which only kernel.noise.source, kernel.noise.public may"
 
 
 def written(tree: ast.AST) -> Iterator[str]:
@@ -246,14 +252,3 @@ def written(tree: ast.AST) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
-
-
-def mirrors(path: str, tests: Iterable[str]) -> list[str]:
-    """The test files of one source file: FOLDER/test_NAME.py, and those in the folder FOLDER/NAME.
-
-    tests: paths below tests/.
-    """
-    place = path.removesuffix(".py")
-    folder, _, name = place.rpartition("/")
-    own = f"{folder}/test_{name}.py".lstrip("/")
-    return sorted(test for test in tests if test == own or test.startswith(f"{place}/test_"))

@@ -1,4 +1,4 @@
-from dpqr.errors import DocumentError, Fault
+from dpqr.kernel.errors import DocumentError, Fault
 
 
 def test_a_fault_names_its_document_and_place():

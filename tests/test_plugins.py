@@ -7,9 +7,9 @@ from typing import Protocol
 
 import pytest
 
-from dpqr import plugins
-from dpqr.errors import UsageFault
-from dpqr.plugins import HOUSE, Entry, Registry, lacking
+from dpqr.kernel import plugins
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.plugins import HOUSE, Registry, RegistryEntry, lacking
 
 
 class Colour(Protocol):
@@ -57,8 +57,8 @@ def test_load_gives_the_attribute():
 
 def test_third_parties_follow_by_name_and_are_not_imported(installed):
     assert COLOURS.entries()[3:] == (
-        Entry(name="azure", target="paints_code:Azure", origin="paints 2.0"),
-        Entry(name="violet", target="paints_code:Violet", origin="paints 2.0"),
+        RegistryEntry(name="azure", target="paints_code:Azure", origin="paints 2.0"),
+        RegistryEntry(name="violet", target="paints_code:Violet", origin="paints 2.0"),
     )
     assert "paints_code" not in sys.modules
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from architecture import FLOORS
+from architecture import ROOMS
 from support.guide_pages import GUIDE, PAGES, README, ROOT, screen_lines, topic
 
 LINES = [line for block in README.all_of("sh") for line in block.replace("\\\n", " ").splitlines() if line.strip()]
@@ -82,7 +82,7 @@ def test_json_examples_are_json():
 
 
 def test_every_exit_code_of_the_family_is_documented():
-    from dpqr import errors
+    from dpqr.kernel import errors
 
     family = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.DpqrError)]
     for code in {each.exit_code for each in family}:
@@ -135,22 +135,20 @@ def test_readme_names_every_topic_of_the_guide():
 
 
 def test_every_strategy_of_the_house_is_in_the_guide():
-    from dpqr.app.planning.strategies import list_strategies
+    from dpqr.python.build import strategy_rows
 
     text = topic("strategies").text + topic("accountants").text
-    for one in list_strategies():
+    for one in strategy_rows():
         if one["origin"] == "dpqr":
             assert one["name"] in text
 
 
 @pytest.mark.parametrize("page", [README, topic("contributing")], ids=lambda page: page.name)
 def test_the_picture_of_the_tree_is_that_of_the_architecture(page):
-    """Every folder of the product on the floor that the architecture's test holds it to."""
-    picture = next(block for block in page.all_of("text") if "0 errors" in block)
-    shown, floor = {}, None
-    for number, names in re.findall(r"^(\d+| ) (\w+(?:, \w+)*)  ", picture, re.MULTILINE):
-        floor = floor if number == " " else int(number)
-        shown |= dict.fromkeys(names.split(", "), floor)
-    assert shown == {name: FLOORS[name] for name in shown}
+    """Every room of the product, the last one first, as the architecture's test holds it to."""
+    picture = next(block for block in page.all_of("text") if "kernel  " in block)
+    shown = [name for names in re.findall(r"^(\w+(?:, \w+)*)  ", picture, re.MULTILINE) for name in names.split(", ")]
+    assert shown == [*reversed(ROOMS)]
     modules = {path.stem for path in (ROOT / "dpqr").glob("*.py") if not path.stem.startswith("__")}
-    assert {path.parent.name for path in (ROOT / "dpqr").glob("*/__init__.py")} | modules == set(shown)
+    assert {path.parent.name for path in (ROOT / "dpqr").glob("*/__init__.py")} == set(shown)
+    assert all(name in picture for name in modules)

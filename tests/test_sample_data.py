@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dpqr.io.documents.entries.forms import FIGURES, KINDS
-from dpqr.io.documents.entries.queries import read_queries
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
-from dpqr.privacy.sealed import SealKey
+from dpqr.kernel.sealed import SealKey
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
+from dpqr.workload.form import FIGURES, KINDS
+from dpqr.workload.queries_file import read_queries
 
 SAMPLE = Path(__file__).parent.parent / "sample_data"
 

@@ -1,1 +1,1 @@
-"""Audit: attack the installed build on neighbouring databases, and compare what is lost with what is claimed."""
+"""The build under attack, and what third parties' rules are asked."""

@@ -6,16 +6,15 @@ compared with the claim itself, and the draws with the law.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
-from dpqr.audit.case import Outcomes
-from dpqr.audit.claim import Claim, epsilon_bounds, rho_bounds
+from dpqr.audit.case import Claim, Outcomes, claimed_share, epsilon_bounds, exact_share, rho_bounds
 from dpqr.audit.law import Laws, narrower
-from dpqr.audit.own_figures import exact_share, own_share
-from dpqr.audit.views import View, views
-from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.kernel.arrays import FloatArray, IntArray, WordArray
 
 OUTWARD = 1e-9
 """Relative widening: covers every rounding of the inverse beta function, and costs nothing."""
@@ -58,7 +57,7 @@ LEVELS = np.concatenate([np.linspace(0, 1, 97), 1 - np.geomspace(1e-4, 0.2, 24)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class ScoreEvent:
     """The runs whose score reaches a threshold."""
 
     view: View
@@ -69,7 +68,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class LossLowerBound:
     """What the tested events prove, each figure too large with at most the probability that was asked for.
 
     epsilon: lower bound at the claim's delta. rho: likewise, for a claim in rho. share: the larger of the two as a
@@ -90,7 +89,9 @@ class Loss:
         return self.share > 1.0 or self.stated > 1.0 or (self.narrow or 0.0) >= 1.0
 
 
-def attack(one: Outcomes, two: Outcomes, claim: Claim, alarm: float, laws: tuple[Laws, Laws] | None = None) -> Loss:
+def attack(
+    one: Outcomes, two: Outcomes, claim: Claim, alarm: float, laws: tuple[Laws, Laws] | None = None
+) -> LossLowerBound:
     """The largest loss that can be proved in either direction; with the laws of the numbers also what these prove.
 
     alarm: at most this is the probability of a breach if the claim holds; half of it is for events, half for the law.
@@ -105,18 +106,18 @@ def attack(one: Outcomes, two: Outcomes, claim: Claim, alarm: float, laws: tuple
         event = strongest(here[0], there[0], claim, alpha)
         found.append(proved_by(event, here[1], there[1], claim, alpha))
     proved = max(found, key=lambda loss: loss.share)
-    priced = replace(proved, stated=own_share(claim))
+    priced = replace(proved, stated=claimed_share(claim))
     if laws is None:
         return priced
     narrow = max(narrower(seen.measured, law, alarm / 4) for seen, law in zip((one, two), laws, strict=True))
     return replace(priced, stated=max(priced.stated, exact_share(*laws, claim)), narrow=narrow)
 
 
-def strongest(one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> Event:
+def strongest(one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> ScoreEvent:
     """The event that promises the largest share; views are learned on one half of these runs, compared on the other."""
     (learn, here), (against, there) = one.halves(), two.halves()
     runs = 2 * len(here)  # as many as will test the event: it is their limits that shall be far apart
-    best = Event(view=lambda seen: np.zeros(len(seen)), threshold=0.0), -1.0
+    best = ScoreEvent(view=lambda seen: np.zeros(len(seen)), threshold=0.0), -1.0
     for view in views(learn, against):
         scores = view(here), view(there)
         thresholds = np.unique(np.quantile(np.concatenate(scores), LEVELS, method="higher"))
@@ -124,11 +125,11 @@ def strongest(one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> Event
         shares = claim.shares(lower_limits(2 * hits, runs, alpha), upper_limits(2 * misses, runs, alpha))
         place = int(shares.argmax())
         if shares[place] > best[1]:
-            best = Event(view=view, threshold=float(thresholds[place])), float(shares[place])
+            best = ScoreEvent(view=view, threshold=float(thresholds[place])), float(shares[place])
     return best[0]
 
 
-def proved_by(event: Event, one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> Loss:
+def proved_by(event: ScoreEvent, one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> LossLowerBound:
     """What one event, fixed before, proves on fresh runs.
 
     Args:
@@ -137,7 +138,7 @@ def proved_by(event: Event, one: Outcomes, two: Outcomes, claim: Claim, alpha: f
     """
     low = lower_limits(np.array([event.hits(one)]), len(one), alpha)
     high = upper_limits(np.array([event.hits(two)]), len(two), alpha)
-    return Loss(
+    return LossLowerBound(
         epsilon=float(epsilon_bounds(low, high, float(claim.delta))[0]),
         rho=None if claim.rho is None else float(rho_bounds(low, high)[0]),
         share=float(claim.shares(low, high)[0]),
@@ -146,3 +147,164 @@ def proved_by(event: Event, one: Outcomes, two: Outcomes, claim: Claim, alpha: f
 
 def _reached(ordered: FloatArray, thresholds: FloatArray) -> IntArray:
     return (len(ordered) - np.searchsorted(ordered, thresholds, side="left")).astype(np.int64)
+
+
+# Views: ways of looking at an outcome that turn it into one number, larger where the first database is likelier.
+#
+# They are learned from runs that are then never used to test anything, so a bad view costs power and nothing else.
+
+View = Callable[[Outcomes], FloatArray]
+"""Scores of runs, shape (runs,)."""
+
+FEW = 24
+"""A column with no more distinct values is taken as it is; another is cut into BINS of equal weight."""
+BINS = 16
+WIDEST = 8
+"""Columns of which all pairs are compared."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+
+
+def views(one: Outcomes, two: Outcomes) -> Iterator[View]:
+    """Every way of telling `one` from `two`: whole outcomes, a sum of evidence, single numbers, differences."""
+    yield Joint.learned(one, two)
+    yield NaiveBayesView.learned(one, two)
+    for column in _varying(_numbers(one), _numbers(two)):
+        yield _oriented(Number(column=column), one, two)
+    for left, right in combinations(range(min(one.measured.shape[1], WIDEST)), 2):
+        yield _oriented(Difference(left=left, right=right), one, two)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """One of the measured or derived numbers. It sees what is published beside the noise, such as an exact total."""
+
+    column: int
+    sign: int = 1
+
+    def __call__(self, seen: Outcomes) -> FloatArray:
+        width = seen.measured.shape[1]
+        found = seen.measured[:, self.column] if self.column < width else seen.derived[:, self.column - width]
+        return self.sign * found.astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One measured number minus another. It sees noise that was used twice: there it cancels."""
+
+    left: int
+    right: int
+    sign: int = 1
+
+    def __call__(self, seen: Outcomes) -> FloatArray:
+        apart = seen.measured[:, self.left] - seen.measured[:, self.right]
+        return self.sign * apart.astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LogRatioTable:
+    """Log-ratios of how often each key was seen; 0 for one that was not. Counts are smoothed by one."""
+
+    keys: WordArray
+    ratios: FloatArray
+
+    @classmethod
+    def learned(cls, one: WordArray, two: WordArray) -> LogRatioTable:
+        keys, places = np.unique(np.concatenate([one, two]), return_inverse=True)
+        here = np.bincount(places[: len(one)], minlength=len(keys))
+        there = np.bincount(places[len(one) :], minlength=len(keys))
+        return cls(keys=keys, ratios=np.log(here + 1.0) - np.log(there + 1.0))
+
+    def look(self, keys: WordArray) -> FloatArray:
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[places] == keys, self.ratios[places], 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Joint:
+    """The log-ratio of the whole outcome: exact where outcomes are few."""
+
+    table: LogRatioTable
+
+    @classmethod
+    def learned(cls, one: Outcomes, two: Outcomes) -> Joint:
+        return cls(table=LogRatioTable.learned(_whole(one), _whole(two)))
+
+    def __call__(self, seen: Outcomes) -> FloatArray:
+        return self.table.look(_whole(seen))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NaiveBayesView:
+    """The log-ratio of the context plus, for every measured number, that of the number given the context.
+
+    The exact log-ratio where the numbers are independent given the context; many numbers do not thin it out.
+    """
+
+    context: LogRatioTable
+    numbers: tuple[tuple[IntArray, LogRatioTable], ...]
+
+    @classmethod
+    def learned(cls, one: Outcomes, two: Outcomes) -> NaiveBayesView:
+        here, there = _keys(one.context), _keys(two.context)
+        found = []
+        for left, right in zip(one.measured.T, two.measured.T, strict=True):
+            edges = _edges(np.concatenate([left, right]))
+            found.append((edges, LogRatioTable.learned(_within(here, left, edges), _within(there, right, edges))))
+        return cls(context=LogRatioTable.learned(here, there), numbers=tuple(found))
+
+    def __call__(self, seen: Outcomes) -> FloatArray:
+        keys = _keys(seen.context)
+        prior = self.context.look(keys)
+        score = prior.copy()
+        for column, (edges, table) in zip(seen.measured.T, self.numbers, strict=True):
+            score += table.look(_within(keys, column, edges)) - prior
+        return score
+
+
+def _numbers(seen: Outcomes) -> IntArray:
+    return np.concatenate([seen.measured, seen.derived], axis=1)
+
+
+def _varying(one: IntArray, two: IntArray) -> list[int]:
+    """The columns that are not the same in every run."""
+    low, high = np.minimum(one.min(axis=0), two.min(axis=0)), np.maximum(one.max(axis=0), two.max(axis=0))
+    found: list[int] = np.flatnonzero(low < high).tolist()
+    return found
+
+
+def _oriented(view: Number | Difference, one: Outcomes, two: Outcomes) -> View:
+    """The view or its mirror, so that the first database scores higher on average."""
+    if view(one).mean() >= view(two).mean():
+        return view
+    if isinstance(view, Number):
+        return Number(column=view.column, sign=-1)
+    return Difference(left=view.left, right=view.right, sign=-1)
+
+
+def _edges(values: IntArray) -> IntArray:
+    distinct = np.unique(values)
+    if len(distinct) <= FEW:
+        return distinct[1:]
+    return np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1], method="nearest"))
+
+
+def _whole(seen: Outcomes) -> WordArray:
+    return _keys(np.concatenate([seen.context, seen.measured], axis=1))
+
+
+def _within(keys: WordArray, column: IntArray, edges: IntArray) -> WordArray:
+    return _mixed(keys, np.searchsorted(edges, column, side="right"))
+
+
+def _keys(rows: IntArray) -> WordArray:
+    """One word a row. Two rows that happen to share one are merged, which can only weaken the view."""
+    keys = np.zeros(len(rows), dtype=np.uint64)
+    for column in rows.T:
+        keys = _mixed(keys, column)
+    return keys
+
+
+def _mixed(keys: WordArray, column: IntArray) -> WordArray:
+    mixed = (keys ^ column.astype(np.uint64)) * _ODD
+    return mixed ^ (mixed >> _SHIFT)

@@ -20,13 +20,13 @@ from typing import Protocol
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.kernel.arrays import FloatArray, IntArray
 
 SCALES, DEVIATIONS = 60, 14
 """How far on either side of an answer is summed over; what lies beyond weighs below 1e-25."""
 
 
-class Law(Protocol):
+class NumberLaw(Protocol):
     """The law of one number that a run releases, independent of its other numbers."""
 
     @property
@@ -185,7 +185,7 @@ def _mean_of_products(shares: FloatArray) -> float:
     return float(whole(1.0) - whole(0.0))
 
 
-Laws = tuple[Law, ...]
+Laws = tuple[NumberLaw, ...]
 """One for each of a run's measured numbers, in their order."""
 
 

@@ -14,28 +14,19 @@ from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any
 
-from dpqr.audit.attack import Loss, attack
-from dpqr.audit.case import Attacked, Outcomes
-from dpqr.audit.cases.answers import answer_cases
-from dpqr.audit.cases.block_errors import error_cases
-from dpqr.audit.cases.choices import choice_cases
-from dpqr.audit.cases.counters import counter_cases
+from dpqr.audit.attack import LossLowerBound, attack
+from dpqr.audit.case import AuditedCase, Claim, Outcomes
+from dpqr.audit.cases.counters import counter_cases, history_cases, period_cases
 from dpqr.audit.cases.files import file_cases
 from dpqr.audit.cases.filters import filter_cases
-from dpqr.audit.cases.histories import history_cases
-from dpqr.audit.cases.learned_functions import function_cases
-from dpqr.audit.cases.left_out import left_out_cases
-from dpqr.audit.cases.periods import period_cases
-from dpqr.audit.cases.predictions import predict_cases
-from dpqr.audit.cases.releases import release_cases
-from dpqr.audit.cases.schedules import partition_cases, schedule_cases
-from dpqr.audit.cases.searches import search_cases
+from dpqr.audit.cases.noisy_answers import answer_cases, dropped_cases, error_cases
+from dpqr.audit.cases.predictions import function_cases, predict_cases, vote_cases
+from dpqr.audit.cases.releases import partition_cases, release_cases, schedule_cases
+from dpqr.audit.cases.selections import choice_cases, search_cases
 from dpqr.audit.cases.sparse_vector import sparse_vector_cases
-from dpqr.audit.cases.votes import vote_cases
-from dpqr.audit.claim import Claim
-from dpqr.errors import GoalMissed, UsageFault
-from dpqr.noise.source import NoiseSource, SystemNoise
-from dpqr.privacy.budget import upward
+from dpqr.kernel.budget import upward
+from dpqr.kernel.errors import GoalMissed, UsageFault
+from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 
 ALARM = Fraction(1, 10**6)
 """Probability, at most, that an audit reports any breach of a build that keeps all its claims."""
@@ -55,7 +46,7 @@ class Finding:
     name: str
     what: str
     claim: Claim
-    loss: Loss
+    loss: LossLowerBound
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values; claims rounded up, `shown` figures are lower bounds."""
@@ -113,13 +104,13 @@ class Audit:
 
 
 @lru_cache
-def known_cases() -> dict[str, Attacked]:
+def cases_by_name() -> dict[str, AuditedCase]:
     """Every case by its name, in the order in which they are shown."""
     releases = [*release_cases(), *partition_cases(), *schedule_cases(), *search_cases()]
-    drawn: list[Attacked] = [
+    drawn: list[AuditedCase] = [
         *choice_cases(),
         *answer_cases(),
-        *left_out_cases(),
+        *dropped_cases(),
         *counter_cases(),
         *history_cases(),
         *period_cases(),
@@ -128,13 +119,13 @@ def known_cases() -> dict[str, Attacked]:
         *sparse_vector_cases(),
     ]
     predicted = [*vote_cases(), *predict_cases(), *function_cases()]
-    found: list[Attacked] = [*drawn, *releases, *predicted, *file_cases()]
+    found: list[AuditedCase] = [*drawn, *releases, *predicted, *file_cases()]
     return {case.name: case for case in found}
 
 
-def chosen_cases(patterns: Sequence[str]) -> tuple[Attacked, ...]:
+def select_cases(patterns: Sequence[str]) -> tuple[AuditedCase, ...]:
     """The cases that any of the patterns names (`*` stands for anything); no pattern: all of them."""
-    known = known_cases()
+    known = cases_by_name()
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in known):
             near = get_close_matches(pattern, known, n=1)
@@ -146,7 +137,7 @@ def chosen_cases(patterns: Sequence[str]) -> tuple[Attacked, ...]:
 
 
 def audit(
-    cases: Sequence[Attacked],
+    cases: Sequence[AuditedCase],
     runs: int = RUNS,
     *,
     short: bool = False,
@@ -157,7 +148,7 @@ def audit(
 
     short: each case gets the runs that show its faults, `runs` where it states none.
     noise: the operating system's, on all processors, unless a test passes another. The cases are then taken from
-    `known_cases` by their names.
+    `cases_by_name` by their names.
 
     False alarms: each case may raise one with probability ALARM / cases at most, so all of them with ALARM.
     """
@@ -178,7 +169,7 @@ def audit(
     return Audit(runs=runs, findings=findings, private=noise.private if noise else True)
 
 
-def _share(case: Attacked, runs: int, *, short: bool) -> int:
+def _share(case: AuditedCase, runs: int, *, short: bool) -> int:
     """How many runs this case gets."""
     return case.brief if short and case.brief else max(FEWEST_RUNS, runs // case.work)
 
@@ -186,12 +177,12 @@ def _share(case: Attacked, runs: int, *, short: bool) -> int:
 Sampled = Iterator[tuple[Outcomes, Outcomes]]
 
 
-def _alone(cases: Sequence[Attacked], shares: Sequence[int], noise: NoiseSource) -> Sampled:
+def _alone(cases: Sequence[AuditedCase], shares: Sequence[int], noise: NoiseSource) -> Sampled:
     for case, runs in zip(cases, shares, strict=True):
         yield case.outcomes(0, runs, noise), case.outcomes(1, runs, noise)
 
 
-def _together(cases: Sequence[Attacked], shares: Sequence[int]) -> Sampled:
+def _together(cases: Sequence[AuditedCase], shares: Sequence[int]) -> Sampled:
     """The same in several processes. They start from nothing and share no state, least of all of a generator.
 
     An interrupt is this process's to handle: a worker ends with its current part. There is one worker more than
@@ -212,7 +203,7 @@ def _together(cases: Sequence[Attacked], shares: Sequence[int]) -> Sampled:
 Side = list[Future[Outcomes]]
 
 
-def _submitted(pool: ProcessPoolExecutor, case: Attacked, runs: int) -> tuple[Side, Side]:
+def _submitted(pool: ProcessPoolExecutor, case: AuditedCase, runs: int) -> tuple[Side, Side]:
     most = min(CHUNK, -(-runs // PARTS))
     sizes = [min(most, runs - start) for start in range(0, runs, most)]
     one, two = ([pool.submit(_sample, case.name, side, size) for size in sizes] for side in (0, 1))
@@ -221,4 +212,4 @@ def _submitted(pool: ProcessPoolExecutor, case: Attacked, runs: int) -> tuple[Si
 
 def _sample(name: str, side: int, runs: int) -> Outcomes:
     """What a worker does."""
-    return known_cases()[name].outcomes(side, runs, SystemNoise())
+    return cases_by_name()[name].outcomes(side, runs, SystemNoise())

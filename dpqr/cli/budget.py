@@ -3,17 +3,136 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from dpqr.cli.completion import DOCUMENTS, datasets
-from dpqr.cli.parameters import groups
-from dpqr.cli.parameters.budget_options import Amount, Files, Periods, Reading, amount, files, periods, reading
-from dpqr.cli.terminal.streams import product, product_json, rendered, require_output, say
+from dpqr.cli import options as groups
+from dpqr.cli.completion import DOCUMENTS, SQL, datasets
+from dpqr.cli.options import Integer, delimiter, encoding, gather_options, list_options
+from dpqr.cli.settings import say_settings
+from dpqr.cli.streams import product, product_json, render, require_output, say
+from dpqr.domain.periods import EVERY, Every
+from dpqr.python.options import MOST_RECORDS
 
 if TYPE_CHECKING:
-    from dpqr.api.ledger import Budget
+    from dpqr.python.ledger import Budget, Ledger
+
+
+# Groups of options of `dpqr budget`, each as one typed object.
+
+MEMORY = 2**28
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """Where the ledger and its anchor lie; None: as configured."""
+
+    ledger: str | None
+    anchor: str | None
+
+    def opened(self) -> Ledger:
+        """The ledger. Nothing is read or made yet; what dpqr.toml states of the command is said."""
+        from dpqr.python.ledger import Ledger
+
+        say_settings()
+        return Ledger(self.ledger, self.anchor)
+
+
+def files(command: Decorated) -> Decorated:
+    """--ledger and --anchor, as `files`."""
+    words = "File outside the ledger that finds rollbacks; none: without. [DPQR_ANCHOR]"
+    return list_options(
+        gather_options(Files, "files")(command),
+        click.option(
+            "--ledger",
+            metavar="FILE|URL",
+            help="The ledger, a file or postgresql://. [DPQR_LEDGER, else own]",
+        ),
+        click.option("--anchor", metavar="FILE", help=words),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingOptions:
+    """How every run reads the table: the options of the budget's policy that may be changed later."""
+
+    max_records: int | None
+    max_bytes: int | None
+    max_memory: int | None
+    delimiter: str | None
+    encoding: str | None
+    require_approval: bool
+    source: str | None
+    source_query: str | None
+
+
+def reading(command: Decorated) -> Decorated:
+    """The limits of every run, delimiter, encoding, whether plans need approval, and the source, as `reading`."""
+    limit = partial(click.option, metavar="N")
+    return list_options(
+        gather_options(ReadingOptions, "reading")(command),
+        limit("--max-records", type=Integer(1, MOST_RECORDS), help="Most rows."),
+        limit("--max-bytes", type=Integer(1), help="Most bytes to read, and to unpack to."),
+        limit("--max-memory", type=Integer(MEMORY), help="Most bytes of memory to draw persons' rows in."),
+        delimiter(),
+        encoding(),
+        click.option("--require-approval", is_flag=True, help="Pay only for plans that somebody else approved."),
+        click.option("--source", metavar="ADDRESS", help="The engine's table that every run reads; `files`: none."),
+        click.option("--source-query", metavar="FILE", shell_complete=SQL, help="A SELECT in the place of its table."),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """What all releases of a dataset may spend together, and the largest of them; decimal texts."""
+
+    eps: str
+    delta: str | None
+    accounting: str | None
+    cap_eps: str | None
+    cap_delta: str | None
+
+
+def amount(command: Decorated) -> Decorated:
+    """--eps, --delta, --accounting and the caps, as `amount`."""
+    adds = (
+        "What adds up: basic (epsilon, or epsilon and delta) zcdp (rho) or gdp (mu^2). [zcdp with a delta, else basic]"
+    )
+    return list_options(
+        gather_options(Amount, "amount")(command),
+        click.option("--eps", metavar="E", required=True, help="Epsilon of all releases together."),
+        click.option("--delta", metavar="D", help="Delta of all releases together; 0 or none: pure privacy."),
+        click.option("--accounting", "--accountant", "accounting", metavar="NAME", help=adds),
+        click.option("--cap-eps", metavar="E", help="Epsilon of the largest single release. [no cap]"),
+        click.option("--cap-delta", metavar="D", help="Delta of the largest single release (basic). [no cap]"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Periods:
+    """How a budget is divided into periods; None: it is not."""
+
+    period: Every | None
+    period_column: str | None
+    per_period: str | None
+    first: str | None
+
+
+def periods(command: Decorated) -> Decorated:
+    """--period, --period-column, --per-period and --first, as `periods`."""
+    return list_options(
+        gather_options(Periods, "periods")(command),
+        click.option("--period", type=click.Choice(EVERY), help="Divide the budget: each period has its own. [none]"),
+        click.option("--period-column", metavar="COLUMN", help="Column of dates that says which period a row is in."),
+        click.option("--per-period", metavar="E", help="Epsilon of all releases of one period."),
+        click.option("--first", metavar="PERIOD", help="The first period with a budget, 2026-01 for example. [any]"),
+    )
+
 
 LONG_REPLAY = 10_000
 """Entries since the last checkpoint that are worth a note: replaying so many takes about 0.4 seconds."""
@@ -57,7 +176,7 @@ def init(
     unit: str | None,
     counts: str | None,
     periods: Periods,
-    reading: Reading,
+    reading: ReadingOptions,
     fail: bool,
     asker: groups.Asker,
     kind: Literal["private", "public", "synthetic"],
@@ -88,7 +207,7 @@ def init(
 @click.option("--allow-fail/--forbid-fail", "fail", default=None, help="Whether a column's rule may be `fail`.")
 @files
 @as_json
-def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, as_json: bool) -> None:
+def policy(dataset: str, *, reading: ReadingOptions, fail: bool | None, files: Files, as_json: bool) -> None:
     """Change which table every run on DATASET reads, and how: the latter towards stricter only, with no way back.
 
     Stricter: smaller limits, a delimiter or an encoding where none was stated, no rule `fail`, and approvals: every
@@ -142,11 +261,11 @@ def history(dataset: str | None, *, files: Files, as_json: bool) -> None:
     """List the entries of DATASET, or all: budgets, reservations, settlements."""
     entries = files.opened().entries(dataset)
     if as_json:
-        from dpqr.io.ledger.documents import entry_document
+        from dpqr.ledger.record import entry_document
 
         product_json([entry_document(entry) for entry in entries])
         return
-    from dpqr.report.budget_view import history_view
+    from dpqr.report.budget import history_view
 
     _print(history_view(entries))
 
@@ -249,14 +368,14 @@ def _show(shown: tuple[Budget, ...], document: Any) -> None:
     if document is not None:
         product_json(document)
         return
-    from dpqr.report.budget_view import account_view, accounts_view
+    from dpqr.report.budget import account_view, accounts_view
 
     priced = (one.priced for one in shown)
     _print(accounts_view(account_view(one.account, one.prices, one.delta) for one in priced))
 
 
 def _print(view: Any) -> None:
-    product(rendered(view, sys.stdout))
+    product(render(view, sys.stdout))
 
 
 def _unproved_words(numbers: list[int]) -> str:

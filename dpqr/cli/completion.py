@@ -13,7 +13,7 @@ from contextlib import suppress
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from dpqr.cli.terminal.streams import product
+from dpqr.cli.streams import product
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 SHELLS = ("bash", "zsh", "fish")
@@ -65,9 +65,8 @@ SQL = files(".sql")
 def datasets(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of the ledger that the command would use, where that is a file: no server is asked."""
     with suppress(Exception):
-        from dpqr.io.ledger.chained_ledger import ChainedLedger
-        from dpqr.io.ledger.sqlite_store import SqliteStore
-        from dpqr.io.ledger.stores import ledger_store
+        from dpqr.ledger.chained_ledger import ChainedLedger
+        from dpqr.ledger.sqlite import SqliteStore, ledger_store
 
         named = context.params.get("ledger") or (context.default_map or {}).get("ledger")
         store = ledger_store(named)
@@ -80,7 +79,7 @@ def datasets(context: click.Context, _: click.Parameter, incomplete: str) -> lis
 
 def topics(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Topics of the guide."""
-    from dpqr.app.guide import TOPICS
+    from dpqr.report.guide import TOPICS
 
     return _starting(incomplete, TOPICS)
 
@@ -88,9 +87,9 @@ def topics(_: click.Context, __: click.Parameter, incomplete: str) -> list[Compl
 def strategies(_: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of the option's role, as `dpqr strategies` lists them."""
     with suppress(Exception):
-        from dpqr.app.planning.strategies import list_strategies
+        from dpqr.python.build import strategy_rows
 
-        names = (one["name"] for one in list_strategies() if f"--{one['role']}" in parameter.opts)
+        names = (one["name"] for one in strategy_rows() if f"--{one['role']}" in parameter.opts)
         return _starting(incomplete, names)
     return []
 

@@ -8,31 +8,37 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpqr.cli.parameters import groups, options
-from dpqr.cli.parameters.options import Positive, Whole
-from dpqr.cli.parameters.settings import say_settings
+from dpqr.cli import options
+from dpqr.cli import options as groups
+from dpqr.cli.options import Integer, Positive
+from dpqr.cli.settings import say_settings
 
 if TYPE_CHECKING:
-    from dpqr.evaluation import Accuracy
+    from dpqr.releases.exact_errors import Accuracy
 
 TOP = 10
 _ask, _say = options.under("Evaluation"), options.under("Screen")
 _goal = Positive()
 
 
-@click.command("evaluate", cls=options.Sectioned)
-@click.argument("true", metavar="TRUE", callback=options.named)
-@click.argument("release", metavar="RELEASE", callback=options.named)
+@click.command("evaluate", cls=options.SectionedCommand)
+@click.argument("true", metavar="TRUE", callback=options.require_file_name)
+@click.argument("release", metavar="RELEASE", callback=options.require_file_name)
 @groups.documents
 @_ask("--rows", is_flag=True, help="Judge synthetic rows: those of the release, or a table of them.")
 @_ask("--max-error", metavar="X", type=_goal, help="Exit code 6 if an answer is off by more than X times n.")
 @_ask("--max-l1", metavar="X", type=_goal, help="Exit code 6 if the blocks' mean L1 error is above X times n.")
-@_ask("--top", metavar="N", type=Whole(min=1), help=f"How many blocks to show, worst first. [{TOP}; --json: all]")
+@_ask("--top", metavar="N", type=Integer(min=1), help=f"How many blocks to show, worst first. [{TOP}; --json: all]")
 @partial(groups.payer, dataset="What the ledger calls the true table; refused if it is private there.")
 @options.delimiter(options.under("Table"))
 @options.encoding(options.under("Table"))
 @options.under("Table")("--counts", metavar="COLUMN", help="TRUE is a histogram: COLUMN holds the count of each row.")
-@_say("--html", metavar="FILE", callback=options.named, help="A page as well; with --rows also SDNist's figures.")
+@_say(
+    "--html",
+    metavar="FILE",
+    callback=options.require_file_name,
+    help="A page as well; with --rows also SDNist's figures.",
+)
 @_say("--json", "as_json", is_flag=True, help="JSON on stdout.")
 @_say("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
 def command(
@@ -61,7 +67,7 @@ def command(
     dpqr evaluate public.csv release/ --queries q.json --rows
     dpqr evaluate public.csv rows.parquet --rows --queries q.json --max-l1 0.05
     """
-    from dpqr.api.evaluate import evaluate
+    from dpqr.python.evaluate import evaluate
 
     asked = groups.keywords(documents, payer)
     say_settings()
@@ -72,11 +78,10 @@ def command(
 
 
 def _show(found: Accuracy, top: int | None, *, as_json: bool, color: bool) -> None:
-    from dpqr.app.evaluating.evaluate import NOT_FOR_RELEASE, document
-    from dpqr.cli.terminal.streams import product, product_json, rendered
-    from dpqr.report.evaluation_view import accuracy_view
+    from dpqr.cli.streams import product, product_json, render
+    from dpqr.report.evaluation import NOT_FOR_RELEASE, accuracy_view, document
 
     if as_json:
         product_json(document(found, top))
         return
-    product(rendered(accuracy_view(found, top or TOP, NOT_FOR_RELEASE), sys.stdout, color))
+    product(render(accuracy_view(found, top or TOP, NOT_FOR_RELEASE), sys.stdout, color))

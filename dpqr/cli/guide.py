@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from dpqr.cli.completion import topics
-from dpqr.cli.terminal.streams import paged, product, rendered, say, watched
+from dpqr.cli.streams import is_terminal, print_paged, product, render, say
 
 if TYPE_CHECKING:
-    from dpqr.app.guide import Hit
+    from dpqr.report.guide import Hit
 
 
 @click.command("guide")
@@ -29,40 +29,40 @@ def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
     dpqr guide --search interval
     """
     if search is not None:
-        _found(topic, search, not no_color)
+        _print_hits(topic, search, not no_color)
     elif topic is None:
-        _listed(not no_color)
+        _print_topics(not no_color)
     else:
-        _shown(topic, not no_color)
+        _print_topic(topic, not no_color)
 
 
-def _listed(color: bool) -> None:
-    from dpqr.app.guide import TOPICS, summary
+def _print_topics(color: bool) -> None:
+    from dpqr.report.guide import TOPICS, summary
 
-    if watched(sys.stdout):
-        from dpqr.report.wording import facts
+    if is_terminal(sys.stdout):
+        from dpqr.kernel.wording import facts
 
-        product(rendered(facts((name, summary(name)) for name in TOPICS), sys.stdout, color))
+        product(render(facts((name, summary(name)) for name in TOPICS), sys.stdout, color))
     else:
         for name in TOPICS:
             product(f"{name:<{max(map(len, TOPICS))}}  {summary(name)}")
     say("read one: dpqr guide TOPIC; search them: dpqr guide --search WORD")
 
 
-def _shown(topic: str, color: bool) -> None:
-    from dpqr.app.guide import read_topic
+def _print_topic(topic: str, color: bool) -> None:
+    from dpqr.report.guide import read_topic
 
     text = read_topic(topic)
-    if not watched(sys.stdout):
+    if not is_terminal(sys.stdout):
         product(text.rstrip("\n"))
         return
-    from dpqr.report.guide_view import guide_view
+    from dpqr.report.guide import guide_view
 
-    paged(rendered(guide_view(text), sys.stdout, color))
+    print_paged(render(guide_view(text), sys.stdout, color))
 
 
-def _found(topic: str | None, words: str, color: bool) -> None:
-    from dpqr.app.guide import TOPICS, search_guide
+def _print_hits(topic: str | None, words: str, color: bool) -> None:
+    from dpqr.report.guide import TOPICS, search_guide
 
     hits = list(search_guide(words, (topic,) if topic else TOPICS))
     for hit in hits:
@@ -74,11 +74,11 @@ def _found(topic: str | None, words: str, color: bool) -> None:
 def _line(hit: Hit, words: str, color: bool) -> str:
     """One line in a pipe; on a terminal as many as its width asks for, the words marked."""
     plain = f"{hit.topic}: {hit.heading}: {hit.line}"
-    if not watched(sys.stdout):
+    if not is_terminal(sys.stdout):
         return plain
     from rich.text import Text
 
     text = Text(plain)
     text.stylize("cyan", 0, len(f"{hit.topic}: {hit.heading}:"))
     text.highlight_words([words.strip()], "bold", case_sensitive=False)
-    return rendered(text, sys.stdout, color)
+    return render(text, sys.stdout, color)

@@ -15,10 +15,10 @@ import click
 
 from dpqr import __version__
 from dpqr.cli.completion import VARIABLE
-from dpqr.cli.parameters.settings import give_defaults, settings_hint
-from dpqr.cli.terminal.endings import REFUSED, USAGE, Signals, ending_of, say_ending
-from dpqr.cli.terminal.streams import begun, escape_unencodable, fill_closed_streams, silence_others
-from dpqr.errors import DpqrError
+from dpqr.cli.endings import REFUSED, USAGE, Signals, ending_of, say_ending
+from dpqr.cli.settings import give_defaults, settings_hint
+from dpqr.cli.streams import escape_unencodable, fill_closed_streams, has_output, silence_others
+from dpqr.kernel.errors import DpqrError
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
@@ -46,8 +46,10 @@ COMMANDS = {
     "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
 }
 SHARED = {
-    **dict.fromkeys(("check", "domain", "schema"), "documents"),
-    **dict.fromkeys(("verify", "reprice", "compare"), "records"),
+    **dict.fromkeys(("check", "domain", "schema", "init"), "documents"),
+    **dict.fromkeys(("verify", "reprice", "compare", "audit"), "verify"),
+    **dict.fromkeys(("answer", "export", "show", "series", "report"), "releases"),
+    "interactive": "sessions",
 }
 """Commands that share a module, where each is named NAME_command. Every other command has a module of its own name, and
 is named `command` there."""
@@ -123,8 +125,8 @@ def _failed(error: BaseException, context: click.Context | None, arguments: list
         ending = replace(ending, notes=(*ending.notes, *settings_hint(context)))
     code = signals.code(ending.code)
     say_ending(ending, error)
-    if JSON in options_of(arguments) and (context is None or not begun(context)):
-        from dpqr.cli.terminal.failures import print_failure
+    if JSON in options_of(arguments) and (context is None or not has_output(context)):
+        from dpqr.cli.endings import print_failure
 
         print_failure(ending, code)
     return code

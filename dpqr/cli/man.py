@@ -9,15 +9,15 @@ from collections.abc import Iterator
 import click
 
 from dpqr import __version__
-from dpqr.cli.parameters import options
-from dpqr.cli.terminal.streams import say
+from dpqr.cli import options
+from dpqr.cli.streams import say
 
 EXAMPLES = "\b"
 """Begins a paragraph of --help whose lines stay as they are."""
 
 
 @click.command("man")
-@click.argument("directory", metavar="DIR", callback=options.named)
+@click.argument("directory", metavar="DIR", callback=options.require_file_name)
 @click.pass_context
 def command(context: click.Context, directory: str) -> None:
     """Write the manual pages dpqr.1, dpqr-release.1, ... into the directory DIR.
@@ -26,8 +26,8 @@ def command(context: click.Context, directory: str) -> None:
     dpqr man ~/.local/share/man/man1
     man dpqr-release
     """
-    from dpqr.app.planning.starting import write_files
-    from dpqr.report.wording import plain
+    from dpqr.kernel.wording import plain
+    from dpqr.python.project import write_files
 
     written = write_files(directory, {page_name(page): page_text(page) for page in pages(context.find_root().command)})
     say(f"wrote {len(written)} pages to {plain(directory)}")
@@ -102,7 +102,7 @@ def _description(command: click.Command) -> Iterator[str]:
 
 def _options(page: click.Context) -> Iterator[str]:
     """Under the headings that --help has, if it has any."""
-    heading, headed = None, isinstance(page.command, options.Sectioned)
+    heading, headed = None, isinstance(page.command, options.SectionedCommand)
     yield ".SH OPTIONS"
     for option in page.command.get_params(page):
         record = option.get_help_record(page) if isinstance(option, click.Option) else None
@@ -125,7 +125,7 @@ def _commands(page: click.Context) -> Iterator[str]:
 def _exit_codes(page: click.Context) -> Iterator[str]:
     """On the program's page, from the table of the guide."""
     if page.parent is None:
-        from dpqr.app.guide import read_topic
+        from dpqr.report.guide import read_topic
 
         yield ".SH EXIT STATUS"
         for code, meaning in re.findall(r"^\| (\d+) \| (.+?) \|", read_topic("ci"), re.MULTILINE):

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpqr.cli import options
+from dpqr.cli import options as counter_options
+from dpqr.cli import options as groups
 from dpqr.cli.completion import TABLES
-from dpqr.cli.parameters import counter_options, groups, options
-from dpqr.cli.parameters.options import Whole
-from dpqr.cli.parameters.settings import settings_notes
+from dpqr.cli.options import Integer
+from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.evaluating.forecast import ForecastRequest, Outlook
-    from dpqr.io.outputs.atomic import SingleFile
+    from dpqr.releases.files import SingleFile
+    from dpqr.releases.forecast import EpsilonForecasts, ForecastRequest
 
 TOP = 20
 
@@ -40,54 +42,59 @@ class Forecasting:
 def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
     """The goal, the public tables and the plot, as `wanted`."""
     option = options.under("Forecast")
-    public = {"metavar": "FILE", "callback": options.named, "shell_complete": TABLES}
-    return options.added(
-        options.gathered(Forecasting, "wanted")(command),
+    public = {"metavar": "FILE", "callback": options.require_file_name, "shell_complete": TABLES}
+    return options.list_options(
+        options.gather_options(Forecasting, "wanted")(command),
         option("--error", metavar="X", help="Find the smallest epsilon: an answer's mean error is at most X records."),
         option("--relative", metavar="X", help="The same for the L1 error over n, 0.02 or 2%."),
         option("--confidence", metavar="P", help="The part of the releases that keep the goal. [default: 0.95]"),
         option("--for", "names", metavar="QUERY", multiple=True, help="Queries that each keep the goal. [their mean]"),
         option("--proxy", multiple=True, help="Simulate on this table. You declare it public.", **public),
         option(
-            "--like", metavar="DIR", callback=options.named, help="Simulate on an earlier release's synthetic rows."
+            "--like",
+            metavar="DIR",
+            callback=options.require_file_name,
+            help="Simulate on an earlier release's synthetic rows.",
         ),
         option(
-            "--runs", metavar="N", type=Whole(1, 10_000), help="Simulated releases on each table. [default: 8 on one]"
+            "--runs", metavar="N", type=Integer(1, 10_000), help="Simulated releases on each table. [default: 8 on one]"
         ),
-        option("--top", metavar="N", type=Whole(min=1), default=TOP, help=f"Queries to show, worst first. [{TOP}]"),
-        option("--svg", metavar="FILE", callback=options.named, help="Write the plot into this new file."),
+        option("--top", metavar="N", type=Integer(min=1), default=TOP, help=f"Queries to show, worst first. [{TOP}]"),
+        option("--svg", metavar="FILE", callback=options.require_file_name, help="Write the plot into this new file."),
         option(
             "--html",
             metavar="FILE",
-            callback=options.named,
+            callback=options.require_file_name,
             help="Write a page: the plan, or error by epsilon (dpqr[report]).",
         ),
     )
 
 
-@click.command("plan", cls=options.Sectioned)
-@groups.asked
+@click.command("plan", cls=options.SectionedCommand)
+@groups.strict_documents_options
 @groups.guarantee
 @forecasting
-@groups.bought
+@groups.error_estimate_options
 @groups.strategies
 @groups.table
 @options.period(options.under("Table"))
-@counter_options.counted
+@counter_options.counter_options
 @groups.payer
 @groups.display
-@options.under("Review")("--out", metavar="FILE", callback=options.named, help="Write the plan, to be reviewed.")
+@options.under("Review")(
+    "--out", metavar="FILE", callback=options.require_file_name, help="Write the plan, to be reviewed."
+)
 @options.under("Review")("--source", metavar="ADDRESS", help="The engine's table that the plan is for; not opened.")
 def command(
     *,
-    documents: groups.Asked,
+    documents: groups.StrictDocuments,
     eps: str | None,
     guarantee: groups.Guarantee,
-    counted: counter_options.Counted,
+    counted: counter_options.CounterOptions,
     wanted: Forecasting,
-    bought: groups.Bought,
+    bought: groups.ErrorEstimateOptions,
     strategies: groups.Strategies,
-    table: groups.Table,
+    table: groups.TableOptions,
     period: str | None,
     payer: groups.Payer,
     display: groups.Display,
@@ -104,10 +111,10 @@ def command(
     dpqr plan --queries q.json --error 50 --confidence 0.95 --like release/
     dpqr plan --queries q.json --eps 1 --dataset survey --out plan.json
     """
-    from dpqr.api.forecast import forecast_request, goal_request, proxy_table
-    from dpqr.api.requests import release_request
-    from dpqr.app.evaluating.forecast import forecast_releases
-    from dpqr.cli.terminal.progress import remarks
+    from dpqr.cli.screen import remarks
+    from dpqr.python.forecast import forecast_request, goal_request, proxy_table
+    from dpqr.python.release import release_request
+    from dpqr.releases.forecast import forecast_releases
 
     stated = groups.keywords(documents, guarantee, counted, bought, strategies, table, payer)
     request = forecast_request(
@@ -127,9 +134,9 @@ def command(
 
 def _place(out: str | None, request: ForecastRequest, wanted: Forecasting) -> SingleFile | None:
     """Where the plan goes. All files are looked at before anything is simulated."""
-    from dpqr.app.releasing.locked_plan import plan_file
-    from dpqr.io.outputs.atomic import reserve_file
-    from dpqr.report.page.render import require_extra
+    from dpqr.releases.files import reserve_file
+    from dpqr.releases.locked_plan import plan_file
+    from dpqr.report.page.parts import require_extra
 
     if wanted.html:
         require_extra()
@@ -141,31 +148,31 @@ def _place(out: str | None, request: ForecastRequest, wanted: Forecasting) -> Si
     return None if out is None else plan_file(out)
 
 
-def _save(outlook: Outlook, place: SingleFile) -> None:
+def _save(outlook: EpsilonForecasts, place: SingleFile) -> None:
     """The plan with its forecast, to be reviewed."""
-    from dpqr.app.releasing.locked_plan import save_plan
-    from dpqr.cli.terminal.streams import say
+    from dpqr.cli.streams import say
+    from dpqr.releases.locked_plan import save_plan
 
     (point,) = outlook.points
     digest = save_plan(point.plan, place, _parts(outlook))
     say(f"planned into {place.given}, sha256 {digest}")
 
 
-def _parts(outlook: Outlook) -> dict[str, Any]:
+def _parts(outlook: EpsilonForecasts) -> dict[str, Any]:
     """What stands in the document beside the plan of the only point."""
-    from dpqr.app.evaluating.forecast import forecast_document
+    from dpqr.releases.forecast import forecast_document
 
     return {"expected": forecast_document(outlook.points[0].forecast) | {"notes": list(outlook.notes)}}
 
 
-def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> None:
+def _show(outlook: EpsilonForecasts, wanted: Forecasting, display: groups.Display) -> None:
     """The plan, where there is one epsilon, and the forecast: stdout."""
-    from dpqr.app.evaluating.forecast import outlook_document
-    from dpqr.app.planning.documents import write_new
-    from dpqr.cli.terminal.screen import Screen
-    from dpqr.cli.terminal.streams import product, product_json, rendered
-    from dpqr.report.charts.forecast_plot import forecast_svg
-    from dpqr.report.forecast_view import forecast_view
+    from dpqr.cli.screen import Screen
+    from dpqr.cli.streams import product, product_json, render
+    from dpqr.releases.documents import write_new
+    from dpqr.releases.forecast import forecasts_document
+    from dpqr.report.charts import forecast_svg
+    from dpqr.report.forecast import forecast_view
 
     found, screen = [point.forecast for point in outlook.points], Screen.of(display)
     if wanted.svg:
@@ -173,18 +180,18 @@ def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> Non
     if wanted.html:
         write_new(wanted.html, _page(outlook), "--html")
     if display.as_json:
-        product_json(outlook_document(outlook))
+        product_json(forecasts_document(outlook))
         return
     if len(outlook.points) == 1:
         screen.plan(outlook.points[0].plan, outlook.points[0].resources)
         product("")
     view = forecast_view(found, outlook.notes, outlook.goal, top=wanted.top, seconds=outlook.seconds)
-    product(rendered(view, sys.stdout, screen.color))
+    product(render(view, sys.stdout, screen.color))
 
 
-def _page(outlook: Outlook) -> str:
+def _page(outlook: EpsilonForecasts) -> str:
     """Of the plan; of the errors by epsilon, where there are several."""
-    from dpqr.app.report import curve_html, plan_html
+    from dpqr.report.reports import curve_html, plan_html
 
     if len(outlook.points) > 1:
         return curve_html([point.forecast for point in outlook.points], outlook.notes)

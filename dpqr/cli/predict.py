@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpqr.cli import options, predict_options
+from dpqr.cli import options as groups
+from dpqr.cli import predict_options as session_options
 from dpqr.cli.completion import TABLES
-from dpqr.cli.parameters import groups, options, predict_options, session_options
-from dpqr.cli.parameters.settings import is_typed, settings_notes
-from dpqr.cli.predict_sessions import sessions
+from dpqr.cli.sessions import sessions
+from dpqr.cli.settings import is_typed, settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.requests import PredictionRequest
-    from dpqr.cli.terminal.screen import Screen
+    from dpqr.cli.screen import Screen
+    from dpqr.releases.requests import PredictionRequest
 
 
-class WithSessions(options.Sectioned):
+class WithSessions(options.SectionedCommand):
     """`dpqr predict DATA ...`, and the commands of sessions where one of them is named in the place of DATA."""
 
     below = sessions
@@ -33,7 +35,7 @@ class WithSessions(options.Sectioned):
 
 
 @click.command("predict", cls=WithSessions)
-@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.named, shell_complete=TABLES)
+@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.require_file_name, shell_complete=TABLES)
 @predict_options.prediction
 @groups.guarantee
 @predict_options.learner
@@ -56,7 +58,7 @@ def command(
     eps: str | None,
     guarantee: groups.Guarantee,
     learner: predict_options.Learner,
-    table: groups.Table,
+    table: groups.TableOptions,
     payer: groups.Payer,
     asker: groups.Asker,
     out: str | None,
@@ -78,15 +80,15 @@ def command(
 
     For points that come one at a time: dpqr predict open, ask, status, close (each has --help).
     """
-    from dpqr.api.predict_options import prediction_request
-    from dpqr.cli.terminal.screen import Screen
+    from dpqr.cli.screen import Screen
+    from dpqr.python.predict import prediction_request
 
     screen = Screen.of(display)
     given = groups.keywords(asked, guarantee, learner, table, payer, asker) | {"eps": eps, "out": out}
     if asked.model:
         _apply(given, {"DATA": data, "--dry-run": dry_run, "--rehearse": rehearse, "--lock": lock}, screen)
         return
-    paper = session_options.on_paper(dry_run, lock, asked.plan)
+    paper = session_options.is_dry_run(dry_run, lock, asked.plan)
     request = prediction_request(data, given, dry_run=paper, rehearse=rehearse, notes=settings_notes())
     if paper:
         _plan(request, screen, lock)
@@ -95,8 +97,8 @@ def command(
 
 
 def _apply(given: dict[str, Any], idle: dict[str, object], screen: Screen) -> None:
-    from dpqr.api.predict_options import model_request
-    from dpqr.app.predicting.predict import apply_model
+    from dpqr.prediction.predict import apply_model
+    from dpqr.python.predict import model_request
 
     stated = {f"--{name}": given[name] for name in ("target", "eps", "plan")}
     typed = {f"--{name}": is_typed(name) for name in ("delta", "dataset")}
@@ -105,9 +107,10 @@ def _apply(given: dict[str, Any], idle: dict[str, object], screen: Screen) -> No
 
 
 def _plan(request: PredictionRequest, screen: Screen, lock: str | None) -> None:
-    from dpqr.app.predicting.predict import planned_prediction
-    from dpqr.app.releasing.locked_plan import plan_file, save_prediction_plan
-    from dpqr.cli.terminal.streams import say
+    from dpqr.cli.streams import say
+    from dpqr.prediction.planning import save_prediction_plan
+    from dpqr.prediction.predict import planned_prediction
+    from dpqr.releases.locked_plan import plan_file
 
     place = None if lock is None else plan_file(lock)
     plan, outlook = planned_prediction(request)
@@ -117,8 +120,8 @@ def _plan(request: PredictionRequest, screen: Screen, lock: str | None) -> None:
 
 
 def _learned(request: PredictionRequest, screen: Screen, display: groups.Display) -> None:
-    from dpqr.app.predicting.predict import predict
-    from dpqr.cli.terminal.progress import progress
+    from dpqr.cli.screen import progress
+    from dpqr.prediction.predict import predict
 
     if request.plan.form == "predictions" or display.as_json:
         screen.require_output(request.out)

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from dpqr.cli import options
+from dpqr.cli import options as counter_options
+from dpqr.cli import options as groups
 from dpqr.cli.completion import DOCUMENTS, TABLES
-from dpqr.cli.parameters import counter_options, groups, options
-from dpqr.cli.parameters.options import Whole
-from dpqr.cli.parameters.settings import settings_notes
+from dpqr.cli.options import Integer
+from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.requests import ReleaseRequest
+    from dpqr.releases.requests import ReleaseRequest
 
 _forms, _bins = click.Choice(["csv", "parquet", "json"]), click.Choice(["title", "midpoint", "sampled"])
 _existing = click.Choice(["skip", "fail", "replace"])
@@ -37,8 +39,8 @@ class Output:
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--out, --format, --synthetic, --bins, --views and --if-exists, as `output`."""
     option = options.under("Output")
-    return options.added(
-        options.gathered(Output, "output")(command),
+    return options.list_options(
+        options.gather_options(Output, "output")(command),
         option("--out", metavar="DIR", help="Write the release into this new directory."),
         option("--format", type=_forms, help="Form of the answers in DIR. [default: csv]"),
         option("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet."),
@@ -48,7 +50,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         option(
             "--views",
             metavar="BASE",
-            type=Whole(min=1, max=10**6),
+            type=Integer(min=1, max=10**6),
             help="Also write whole numbers, and multiples of BASE, that add up.",
         ),
         option("--if-exists", type=_existing, help="Where DIR is there: skip a finished release. [default: fail]"),
@@ -67,9 +69,9 @@ class Review:
 def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--plan, --approved-by and --publisher, as `review`."""
     option = options.under("Review")
-    file = {"metavar": "FILE", "callback": options.named, "shell_complete": DOCUMENTS}
-    return options.added(
-        options.gathered(Review, "review")(command),
+    file = {"metavar": "FILE", "callback": options.require_file_name, "shell_complete": DOCUMENTS}
+    return options.list_options(
+        options.gather_options(Review, "review")(command),
         option("--plan", **file, help="Follow this plan (dpqr plan --out); refused where anything differs."),
         option("--approved-by", metavar="NAME", help="Who approved: one line, kept in the ledger and the record."),
         option("--publisher", metavar="NAME", help="Whose release it is: one line, kept in the record."),
@@ -77,7 +79,7 @@ def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class RunFlags:
     """The period whose rows are read, and whether a killed run is continued or a run is rehearsed."""
 
     period: str | None
@@ -85,16 +87,16 @@ class Course:
     rehearse: bool
 
 
-@click.command("release", cls=options.Sectioned)
-@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.named, shell_complete=TABLES)
-@partial(groups.asked, required=False)
+@click.command("release", cls=options.SectionedCommand)
+@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.require_file_name, shell_complete=TABLES)
+@partial(groups.strict_documents_options, required=False)
 @groups.guarantee
 @review_options
-@groups.bought
+@groups.error_estimate_options
 @groups.strategies
 @groups.table
 @options.period(options.under("Table"))
-@counter_options.counted
+@counter_options.counter_options
 @groups.payer
 @groups.asker
 @options.under("Budget for life")(
@@ -106,22 +108,22 @@ class Course:
 )
 @options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the data is not opened.")
 @groups.display
-@options.gathered(Course, "course")
+@options.gather_options(RunFlags, "course")
 def command(
     data: tuple[str, ...],
     *,
-    documents: groups.Asked,
+    documents: groups.StrictDocuments,
     eps: str | None,
     guarantee: groups.Guarantee,
-    counted: counter_options.Counted,
+    counted: counter_options.CounterOptions,
     review: Review,
-    bought: groups.Bought,
+    bought: groups.ErrorEstimateOptions,
     strategies: groups.Strategies,
-    table: groups.Table,
+    table: groups.TableOptions,
     payer: groups.Payer,
     asker: groups.Asker,
     output: Output,
-    course: Course,
+    course: RunFlags,
     dry_run: bool,
     display: groups.Display,
 ) -> None:
@@ -136,8 +138,8 @@ def command(
     dpqr release data.csv --plan plan.json --dataset survey --out release/
     dpqr release --queries q.json --eps 1 --dataset survey
     """
-    from dpqr.api.requests import release_request
-    from dpqr.app.releasing.finished import already_released
+    from dpqr.python.release import release_request
+    from dpqr.releases.release import already_released
 
     if not (data or payer.dataset or course.rehearse):
         raise click.MissingParameter(ctx=click.get_current_context(), param_type="argument", param_hint="'DATA...'")
@@ -168,18 +170,17 @@ def _require_stated(review: Review) -> None:
 
 
 def _plan(request: ReleaseRequest, display: groups.Display) -> None:
-    from dpqr.app.releasing.release import dry_run
-    from dpqr.cli.terminal.screen import Screen
+    from dpqr.cli.screen import Screen
+    from dpqr.releases.release import dry_run
 
     Screen.of(display).plan(*dry_run(request))
 
 
 def _release(request: ReleaseRequest, display: groups.Display, ledger: Sequence[str]) -> None:
-    from dpqr.app.releasing.release import release
-    from dpqr.cli.terminal.progress import progress
-    from dpqr.cli.terminal.screen import Screen
-    from dpqr.cli.terminal.streams import product
-    from dpqr.construction.sentences import release_guarantee
+    from dpqr.cli.screen import Screen, progress
+    from dpqr.cli.streams import product
+    from dpqr.releases.release import release
+    from dpqr.releases.sentences import release_guarantee
 
     screen, directory = Screen.of(display), request.output.directory
     with progress(display.progress, color=screen.color) as observer:
@@ -191,8 +192,8 @@ def _release(request: ReleaseRequest, display: groups.Display, ledger: Sequence[
 
 def _skipped(display: groups.Display, directory: str) -> None:
     """Say that the release exists already, and that nothing was opened, drawn or paid."""
-    from dpqr.cli.terminal.streams import product_json, say
-    from dpqr.report.wording import plain
+    from dpqr.cli.streams import product_json, say
+    from dpqr.kernel.wording import plain
 
     if display.progress == "json":
         say(json.dumps({"event": "skipped", "out": directory}))

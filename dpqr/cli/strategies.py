@@ -8,17 +8,17 @@ from typing import Any
 
 import click
 
-from dpqr.api.checks import MOST_RECORDS
-from dpqr.cli.parameters import options
-from dpqr.cli.parameters.options import Whole
-from dpqr.cli.terminal.streams import product, product_json
-from dpqr.errors import UsageFault
+from dpqr.cli import options
+from dpqr.cli.options import Integer
+from dpqr.cli.streams import product, product_json
+from dpqr.kernel.errors import UsageFault
+from dpqr.python.options import MOST_RECORDS
 
 _explain, _say = options.under("Explanation"), options.under("Screen")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
+class ExplainOptions:
     """What strategies are explained for; nothing is stated without --explain."""
 
     queries: str | None
@@ -30,17 +30,19 @@ class Explained:
     alpha: str | None
 
 
-def explained(command: Callable[..., Any]) -> Callable[..., Any]:
+def explain_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Workload, budget and records, as `asked`."""
     option, related = _explain, click.Choice(["add-remove", "replace"])
-    return options.added(
-        options.gathered(Explained, "asked")(command),
-        option("--queries", metavar="FILE", callback=options.named, help="Queries file (JSON)."),
-        option("--domain", metavar="FILE", callback=options.named, help="Domain file, as in `dpqr release`."),
+    return options.list_options(
+        options.gather_options(ExplainOptions, "asked")(command),
+        option("--queries", metavar="FILE", callback=options.require_file_name, help="Queries file (JSON)."),
+        option(
+            "--domain", metavar="FILE", callback=options.require_file_name, help="Domain file, as in `dpqr release`."
+        ),
         option("--eps", metavar="E", help="Epsilon, for example 1."),
         option("--delta", metavar="D", help="Delta, for example 1e-9. [default: 0, pure privacy]"),
         option("--neighbours", type=related, help="As in `dpqr release`. [default: add-remove]"),
-        option("--n", metavar="N", type=Whole(1, MOST_RECORDS), help="The number of rows, or a guess at it."),
+        option("--n", metavar="N", type=Integer(1, MOST_RECORDS), help="The number of rows, or a guess at it."),
         option(
             "--alpha",
             metavar="A",
@@ -49,11 +51,11 @@ def explained(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-@click.command("strategies", cls=options.Sectioned)
+@click.command("strategies", cls=options.SectionedCommand)
 @_explain("--explain", is_flag=True, help="Say which of them suit a workload, and why.")
-@explained
+@explain_options
 @_say("--json", "as_json", is_flag=True, help="JSON on stdout.")
-def command(*, explain: bool, asked: Explained, as_json: bool) -> None:
+def command(*, explain: bool, asked: ExplainOptions, as_json: bool) -> None:
     """List schedules, distinguishers, checks, update rules and accountants, and what each is for.
 
     Third parties' strategies are listed from their metadata; their code is not imported. With --explain: what the
@@ -64,19 +66,19 @@ def command(*, explain: bool, asked: Explained, as_json: bool) -> None:
     dpqr strategies --explain --queries q.json --eps 1 --n 100000
     """
     if explain:
-        _explained(as_json, asked)
+        _print_explanation(as_json, asked)
         return
     idle = next((field.name for field in fields(asked) if getattr(asked, field.name) is not None), None)
     if idle:
         raise UsageFault(f"--{idle} goes with --explain; add that, or leave it out")
-    _listed(as_json)
+    _print_list(as_json)
 
 
-def _listed(as_json: bool) -> None:
-    from dpqr.app.planning.strategies import list_strategies
-    from dpqr.report.wording import plain
+def _print_list(as_json: bool) -> None:
+    from dpqr.kernel.wording import plain
+    from dpqr.python.build import strategy_rows
 
-    listed = list_strategies()
+    listed = strategy_rows()
     if as_json:
         product_json(listed)
         return
@@ -87,10 +89,10 @@ def _listed(as_json: bool) -> None:
             product(f"  {plain(one['name'] + origin)}: {plain(one['what'])}\n    {plain(one['use'])}")
 
 
-def _explained(as_json: bool, asked: Explained) -> None:
-    from dpqr.api.options import plan_request
-    from dpqr.app.planning.explain import explain, explanation_document
-    from dpqr.cli.terminal.screen import Screen
+def _print_explanation(as_json: bool, asked: ExplainOptions) -> None:
+    from dpqr.cli.screen import Screen
+    from dpqr.python.options import plan_request
+    from dpqr.releases.explain import explain, explanation_document
 
     if asked.queries is None:
         raise UsageFault("--explain needs --queries: add --queries FILE")

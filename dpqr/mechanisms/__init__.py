@@ -1,1 +1,1 @@
-"""Randomised functions of private counts, each with the proof of its price."""
+"""Randomised functions of counts, each with the event that it costs."""

@@ -9,9 +9,13 @@ from typing import final
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.histogram import RECORDS, Counts
-from dpqr.data.unit import PrivacyUnit
+from dpqr.domain.histogram import RECORDS, Counts
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
+from dpqr.kernel.budget import Price
+from dpqr.kernel.events import DiscreteLaplaceEvent
+from dpqr.kernel.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import (
     GaussianEvent,
     GaussianLaw,
@@ -21,15 +25,11 @@ from dpqr.mechanisms.noisy_answers import (
     refuse_noise,
     refuse_variance,
 )
-from dpqr.mechanisms.scores import largest_total
-from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
-from dpqr.noise.source import NoiseSource
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import DiscreteLaplaceEvent
+from dpqr.mechanisms.selection import largest_total
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.related_blocks import all_answers, stack_blocks
 from dpqr.workload.sensitivity import Norm, sensitivity
-from dpqr.workload.stacking import all_answers, stacked
-from dpqr.workload.workload import rounded
+from dpqr.workload.workload import round_answers
 
 Groups = tuple[tuple[QueryBlock, ...], ...]
 
@@ -45,7 +45,7 @@ def error_unit(block: QueryBlock, unit: PrivacyUnit) -> int:
 
 def fine_answers(answers: FloatArray) -> IntArray:
     """A hypothesis' answers, in units of their blocks' grids, rounded to 1 / FINENESS of these; of the same shape."""
-    return rounded(answers * FINENESS, 2**61 // max(len(answers), 1))
+    return round_answers(answers * FINENESS, 2**61 // max(len(answers), 1))
 
 
 @final
@@ -71,7 +71,7 @@ class GroupErrors:
         at once, so the change in L1 is at most the sum of these, and in squared L2 the sum of their squares: in units
         of F, m for m groups of one block each, and m.
 
-    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.domain.histogram import DenseHistogram
     >>> from dpqr.workload.block import Factor
     >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
     >>> five = fine_answers(np.array([5.0, 5.0]))
@@ -116,7 +116,7 @@ class GroupErrors:
         """Return the integers, int64, shape (groups,); private."""
         assert self.expected is not None, "a plan draws nothing"
         blocks = self.blocks
-        counts.prefetch([block.axes for block in stacked(blocks).blocks])
+        counts.prefetch([block.axes for block in stack_blocks(blocks).blocks])
         apart = np.abs(FINENESS * all_answers(blocks, lambda block: block.answer(counts)) - self.expected)
         errors = self.by_block(apart) // np.array([error_unit(block, self.unit) for block in blocks], dtype=np.int64)
         together = np.maximum if self.largest else np.add

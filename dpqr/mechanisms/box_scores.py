@@ -9,14 +9,14 @@ from typing import final
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, IntArray
-from dpqr.data.histogram import RECORDS, Counts
-from dpqr.data.unit import PrivacyUnit
+from dpqr.domain.histogram import RECORDS, Counts
+from dpqr.kernel.arrays import AnyArray, IntArray
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import refuse_beyond
-from dpqr.mechanisms.scores import queries_sensitivity
+from dpqr.mechanisms.selection import queries_sensitivity
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.box_index import BoxIndex, Family, Level
-from dpqr.workload.boxes import Term, combined, group_tables, with_totals
+from dpqr.workload.box_index import BoxIndex, Family, IndexLevel
+from dpqr.workload.ranges import Term, combine_terms, group_tables, with_totals
 
 SLICE = 2**17
 """Queries per batch."""
@@ -42,7 +42,7 @@ class Pieces:
 
 
 class BoxSearch:
-    """The search of `dpqr.noise.search` over the boxes of an index, scored by |sum over the box of the table|.
+    """The search of `kernel.noise.selection` over the boxes of an index, scored by |sum over the box of the table|.
 
     table: int64, of the index's sizes; the sum of its absolute values is below 2^62.
     """
@@ -73,7 +73,7 @@ class BoxSearch:
         self._firsts = np.concatenate(firsts)
         self._ends = np.cumsum([len(one.ids) for one in self._pieces])
 
-    def _level(self, pieces: Pieces) -> Level:
+    def _level(self, pieces: Pieces) -> IndexLevel:
         return self._index.families[pieces.family].levels[pieces.depth]
 
     def score(self, pieces: IntArray, ranks: IntArray) -> IntArray:
@@ -143,10 +143,10 @@ class BoxSearch:
         terms += [
             [(stops[own], 1), (starts[own], -1)] for (starts, stops), own in zip(family.intervals, picks, strict=True)
         ]
-        return np.abs(combined(self._sums[place], terms))
+        return np.abs(combine_terms(self._sums[place], terms))
 
 
-def _last(level: Level) -> bool:
+def _last(level: IndexLevel) -> bool:
     return len(level.down) == 0
 
 
@@ -234,7 +234,7 @@ class BoxScores:
         2^bits, *replace:* 2^bits too, for a box holds both cells or one of them; for persons that times their rows.
         That is 2^bits times the sensitivity of `QueryScores`, whose scores these are on a finer grid.
 
-    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.domain.histogram import DenseHistogram
     >>> from dpqr.workload.block import Factor
     >>> from dpqr.workload.box_index import box_index
     >>> from dpqr.workload.ranges import Ranges

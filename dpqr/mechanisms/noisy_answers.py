@@ -1,4 +1,4 @@
-"""Noisy answers: exact integer answers of blocks plus independent exact integer noise, and `LeftOut` draws.
+"""Noisy answers: exact integer answers of blocks plus independent exact integer noise; counts of dropped records.
 
 Public limits keep every private sum inside int64. They bound the answers of any table of at most `records` records and
 are checked before data is opened. A sum that wrapped around could change by 2^64 between neighbours; a check of the
@@ -13,17 +13,16 @@ from typing import Generic, TypeVar, final
 
 import numpy as np
 
-from dpqr.data.arrays import IntArray
-from dpqr.data.histogram import RECORDS, Counts
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused, InfeasiblePlan
-from dpqr.noise.discrete_gaussian import LARGEST_VARIANCE, DiscreteGaussian
-from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
-from dpqr.noise.law import NoiseLaw
-from dpqr.noise.rounded_gaussian import SMALLEST_VARIANCE, RoundedGaussian
-from dpqr.noise.source import NoiseSource
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent, RoundedGaussianEvent
-from dpqr.privacy.gate import Mechanism
+from dpqr.domain.histogram import RECORDS, Counts
+from dpqr.kernel.arrays import IntArray
+from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent, RoundedGaussianEvent
+from dpqr.kernel.gate import Mechanism
+from dpqr.kernel.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
+from dpqr.kernel.noise.gaussian import LARGEST_VARIANCE, SMALLEST_VARIANCE, DiscreteGaussian, RoundedGaussian
+from dpqr.kernel.noise.law import NoiseLaw
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.workload import Measurement
@@ -211,7 +210,7 @@ Out = TypeVar("Out")
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut(Generic[In, Out]):
+class DroppedRecordsMechanism(Generic[In, Out]):
     """`inner` on the left-out records, for units that lie in one part each (`PrivacyUnit.apart`).
 
     Privacy:
@@ -231,9 +230,9 @@ class LeftOut(Generic[In, Out]):
         return self.inner.sample(value, noise)
 
 
-def on_left_out(mechanism: Mechanism[In, Out], unit: PrivacyUnit) -> Mechanism[In, Out]:
+def for_dropped_records(mechanism: Mechanism[In, Out], unit: PrivacyUnit) -> Mechanism[In, Out]:
     """Return `mechanism` as it is charged on left-out records.
 
     It is charged in parallel with all other draws where `unit.apart`, and in addition to them otherwise.
     """
-    return LeftOut(inner=mechanism) if unit.apart else mechanism
+    return DroppedRecordsMechanism(inner=mechanism) if unit.apart else mechanism

@@ -10,18 +10,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, final
 
-from dpqr.data.histogram import RECORDS, Counts
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused, InfeasiblePlan, UsageFault
+from dpqr.domain.histogram import RECORDS, Counts
+from dpqr.kernel.accountants.accountant import PrivacyFilter
+from dpqr.kernel.budget import Price
+from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan, UsageFault
+from dpqr.kernel.events import AboveThresholdEvent, PrivacyEvent
+from dpqr.kernel.gate import measure
+from dpqr.kernel.noise.discrete_laplace import LARGEST_SCALE, Geometric
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import answers_sensitivity, largest_answer, refuse_beyond, refuse_noise
-from dpqr.noise.discrete_laplace import LARGEST_SCALE
-from dpqr.noise.geometric import Geometric
-from dpqr.noise.source import NoiseSource
-from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import AboveThresholdEvent, PrivacyEvent
-from dpqr.privacy.gate import measure
-from dpqr.privacy.sealed import Private
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm
 
@@ -158,13 +157,13 @@ class Question:
 
 
 @dataclass(slots=True, kw_only=True)
-class Watch:
+class OpenThreshold:
     """The threshold of one paid epoch, which admits its comparisons until one passes.
 
     threshold: Z, a secret. charge_number: of the epoch's event in its run. ended: whether a comparison has passed.
 
     >>> epoch = AboveThreshold.at(Price(epsilon=Fraction(1)), PrivacyUnit(), side=1)
-    >>> watch = Watch(epoch=epoch, threshold=3, charge_number=0)
+    >>> watch = OpenThreshold(epoch=epoch, threshold=3, charge_number=0)
     >>> watch.charge(epoch.event), watch.ended
     (0, False)
     """
@@ -181,7 +180,7 @@ class Watch:
         return self.charge_number
 
 
-def open_watch(epoch: AboveThreshold, accountant: PrivacyFilter, noise: NoiseSource) -> Watch:
+def open_threshold(epoch: AboveThreshold, accountant: PrivacyFilter, noise: NoiseSource) -> OpenThreshold:
     """Pay for an epoch and draw its threshold.
 
     Raises:
@@ -189,12 +188,12 @@ def open_watch(epoch: AboveThreshold, accountant: PrivacyFilter, noise: NoiseSou
     """
     number = accountant.charge(epoch.event)
     drawn = int(Geometric(epoch.threshold_scale).sample(1, noise)[0])
-    return Watch(epoch=epoch, threshold=drawn, charge_number=number)
+    return OpenThreshold(epoch=epoch, threshold=drawn, charge_number=number)
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ThresholdComparison:
     """Whether one answer passes the threshold of a watch: g(x) + N >= T + Z.
 
     Privacy:
@@ -218,12 +217,12 @@ class Comparison:
         return above + step * drawn >= step * (asked.margin + self.threshold)
 
 
-def passes(data: Private[Counts], watch: Watch, question: Question, noise: NoiseSource) -> bool:
+def is_above_threshold(data: Private[Counts], watch: OpenThreshold, question: Question, noise: NoiseSource) -> bool:
     """Compare one answer; a pass ends the watch.
 
     Raises:
         BudgetRefused: the watch has ended; nothing was opened.
     """
-    asked = Comparison(question=question, epoch=watch.epoch, threshold=watch.threshold)
+    asked = ThresholdComparison(question=question, epoch=watch.epoch, threshold=watch.threshold)
     watch.ended = measure(data, asked, accountant=watch, noise=noise).value
     return watch.ended

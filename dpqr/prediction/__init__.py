@@ -1,1 +1,1 @@
-"""Private prediction: learners whose sensitivity is proved, ensembles, and the plan of a prediction run."""
+"""Private learning and prediction."""

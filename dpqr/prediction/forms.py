@@ -7,16 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol
 
-from dpqr.errors import InfeasiblePlan
-from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION, weights_sensitivity
-from dpqr.mechanisms.votes import averages_sensitivity
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.rounded_gaussian import RoundedGaussian
-from dpqr.noise.spherical_laplace import SphericalLaplace
-from dpqr.prediction.learners.moments import MomentsFigures
-from dpqr.prediction.perturbation import Perturbation, PullEvent
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import (
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import (
     DiscreteLaplaceEvent,
     ExponentialEvent,
     PermuteAndFlipEvent,
@@ -24,6 +17,13 @@ from dpqr.privacy.events import (
     RoundedGaussianEvent,
     SphericalLaplaceEvent,
 )
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import RoundedGaussian
+from dpqr.kernel.noise.spherical_laplace import SphericalLaplace
+from dpqr.prediction.learned_functions import FINENESS, PREDICTION, weights_sensitivity
+from dpqr.prediction.learners.moments import MomentsFigures
+from dpqr.prediction.perturbation import Perturbation, PullEvent
+from dpqr.prediction.votes import averages_sensitivity
 
 Noise = Literal[
     "laplace",
@@ -37,7 +37,7 @@ Noise = Literal[
 ]
 
 
-class Form(Protocol):
+class PredictionForm(Protocol):
     """One way to release; the same event `count` times."""
 
     @property

@@ -10,17 +10,16 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dpqr.mechanisms.learned_functions import FINENESS, weights_sensitivity
-from dpqr.mechanisms.perturbed_functions import LARGEST_PULL, SENSITIVITY
-from dpqr.noise.public import public_generator
+from dpqr.kernel.accountants.analytic import free_curvature, most_rho, tapered_price
+from dpqr.kernel.accountants.losses import log_above
+from dpqr.kernel.events import GaussianObjectiveEvent, PerturbedObjectiveEvent
+from dpqr.kernel.noise.public import public_generator
+from dpqr.prediction.learned_functions import FINENESS, weights_sensitivity
 from dpqr.prediction.learners.features import FeatureMap
-from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Pinball, Sided
+from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Pinball, Sided, Tapered, TaperedCorner
 from dpqr.prediction.learners.perturbed import PerturbedLearner
 from dpqr.prediction.learners.solver import FEATURE_NORM
-from dpqr.prediction.learners.tapered import Tapered, TaperedCorner
-from dpqr.privacy.accountants.analytic import free_curvature, most_rho, tapered_price
-from dpqr.privacy.accountants.losses import log_above
-from dpqr.privacy.events import GaussianObjectiveEvent, PerturbedObjectiveEvent
+from dpqr.prediction.perturbed_functions import LARGEST_PULL, SENSITIVITY
 
 CLOSING = Fraction(1, 64)
 """Share of epsilon for the closing noise."""
@@ -55,7 +54,7 @@ class Perturbation:
     Attributes:
         width: number of weights.
         gradient, units, changes: see `Perturbed`.
-        loss: whose corner may be wider than the learner's (`widened`).
+        loss: whose corner may be wider than the learner's (`round_corner`).
         reach: public guess at the norm of a good function, which the strength balances against the noise.
         moments: eigenvalues of the mean of x x^T over rows drawn uniformly from the domain, for the forecast.
         records: declared; None: GUESSED_RECORDS.
@@ -213,7 +212,7 @@ def tapered_curvature(epsilon: Fraction, free: Fraction) -> Fraction:
     return Fraction(f"{0.95 * exact:.1e}")
 
 
-def widened(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -> Sided:
+def round_corner(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -> Sided:
     """The loss with its corner rounded as widely as that costs no more than the strength that a narrow one asks for.
 
     Rounding over w adds density w^2 / 6 to the mean loss, and strength = smoothness / curvature, at a curvature that
@@ -230,7 +229,7 @@ def widened(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -
     return replace(loss, width=min(max(Fraction(f"{width:.1e}"), loss.width), WIDEST))
 
 
-def tapered(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -> Sided:
+def round_corner_logistic(loss: Sided, reach: float, records: int | None, epsilon: Fraction) -> Sided:
     """The same by a logistic curve, where one record's `epsilon` pays little for the determinant.
 
     Over w it adds density pi^2 w^2 / 6 to the mean loss, and strength = smoothness / curvature costs strength reach^2 /

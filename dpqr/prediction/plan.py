@@ -2,57 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import isqrt
 
-from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.histogram import Counts
-from dpqr.errors import InfeasiblePlan
-from dpqr.mechanisms.learned_functions import (
-    FINENESS,
-    Asked,
-    GaussianPredictions,
-    GaussianWeights,
-    LaplacePredictions,
-    SphericalWeights,
-    step,
-)
-from dpqr.mechanisms.noisy_moments import NoisyMoments
-from dpqr.mechanisms.perturbed_functions import GaussianPerturbedWeights, PerturbedWeights
-from dpqr.mechanisms.votes import Ensemble, ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
-from dpqr.prediction.ensembles.ensemble import Aggregate
-from dpqr.prediction.forms import (
-    OBJECTIVES,
-    AveragesForm,
-    Form,
-    FunctionForm,
-    Noise,
-    NoiseEvent,
-    RandomisedVotesForm,
-    better_selection,
-    noise_deviation,
-    selection_epsilon,
-)
-from dpqr.prediction.kernel_process import KernelProcess, ProcessForm
-from dpqr.prediction.learners.exact_kernel import ExactKernel
-from dpqr.prediction.learners.examples import MOST_RECORDS, Scale
-from dpqr.prediction.learners.stable import BatchLearner, StableLearner
-from dpqr.prediction.perturbation import Perturbation, PullEvent
-from dpqr.prediction.problem import PredictionProblem
-from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
-from dpqr.privacy.accountant import Accountant
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import (
+import numpy as np
+
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.accountants.accountant import Accountant
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
+from dpqr.kernel.budget import Price, PrivacyBudget, root_below
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import (
     Composition,
     DiscreteLaplaceEvent,
     PerturbedObjectiveEvent,
     RoundedGaussianEvent,
     SphericalLaplaceEvent,
 )
-from dpqr.privacy.gate import Batch, Mechanism
+from dpqr.kernel.gate import Batch, Mechanism
+from dpqr.prediction.ensembles.ensemble import Aggregate
+from dpqr.prediction.forms import (
+    OBJECTIVES,
+    AveragesForm,
+    FunctionForm,
+    Noise,
+    NoiseEvent,
+    PredictionForm,
+    RandomisedVotesForm,
+    better_selection,
+    noise_deviation,
+    selection_epsilon,
+)
+from dpqr.prediction.learned_functions import (
+    FINENESS,
+    GaussianPredictions,
+    GaussianWeights,
+    LaplacePredictions,
+    LearnerAtPoints,
+    SphericalWeights,
+    step,
+    weights_sensitivity,
+)
+from dpqr.prediction.learners.exact_kernel import AtPoints, ExactKernel
+from dpqr.prediction.learners.examples import MOST_RECORDS, LossScale
+from dpqr.prediction.learners.moments import NoisyMoments
+from dpqr.prediction.learners.solver import ULP
+from dpqr.prediction.learners.stable import ARITHMETIC, BatchLearner, StableLearner
+from dpqr.prediction.perturbation import Perturbation, PullEvent
+from dpqr.prediction.perturbed_functions import GaussianPerturbedWeights, PerturbedWeights
+from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
+from dpqr.prediction.votes import Ensemble, ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.inputs import PublicInputs
+from dpqr.strategies.plan import PublicInputs
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
@@ -70,7 +74,7 @@ class PredictionPlan:
         problem, budget, recipe: what it was made for.
         form, noise, accountant: how predictions are released, and by which theorem.
         price: of each draw of the form.
-        spread: see `Form`.
+        spread: see `PredictionForm`.
         events, epsilon: of the run, and what the accountant proves for it at the budget's delta.
         counting: price of a noisy count of records, drawn first; None: the number is declared, or nothing needs it.
         tuning: price of the choice of lambda, drawn next.
@@ -84,7 +88,7 @@ class PredictionPlan:
     problem: PredictionProblem
     budget: PrivacyBudget
     recipe: Recipe
-    form: Form
+    form: PredictionForm
     noise: Noise
     accountant: Accountant
     price: Price
@@ -138,14 +142,14 @@ class PredictionPlan:
         assert self.parts is not None
         candidates = tuple(self._candidate(self.recipe, factor, records) for factor in FACTORS)
         voters = TuningVotes(candidates=candidates, parts=self.parts, wrong=self.recipe.wrong)
-        return selected(voters, self.tuning, better_selection(self.budget))
+        return make_selection(voters, self.tuning, better_selection(self.budget))
 
     def _candidate(self, recipe: StableRecipe, factor: Fraction, records: int) -> Candidate:
         tried = replace(self, factor=factor)
         penalty = tried.learner(records).penalty
 
         def learner(rows: int) -> BatchLearner:
-            return recipe.batch_learner(self.problem, Scale(unit=self.problem.unit, records=usable(rows)), penalty)
+            return recipe.batch_learner(self.problem, LossScale(unit=self.problem.unit, records=usable(rows)), penalty)
 
         return Candidate(learner=learner, deviation=deviation(tried, records) or 0.0)
 
@@ -193,9 +197,9 @@ class PredictionPlan:
         assert not isinstance(self.form, ProcessForm)
         limit = self.recipe.limit
         if isinstance(learner, ExactKernel):
-            asked = Asked(learner=learner.at(codes), points=None, limit=limit, own=len(codes))
+            asked = LearnerAtPoints(learner=learner.at(codes), points=None, limit=limit, own=len(codes))
         else:
-            asked = Asked(learner=learner, points=learner.features.of(codes), limit=limit)
+            asked = LearnerAtPoints(learner=learner, points=learner.features.of(codes), limit=limit)
         event = self.form.event(self.price, self.noise)
         if isinstance(event, RoundedGaussianEvent):
             return GaussianPredictions(asked=asked, variance=event.variance)
@@ -222,10 +226,10 @@ class PredictionPlan:
         if isinstance(event, DiscreteLaplaceEvent):
             noisy = RandomisedVotes if isinstance(self.form, RandomisedVotesForm) else LaplaceAverages
             return noisy(ensemble=ensemble, scale=event.scale)
-        return selected(ensemble, self.price, self.noise)
+        return make_selection(ensemble, self.price, self.noise)
 
 
-def selected(ensemble: Ensemble, price: Price, noise: Noise) -> ExponentialVotes | PermuteAndFlipVotes:
+def make_selection(ensemble: Ensemble, price: Price, noise: Noise) -> ExponentialVotes | PermuteAndFlipVotes:
     """The private selection of this name, at this price, on an ensemble's votes."""
     kind = PermuteAndFlipVotes if noise == "permute-and-flip" else ExponentialVotes
     return kind(ensemble=ensemble, epsilon=selection_epsilon(price, noise))
@@ -275,3 +279,91 @@ def deviation(plan: PredictionPlan, records: int | None) -> float | None:
 def count_check(price: Price) -> Laplace | Gaussian:
     """The check that a price buys a count of records with."""
     return Laplace() if price.epsilon is not None else Gaussian()
+
+
+# A function of a kernel's space at points of public choice, in coordinates in which Gaussian noise is a path of the
+# kernel's Gaussian process.
+
+NUGGET = Fraction(1, 2**10)
+"""Least variance that is added to each point's, so that close points leave the coordinates well conditioned."""
+MOST_POINTS = 2**11
+"""The coordinates take time and memory of their cube and square."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KernelProcess:
+    """c = (K + nugget)^(-1/2) (f(x_1), ..., f(x_p)) for points x_j; f(x) = (K + nugget)^(1/2) c.
+
+    Attributes:
+        values: f at the points.
+
+    Privacy:
+        Of all functions with values d at the points the shortest has squared norm d^T K^(-1) d (d in the range of K),
+        so neighbours' f, D apart in the kernel's norm, have d^T (K + nugget)^(-1) d <= D^2: c moves by at most D in the
+        Euclidean norm, however many points there are. Normal noise of deviation s in each coordinate of c is noise of
+        covariance s^2 (K + nugget) at the points, the path of a Gaussian process (Hall, Rinaldo and Wasserman 2013)
+        and a nugget: one draw for all points, by the curve of `GaussianWeights`. The points and the kernel are public,
+        and what is published are the noisy c, times a public matrix. All this is exact but for the computed root, off
+        by p ulp relatively, as the nugget is twice what rounding can take off the eigenvalues of the computed K, an
+        entry's error p times, and 8 p^2 ulp for the eigenvalue problem. Values are wrong by at most e each as they are
+        computed, which c stretches by at most 1 / sqrt(nugget) <= 32, to 32 sqrt(p) e together; the product itself by
+        32 p^2 ulp of the largest value.
+
+    >>> NUGGET, MOST_POINTS
+    (Fraction(1, 1024), 2048)
+    """
+
+    values: AtPoints
+    bound: Fraction = field(init=False)
+    _whitening: FloatArray = field(init=False, repr=False)
+    _root: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        points, learner = self.values.points, self.values.learner
+        count = len(points)
+        nugget = max(NUGGET, 2 * (count * learner.entry + 8 * count**2 * ULP))
+        spectrum, axes = np.linalg.eigh(learner.kernel.matrix(points, points))
+        roots = np.sqrt(np.maximum(spectrum, 0.0) + float(nugget))
+        object.__setattr__(self, "_whitening", (axes / roots) @ axes.T)
+        object.__setattr__(self, "_root", (axes * roots) @ axes.T)
+        largest = 2 / root_below(learner.penalty / learner.loss.start)
+        wrong = 32 * ((isqrt(count) + 1) * learner.wrong + count**2 * ULP * largest)
+        object.__setattr__(self, "bound", (learner.distance + 2 * (learner.solver.tolerance + wrong)) * ARITHMETIC)
+
+    def fit(self, counts: Counts) -> FloatArray:
+        """c, shape (points,). Private."""
+        found: FloatArray = self._whitening @ self.values.fit(counts)
+        return found
+
+    def predictions(self, noisy: IntArray) -> IntArray:
+        """Values at the points of noisy c, both in steps of the grid. Post-processing."""
+        return np.rint(self._root @ noisy).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessForm:
+    """A function of a kernel's space at all points at once, by one path of its Gaussian process (`KernelProcess`).
+
+    Attributes:
+        points: number of them.
+
+    >>> ProcessForm(points=20).count
+    1
+    """
+
+    points: int
+
+    @property
+    def count(self) -> int:
+        return 1
+
+    @property
+    def noises(self) -> tuple[Noise, ...]:
+        return ("gaussian",)
+
+    def event(self, price: Price, noise: Noise) -> RoundedGaussianEvent:
+        squared = weights_sensitivity(self.points) ** 2
+        return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+
+    def spread(self, price: Price, noise: Noise) -> float:
+        return noise_deviation(self.event(price, noise)) / FINENESS

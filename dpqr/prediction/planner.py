@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
-from dpqr.errors import InfeasiblePlan, UsageFault
+import numpy as np
+
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.accountants.accountant import Accountant, Portion
+from dpqr.kernel.accountants.analytic import Analytic
+from dpqr.kernel.arrays import AnyArray
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.events import Composition
+from dpqr.kernel.gate import Batch
+from dpqr.kernel.noise.source import NoiseSource
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import (
     DIRECT,
     OBJECTIVES,
     AveragesForm,
-    Form,
     FunctionForm,
     Noise,
     PointsForm,
+    PredictionForm,
     RandomisedVotesForm,
     VotesForm,
     better_selection,
     selection_epsilon,
 )
-from dpqr.prediction.kernel_process import MOST_POINTS, ProcessForm
-from dpqr.prediction.plan import COUNT, PredictionPlan, Recipe, count_check
+from dpqr.prediction.learned_functions import LearnerAtPoints
+from dpqr.prediction.plan import COUNT, MOST_POINTS, PredictionPlan, ProcessForm, Recipe, count_check
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.tuning import tuning_parts
-from dpqr.privacy.accountant import Accountant, Portion
-from dpqr.privacy.accountants.analytic import Analytic
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition
+from dpqr.prediction.votes import Ensemble
 
 COUNT_SHARE = Fraction(1, 20)
 """Of the budget, for a noisy count of records where nobody declares their number."""
@@ -63,12 +70,12 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
         UsageFault: no accountant covers the budget.
         InfeasiblePlan: none has a plan within it.
 
-    >>> from dpqr.data.attribute import Attribute, Labels
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.domain.attribute import Attribute, Labels
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.kernel.unit import PrivacyUnit
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> from dpqr.prediction.problem import read_target, without
-    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> from dpqr.kernel.accountants.sums import Basic
     >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
     >>> target = read_target(domain, "ill", None)
     >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=1000)
@@ -105,7 +112,7 @@ def _covers(accountant: Accountant, noise: Noise) -> bool:
     )
 
 
-def _planned(wanted: PlannerInput, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
+def _planned(wanted: PlannerInput, form: PredictionForm, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
     """None where the accountant's theorem does not cover the draws: that is no price of 0."""
     problem, budget = wanted.problem, wanted.budget
     recipe, shares = wanted.recipe, {} if noise in DIRECT else _extra_shares(wanted)
@@ -162,7 +169,7 @@ def _parts(wanted: PlannerInput, price: Price, noise: Noise, tuning: Price | Non
     return wanted.recipe.stability.parts if tuning is None else tuning_parts(tuning.bounded_range)
 
 
-def _forms(wanted: PlannerInput) -> tuple[Form, ...]:
+def _forms(wanted: PlannerInput) -> tuple[PredictionForm, ...]:
     """The ways to release that go with the recipe."""
     form, problem, recipe = _form(wanted), wanted.problem, wanted.recipe
     points = None if wanted.separate else problem.points
@@ -171,7 +178,7 @@ def _forms(wanted: PlannerInput) -> tuple[Form, ...]:
     return form, ProcessForm(points=points)
 
 
-def _form(wanted: PlannerInput) -> Form:
+def _form(wanted: PlannerInput) -> PredictionForm:
     problem, recipe = wanted.problem, wanted.recipe
     if isinstance(recipe, Aggregate):
         if problem.points is None:
@@ -197,3 +204,115 @@ def _form(wanted: PlannerInput) -> Form:
             only=recipe.only_noise,
         )
     return PointsForm(count=problem.points * recipe.releases)
+
+
+# One by one: mechanisms of single points that share what was learned once.
+#
+# Each point has a draw, a charge and a line in the transcript of its own, so a crash loses one point at most. Without
+# sharing, a learner would be fitted, or all members of an ensemble trained, for every one of them.
+#
+# >>> from dpqr.domain.histogram import DenseHistogram
+# >>> class Members:
+# ...     parts, touched = 2, 1
+# ...     def votes(self, counts, noise):
+# ...         return np.array([[2, 0], [1, 1]])
+# >>> table, shared = DenseHistogram(np.array([1, 2])), Shared()
+# >>> points = [OnePoint(ensemble=Members(), shared=shared, place=place) for place in range(2)]
+# >>> [point.votes(table, None).tolist() for point in points]
+# [[[2, 0]], [[1, 1]]]
+
+
+@dataclass(slots=True, eq=False)
+class FitCache:
+    """What is learned from a table for all points. Private: mechanisms alone use it, inside the gate."""
+
+    _table: Counts | None = None
+    _learned: AnyArray = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    def of(self, table: Counts, learn: Callable[[], AnyArray]) -> AnyArray:
+        """One row a point; `learn` is called once a table."""
+        if self._table is not table:
+            self._learned, self._table = learn(), table
+        return self._learned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OneValue:
+    """A learner's value at one of several points, as a learner with a point of its own.
+
+    Privacy:
+        A value at a point moves by at most the learner's bound, whichever other points are asked about.
+    """
+
+    asked: LearnerAtPoints
+    shared: FitCache
+    place: int
+
+    @property
+    def bound(self) -> Fraction:
+        return self.asked.learner.bound
+
+    def fit(self, counts: Counts) -> AnyArray:
+        """Shape (1,). Private."""
+        return self.shared.of(counts, lambda: self._values(counts))[self.place : self.place + 1]
+
+    def _values(self, counts: Counts) -> AnyArray:
+        fitted, points = self.asked.learner.fit(counts), self.asked.points
+        return fitted if points is None else points @ fitted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OnePoint:
+    """An ensemble at one of several points.
+
+    Privacy:
+        As of the ensemble: a unit is in `touched` parts, and each of them has one vote, or one number, at a point.
+    """
+
+    ensemble: Ensemble
+    shared: FitCache
+    place: int
+
+    @property
+    def parts(self) -> int:
+        return self.ensemble.parts
+
+    @property
+    def touched(self) -> int:
+        return self.ensemble.touched
+
+    @property
+    def predictions(self) -> int:
+        return 1
+
+    def votes(self, counts: Counts, noise: NoiseSource) -> AnyArray:
+        return self.shared.of(counts, lambda: self.ensemble.votes(counts, noise))[self.place : self.place + 1]
+
+    def sums(self, counts: Counts, noise: NoiseSource) -> AnyArray:
+        return self.shared.of(counts, lambda: self.ensemble.sums(counts, noise))[self.place : self.place + 1]
+
+
+def one_by_one(plan: PredictionPlan, records: int, codes: AnyArray) -> Iterator[Batch[Counts, AnyArray]]:
+    """The mechanism of each point, in their order, each of one draw.
+
+    Args:
+        records: declared or bought; an ensemble needs none.
+        codes: of the points, shape (points, columns).
+
+    Privacy:
+        Points may be chosen after earlier predictions were seen: price and noise of a draw are those of the plan,
+        whatever the point. Each is differentially private by itself, with the parts and the persons' rows that it was
+        drawn from, so sums of epsilon, rho or mu^2 cover all of them, also where parts are drawn anew in between.
+        Points of one call share their parts, as those of `PredictionPlan.votes` do.
+    """
+    shared = FitCache()
+    if isinstance(plan.recipe, Aggregate):
+        assert plan.parts is not None
+        ensemble = plan.recipe.ensemble(plan.problem, plan.recipe.features.of(codes), plan.parts)
+        for place in range(len(codes)):
+            yield plan.voted(OnePoint(ensemble=ensemble, shared=shared, place=place))
+        return
+    batch = plan.predictions(plan.learner(records), codes)
+    for place in range(len(codes)):
+        one = OneValue(asked=batch.asked, shared=shared, place=place)
+        yield replace(batch, asked=LearnerAtPoints(learner=one, points=None, limit=batch.asked.limit, own=1))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray
-from dpqr.data.attribute import Attribute, Bins
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.domain import Domain
+from dpqr.kernel.arrays import AnyArray, FloatArray
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.plugins import Registry
+from dpqr.kernel.unit import PrivacyUnit
 
 SHOWN = 6
 """Labels that a refusal shows."""
@@ -27,7 +29,7 @@ class Target:
         axis: its position in the domain.
         positive: the label that classifiers of two classes call +1.
 
-    >>> from dpqr.data.attribute import Attribute, Labels
+    >>> from dpqr.domain.attribute import Attribute, Labels
     >>> target = Target(attribute=Attribute(name="ill", axis=Labels(("no", "yes"))), axis=0, positive=1)
     >>> target.signs(), target.labels(np.array([-0.2, 0.7])).tolist()
     (array([-1.,  1.]), ['no', 'yes'])
@@ -137,7 +139,7 @@ class PredictionProblem:
         points: how many predictions are requested; None: a function is.
         seed: public, of random features.
 
-    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.domain.attribute import Attribute, Codes
     >>> domain = Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3))))
     >>> target = Target(attribute=domain.attributes[1], axis=1, positive=0)
     >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=100)
@@ -161,3 +163,43 @@ class PredictionProblem:
 def without(domain: Domain, target: Target) -> Domain:
     """The other columns, in their order."""
     return domain.project(tuple(axis for axis in range(len(domain.attributes)) if axis != target.axis))
+
+
+# Names of stable learners, and of the methods that each of them has.
+
+StableName = Literal["logistic", "svm", "least-squares", "quantile", "online"]
+CLASSIFIERS = ("logistic", "svm")
+REGULARISED = ("logistic", "svm", "least-squares", "quantile")
+"""Learners with a lambda to choose."""
+Method = Literal["output", "objective", "moments", "rounded", "exact", "descent"]
+METHODS: dict[str, tuple[Method, ...]] = {
+    "logistic": ("output", "objective", "descent"),
+    "least-squares": ("output", "moments", "descent"),
+    "svm": ("rounded", "objective", "exact", "descent"),
+    "quantile": ("rounded", "objective", "exact", "descent"),
+}
+"""By learner, `descent` without a lambda; the default is the first, or for functions that of the first two that has
+less noise by forecast."""
+OF_LOSSES: tuple[Method, ...] = ("output", "descent")
+"""Of a third party's loss."""
+
+LOSSES = Registry(role="learner", group="dpqr.losses", protocol="dpqr.prediction.third_party:NamedLoss", builtins={})
+LEARNERS = Registry(
+    role="learner", group="dpqr.learners", protocol="dpqr.prediction.third_party:NamedLearner", builtins={}
+)
+
+
+def require_method(learner: str, method: Method | None, *, loss: bool = False) -> None:
+    """Check that the learner has the method.
+
+    Args:
+        loss: whether it minimises a third party's loss.
+
+    Raises:
+        UsageFault: it has not.
+    """
+    methods = OF_LOSSES if loss else METHODS.get(learner, ())
+    if method is not None and method not in methods:
+        known = " or ".join(methods)
+        hint = f"has {known}" if known else "has one method only; leave it out"
+        raise UsageFault(f"--method {method}: --learner {learner} {hint}")

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
-from dpqr.data.histogram import Counts
-from dpqr.errors import UsageFault
-from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.arrays import AnyArray, FloatArray
+from dpqr.kernel.errors import UsageFault
+from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import FeatureMap
 from dpqr.prediction.learners.losses import Cornered, ExactHinge, ExactPinball, Loss
-from dpqr.prediction.loss_trial import loss_faults
-from dpqr.prediction.names import LEARNERS, LOSSES
+from dpqr.prediction.problem import LEARNERS, LOSSES
 
 
-class Named(Protocol):
+class ThirdPartyMethod(Protocol):
     """name: of its entry point. classifies: whether it tells one label from the others, by a sign."""
 
     @property
@@ -28,7 +28,7 @@ class Named(Protocol):
     def classifies(self) -> bool: ...
 
 
-class NamedLoss(Named, Loss, Protocol):
+class NamedLoss(ThirdPartyMethod, Loss, Protocol):
     """A loss whose regularised minimiser is a learner."""
 
 
@@ -41,10 +41,10 @@ class Fits(Protocol):
     def fit(self, counts: Counts) -> FloatArray: ...
 
 
-class NamedLearner(Named, Protocol):
+class NamedLearner(ThirdPartyMethod, Protocol):
     """A stable learner with a proof of its own."""
 
-    def learner(self, examples: Examples, scale: Scale) -> Fits:
+    def learner(self, examples: Examples, scale: LossScale) -> Fits:
         """The learner of one table.
 
         Args:
@@ -60,7 +60,7 @@ class ThirdParty:
 
     Attributes:
         name, origin: of the entry point, and the distribution that brought it.
-        classifies: see `Named`.
+        classifies: see `ThirdPartyMethod`.
         loss: that noise is judged by; of a learner the hinge, or the absolute error.
         learner: None for a loss.
     """
@@ -80,7 +80,7 @@ class ThirdParty:
             "its code meets the rows"
         )
 
-    def made(self, examples: Examples, scale: Scale) -> OwnLearner:
+    def made(self, examples: Examples, scale: LossScale) -> OwnLearner:
         """The learner of one table.
 
         Raises:
@@ -139,3 +139,74 @@ def _of_learner(learner: Any, origin: str) -> ThirdParty:
     return ThirdParty(
         name=learner.name, origin=origin, classifies=bool(learner.classifies), loss=judged, learner=learner
     )
+
+
+# Trial of a loss: its convexity and its constants on a public grid. A trial can refute them, not prove them.
+
+NEAR = np.linspace(-4, 4, 1601)
+FAR = np.geomspace(4.5, 1e6, 60)
+PREDICTIONS: FloatArray = np.concatenate([-FAR[::-1], NEAR, FAR])
+SLACK = 1e-9
+"""Relative; covers rounding in double precision."""
+
+
+def loss_faults(loss: Any) -> Iterator[str]:
+    """What a loss promises and does not keep, each as "states ..." with the place that shows it.
+
+    Args:
+        loss: with the members of `Loss`, and `classifies`: whether its targets are -1 and 1, or all of [-1, 1].
+    """
+    for name in ("lipschitz", "smoothness", "start"):
+        figure = getattr(loss, name)
+        if not isinstance(figure, Fraction) or figure <= 0:
+            yield f"states a {name} that is no Fraction above 0"
+            return
+    for target in (-1.0, 1.0) if loss.classifies else np.linspace(-1, 1, 9).tolist():
+        found = list(_at(loss, float(target)))
+        yield from found[:1]
+        if found:
+            return
+
+
+def _at(loss: Any, target: float) -> Iterator[str]:
+    """The faults at one target."""
+    arrays: list[FloatArray] = []
+    for name in ("value", "slope", "curvature"):
+        found = _called(getattr(loss, name), target)
+        if found is None:
+            yield f"has a {name} that is no function of finite floats to as many at target {target:g}"
+            return
+        arrays.append(found)
+    for words, wrong in _checks(loss, *arrays):
+        if wrong.any():
+            yield f"{words}, and breaks it at prediction {PREDICTIONS[int(np.argmax(wrong))]:.4g}, target {target:g}"
+
+
+def _checks(
+    loss: Any, values: FloatArray, slopes: FloatArray, curvatures: FloatArray
+) -> Iterator[tuple[str, AnyArray]]:
+    """What is stated, and at which predictions it is wrong."""
+    steps, rises, gains = np.diff(PREDICTIONS), np.diff(slopes), np.diff(values)
+    steepest, sharpest = float(loss.lipschitz), float(loss.smoothness)
+    slack = SLACK * (1 + np.abs(values).max())
+    yield "states losses, which are never below 0", values < 0
+    yield f"states a start of {loss.start}, an upper bound at 0", np.where(PREDICTIONS == 0, values, 0) > loss.start
+    yield f"states a Lipschitz constant of {loss.lipschitz}", np.abs(slopes) > steepest * (1 + SLACK)
+    yield "states a convex loss", rises < -SLACK * steepest
+    yield f"states a smoothness of {loss.smoothness}", rises > (sharpest * steps + steepest * SLACK) * (1 + SLACK)
+    below, above = slopes[:-1] * steps - slack, slopes[1:] * steps + slack
+    yield "states slopes of its values", (gains < below) | (gains > above)
+    yield "states second derivatives, which are never below 0", curvatures < 0
+
+
+def _called(function: Any, target: float) -> FloatArray | None:
+    """Its values at PREDICTIONS; None: it fails, changes its arguments, or is no function of them."""
+    predicted, targets = PREDICTIONS.copy(), np.full(len(PREDICTIONS), target)
+    try:
+        with np.errstate(all="ignore"):
+            found = [np.asarray(function(predicted, targets), dtype=np.float64) for _ in range(2)]
+    except Exception:
+        return None
+    kept = np.array_equal(predicted, PREDICTIONS) and (targets == target).all()
+    sound = found[0].shape == PREDICTIONS.shape and np.isfinite(found[0]).all() and np.array_equal(found[0], found[1])
+    return found[0] if kept and sound else None

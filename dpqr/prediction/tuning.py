@@ -11,9 +11,9 @@ from typing import final
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.histogram import Counts, occupied
-from dpqr.noise.source import NoiseSource
+from dpqr.domain.histogram import Counts, occupied_cells
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
+from dpqr.kernel.noise.source import NoiseSource
 from dpqr.prediction.learners.stable import BatchLearner
 
 FACTORS = tuple(Fraction(4) ** power for power in (-2, -1, 0, 1, 2))
@@ -69,7 +69,7 @@ class TuningVotes:
         return 1
 
     def votes(self, counts: Counts, noise: NoiseSource) -> IntArray:
-        codes, records = occupied(counts)
+        codes, records = occupied_cells(counts)
         votes = np.zeros((1, len(self.candidates)), dtype=np.int64)
         for part in range(self.parts):
             mine = codes[:, -1] == part

@@ -1,1 +1,1 @@
-"""Plans and releases as text for people: rich renderables that know no console."""
+"""Any result for a terminal, a notebook and a browser."""

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from dpqr.kernel.errors import DocumentError, Fault
+from dpqr.kernel.wording import plain
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
 
 WIDE = 100
 """Columns of a view in a notebook."""
@@ -31,3 +37,44 @@ def _console(width: int) -> Console:
     from rich.console import Console
 
     return Console(file=io.StringIO(), record=True, width=width, highlight=False, markup=False, emoji=False)
+
+
+# Faults of public documents, a line each, as compilers print theirs: file, line, place, what is allowed.
+
+
+def fault_lines(error: DocumentError) -> tuple[str, ...]:
+    """One fault: its sentence, and where to look. Several: how many, each with its line, and how many can be fixed."""
+    faults = error.faults
+    if len(faults) > 1:
+        head = str(error).partition("\n")[0]
+        return (head, *map(fault_line, faults), *([f"see: {fixable(faults)}"] if fixable(faults) else ()))
+    sentence, _, more = str(error).partition("\n")
+    hints = [f"{faults[0].file}:{faults[0].line}"] if faults[0].line else []
+    hints += [fixable(faults)] if fixable(faults) else []
+    see = f"see: {'; '.join(hints)}" if hints else ""
+    return tuple(filter(None, (sentence, more or see)))
+
+
+def fault_line(fault: Fault) -> str:
+    """A fault in a list, in one line."""
+    where = f"{fault.file or fault.document}{f':{fault.line}' if fault.line else ''}"
+    message = " ".join(fault.message.split("\n"))
+    return f"{where}: {fault.path}: {message}" if fault.path else message
+
+
+def fixable(faults: Sequence[Fault]) -> str:
+    """How many of them `dpqr check --fix` fixes; nothing where it fixes none."""
+    other = next((fault for fault in faults if fault.fix and fault.by_hand), None)
+    if other is not None:
+        return f"{plain(str(other.file))} is corrected by hand (--fix writes JSON files only)"
+    count = sum(fault.fix is not None and fault.line is not None for fault in faults)
+    if not count:
+        return ""
+    which = "it" if len(faults) == 1 else f"{count} of them"
+    return f"`dpqr check --fix` fixes {which}"
+
+
+def fix_line(file: Path, line: int, path: str, before: str, after: str) -> str:
+    """A fix that was written."""
+    change = f"{before} -> {after}" if after else f"{before} removed"
+    return plain(f"fixed {file}:{line}: {path}: {change}")

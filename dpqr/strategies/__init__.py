@@ -1,1 +1,1 @@
-"""What a user picks by name: update rules, distinguishers, checks and schedules."""
+"""Roles of the Iterative Construction: schedules, distinguishers, checks, update rules."""

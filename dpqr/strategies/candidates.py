@@ -6,6 +6,7 @@ Very many boxes (conjunctions of ranges) are scored together, on the hypothesis'
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -14,16 +15,16 @@ from typing import Protocol, final
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, IntArray
-from dpqr.data.histogram import RECORDS
-from dpqr.data.unit import PrivacyUnit
-from dpqr.hypotheses.hypothesis import Hypothesis, prepare
+from dpqr.domain.histogram import RECORDS
+from dpqr.kernel.arrays import AnyArray, IntArray
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.noisy_answers import CEILING, largest_answer, refuse_beyond
-from dpqr.mechanisms.scores import (
+from dpqr.mechanisms.selection import (
     BlockScores,
     QueryScores,
     Scores,
+    SomeScores,
     fair_multipliers,
     fair_ratios,
     largest_total,
@@ -32,10 +33,11 @@ from dpqr.mechanisms.scores import (
     row_by_row,
     scores_sensitivity,
 )
+from dpqr.models.hypothesis import Hypothesis, prepare
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.box_index import BoxIndex, box_index
-from dpqr.workload.stacking import all_answers, stacked
-from dpqr.workload.workload import common_grid, rounded
+from dpqr.workload.related_blocks import all_answers, stack_blocks
+from dpqr.workload.workload import common_grid, round_answers
 
 MOST_BITS = 20
 """Cells are rounded to 2^-20 records at the finest: 2^20 of them are off by less than one record together."""
@@ -65,7 +67,7 @@ def _rounded_cells(index: BoxIndex, hypothesis: Hypothesis, records: int, bits: 
     answers = hypothesis.answer(QueryBlock(name="table", factors=factors))
     known = np.nan_to_num(answers, nan=0.0, posinf=records, neginf=-records)
     total = float(np.abs(known / records).sum())
-    cells = rounded(known / max(total, 1.0) * float(1 << bits), records << bits)
+    cells = round_answers(known / max(total, 1.0) * float(1 << bits), records << bits)
     return cells.reshape(index.sizes or (1,))
 
 
@@ -190,7 +192,7 @@ def _expected(block: QueryBlock, hypothesis: Hypothesis, room: int) -> AnyArray:
     if not math.isfinite(share):
         answers = np.nan_to_num(answers, nan=0.0, posinf=room, neginf=-room)
         share = float(np.abs(answers / room).sum())
-    return _narrow(rounded(answers / max(share, 1.0), room))
+    return _narrow(round_answers(answers / max(share, 1.0), room))
 
 
 def _narrow(answers: IntArray) -> AnyArray:
@@ -262,13 +264,13 @@ class QueryCandidates:
         index = _index(self.blocks) if len(set(self._ratios)) == 1 else None
         if index is not None:
             return box_scores(self.blocks, index, hypothesis, self.records)
-        prepare(hypothesis, stacked(self.blocks).blocks)
+        prepare(hypothesis, stack_blocks(self.blocks).blocks)
         answers = all_answers(self.blocks, hypothesis.answer)
         times, most = row_by_row(self.blocks, self._ratios), row_by_row(self.blocks, self._most)
         return QueryScores(
             blocks=self.blocks,
             ratios=self._ratios,
-            expected=rounded(answers * times, most),
+            expected=round_answers(answers * times, most),
             records=self.records,
         )
 
@@ -282,3 +284,49 @@ def _index(blocks: tuple[QueryBlock, ...]) -> BoxIndex | None:
     if sum(block.rows for block in blocks) < FEWEST_SEARCHED:
         return None
     return box_index(blocks)
+
+
+# SomeCandidates: what is left of a list of blocks while choices are made from one hypothesis.
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SomeCandidates:
+    """Some of the blocks, those at `places`: each choice leaves one fewer, and the scores of all serve every choice.
+
+    >>> from dpqr.workload.block import Factor, QueryBlock
+    >>> blocks = tuple(QueryBlock(name=name, factors=(Factor.identity(0, 2),)) for name in "ab")
+    >>> SomeCandidates(every=BlockCandidates(blocks=blocks), places=(1,))[0][0].name
+    'b'
+    """
+
+    every: BlockCandidates
+    places: tuple[int, ...]
+
+    @classmethod
+    def without(cls, every: BlockCandidates, names: Collection[str]) -> SomeCandidates:
+        """All but the blocks of these names."""
+        return cls(every=every, places=tuple(n for n, block in enumerate(every.blocks) if block.name not in names))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, index: int) -> Candidate:
+        return self.every[self.places[index]]
+
+    def scores(self, hypothesis: Hypothesis) -> SomeScores:
+        return SomeScores(scores=self.every.scores(hypothesis), places=self.places)
+
+    def sensitivity(self, unit: PrivacyUnit) -> int:
+        return self.listed.sensitivity(unit)
+
+    @property
+    def listed(self) -> BlockCandidates:
+        """These alone."""
+        blocks, charged = self.every.blocks, self.every.penalties
+        return BlockCandidates(
+            blocks=tuple(blocks[place] for place in self.places),
+            unit=self.every.unit,
+            penalties=tuple(charged[place] for place in self.places) if charged else (),
+            records=self.every.records,
+        )

@@ -10,9 +10,14 @@ from typing import Protocol, final
 
 import numpy as np
 
-from dpqr.data.histogram import Counts
-from dpqr.data.unit import PrivacyUnit
-from dpqr.hypotheses.hypothesis import Hypothesis
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.budget import Price
+from dpqr.kernel.events import DiscreteLaplaceEvent, PrivacyEvent
+from dpqr.kernel.gate import Mechanism
+from dpqr.kernel.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
+from dpqr.kernel.noise.gaussian import SMALLEST_VARIANCE, RoundedGaussian
+from dpqr.kernel.noise.law import NoiseLaw
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import (
     GaussianAnswers,
     GaussianEvent,
@@ -24,15 +29,12 @@ from dpqr.mechanisms.noisy_answers import (
     refuse_overflow,
     refuse_variance,
 )
-from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
-from dpqr.noise.law import NoiseLaw
-from dpqr.noise.rounded_gaussian import SMALLEST_VARIANCE, RoundedGaussian
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import DiscreteLaplaceEvent, PrivacyEvent
-from dpqr.privacy.gate import Mechanism
+from dpqr.mechanisms.selection import Scores
+from dpqr.models.hypothesis import Hypothesis
+from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm
-from dpqr.workload.workload import Measurement, rounded
+from dpqr.workload.workload import Measurement, round_answers
 
 
 class Check(Protocol):
@@ -101,7 +103,7 @@ def gap(measured: Measurement, hypothesis: Hypothesis) -> Fraction:
     """
     total = Fraction(0)
     for block, values in zip(measured.blocks, measured.values, strict=True):
-        apart = values.astype(object) - rounded(hypothesis.answer(block), LIMIT).astype(object)
+        apart = values.astype(object) - round_answers(hypothesis.answer(block), LIMIT).astype(object)
         total += block.scale * int(np.abs(apart).sum())
     return total
 
@@ -198,3 +200,76 @@ def _gaussian_law(squared: int, price: Price) -> GaussianLaw:
     variance = max(variance, SMALLEST_VARIANCE) if rounded else variance
     refuse_variance(variance, rounded=rounded)
     return gaussian_law(variance, rounded=rounded)
+
+
+# By price: a check and a distinguisher for prices in pure epsilon, and others for those in rho or mu^2.
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckByPrice:
+    """few: takes prices in epsilon. many: takes all others.
+
+    >>> from dpqr.strategies.checks import Gaussian, Laplace
+    >>> check = CheckByPrice(few=Laplace(), many=Gaussian())
+    >>> check.event((QueryBlock(name="records"),), PrivacyUnit(), Price(epsilon=Fraction(1, 2))).scale
+    Fraction(2, 1)
+    """
+
+    few: Check
+    many: Check
+
+    @property
+    def name(self) -> str:
+        return f"{self.few.name} or {self.many.name}"
+
+    @property
+    def pure(self) -> bool:
+        return False
+
+    def mechanism(
+        self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price
+    ) -> Mechanism[Counts, Measurement]:
+        return self._of(price).mechanism(blocks, unit, price)
+
+    def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> NoiseLaw:
+        return self._of(price).law(blocks, unit, price)
+
+    def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> PrivacyEvent:
+        return self._of(price).event(blocks, unit, price)
+
+    def satisfied(self, measured: Measurement, hypothesis: Hypothesis, threshold: Fraction) -> bool:
+        return gap(measured, hypothesis) < threshold
+
+    def _of(self, price: Price) -> Check:
+        return self.many if price.epsilon is None else self.few
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistinguisherByPrice:
+    """few: takes prices in epsilon. many: takes all others.
+
+    >>> from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
+    >>> DistinguisherByPrice(few=PermuteAndFlip(), many=Exponential()).name
+    'permute-and-flip or exponential'
+    """
+
+    few: Distinguisher
+    many: Distinguisher
+
+    @property
+    def name(self) -> str:
+        return f"{self.few.name} or {self.many.name}"
+
+    def mechanism(self, scores: Scores, unit: PrivacyUnit, price: Price) -> Mechanism[Counts, int]:
+        return self._of(price).mechanism(scores, unit, price)
+
+    def event(self, price: Price) -> PrivacyEvent:
+        return self._of(price).event(price)
+
+    def shortfall(self, candidates: int, sensitivity: int, price: Price, gamma: Fraction) -> float:
+        return self._of(price).shortfall(candidates, sensitivity, price, gamma)
+
+    def _of(self, price: Price) -> Distinguisher:
+        return self.many if price.epsilon is None else self.few

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, final
 
-from dpqr.data.histogram import Counts
-from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.scores import Scores
-from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
-from dpqr.privacy.gate import Mechanism
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.budget import Price
+from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
+from dpqr.kernel.gate import Mechanism
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice, Scores
 
 
 class Distinguisher(Protocol):

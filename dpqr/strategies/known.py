@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpqr.plugins import Registry
+from dpqr.kernel.plugins import Registry
 
 UPDATES = Registry(
     role="update",
@@ -10,12 +10,12 @@ UPDATES = Registry(
     protocol="dpqr.strategies.updates.interface:UpdateRule",
     builtins={
         "multiplicative-weights": "dpqr.strategies.updates.multiplicative_weights:MultiplicativeWeights",
-        "piecewise-weights": "dpqr.strategies.updates.piecewise_weights:PiecewiseWeights",
+        "piecewise-weights": "dpqr.strategies.updates.maximum_entropy:PiecewiseWeights",
         "median": "dpqr.strategies.updates.median:Median",
         "maximum-entropy": "dpqr.strategies.updates.maximum_entropy:MaximumEntropy",
         "perceptron": "dpqr.strategies.updates.perceptron:Perceptron",
         "least-squares": "dpqr.strategies.updates.least_squares:LeastSquares",
-        "bucket-least-squares": "dpqr.strategies.updates.bucket_least_squares:BucketLeastSquares",
+        "bucket-least-squares": "dpqr.strategies.updates.least_squares:BucketLeastSquares",
         "product": "dpqr.strategies.updates.product:Product",
     },
 )
@@ -45,24 +45,24 @@ SCHEDULES = Registry(
         "auto": "dpqr.strategies.schedules.auto:Auto",
         "marginals": "dpqr.strategies.schedules.marginals.schedule:Marginals",
         "rounds": "dpqr.strategies.schedules.rounds:Rounds",
-        "queries": "dpqr.strategies.schedules.queries:Queries",
-        "theory": "dpqr.strategies.schedules.theory.variants:theory",
+        "queries": "dpqr.strategies.schedules.rounds:Queries",
+        "theory": "dpqr.strategies.schedules.anytime:theory",
         "strategy": "dpqr.strategies.schedules.strategy:Strategy",
-        "ordered": "dpqr.strategies.schedules.ordered.schedule:Ordered",
+        "ordered": "dpqr.strategies.schedules.ordered:Ordered",
         "parts": "dpqr.strategies.schedules.parts:Parts",
     },
 )
 ACCOUNTANTS = Registry(
     role="accountant",
     group="dpqr.accountants",
-    protocol="dpqr.privacy.accountant:Accountant",
+    protocol="dpqr.kernel.accountants.accountant:Accountant",
     builtins={
-        "basic": "dpqr.privacy.accountants.basic:Basic",
-        "advanced": "dpqr.privacy.accountants.advanced:Advanced",
-        "optimal": "dpqr.privacy.accountants.optimal:Optimal",
-        "zcdp": "dpqr.privacy.accountants.zcdp:ZeroConcentrated",
-        "gdp": "dpqr.privacy.accountants.gaussian_dp:GaussianDP",
-        "pld": "dpqr.privacy.accountants.pld:PrivacyLossDistribution",
+        "basic": "dpqr.kernel.accountants.sums:Basic",
+        "advanced": "dpqr.kernel.accountants.fixed_schedules:Advanced",
+        "optimal": "dpqr.kernel.accountants.fixed_schedules:Optimal",
+        "zcdp": "dpqr.kernel.accountants.sums:ZeroConcentrated",
+        "gdp": "dpqr.kernel.accountants.analytic:GaussianDP",
+        "pld": "dpqr.kernel.accountants.pld:PrivacyLossDistribution",
     },
     on_request=("pld",),
 )

@@ -6,20 +6,20 @@ Schedule: makes a plan from a budget, and the steps of the loop from a plan.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from dpqr.data.arrays import Axes
-from dpqr.plugins import is_builtin
-from dpqr.privacy.accountant import Accountant
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition
+from dpqr.kernel.accountants.accountant import Accountant
+from dpqr.kernel.arrays import Axes
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.events import Composition
+from dpqr.kernel.plugins import is_builtin
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
-from dpqr.strategies.inputs import PublicInputs
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.strategies.updates.interface import UpdateRule
@@ -123,10 +123,10 @@ class Plan:
     record; None: not known. expected: forecast mean L1 error over n, by which plans of one schedule are compared (None:
     by their noise); expected_at: the same at several numbers of records.
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.unit import PrivacyUnit
-    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.kernel.unit import PrivacyUnit
+    >>> from dpqr.kernel.accountants.sums import Basic
     >>> from dpqr.strategies.checks import Laplace
     >>> from dpqr.strategies.distinguishers import PermuteAndFlip
     >>> from dpqr.strategies.schedules.rounds import Rounds
@@ -298,3 +298,35 @@ class Explaining(Protocol):
     def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
         """Return sentences from public and released values."""
         ...
+
+
+# Public inputs: all that was public before a run and decided it, for the record.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockedPlan:
+    """A plan that was written to be reviewed. name: its file; document: its plain JSON, whose seal is sound.
+
+    >>> LockedPlan(name="plan.json", document={"dpqr": "plan/1"}).name
+    'plan.json'
+    """
+
+    name: str
+    document: Mapping[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PublicInputs:
+    """What a plan was made from. It is kept and hashed, and steers nothing.
+
+    request: plain JSON values: documents, options, and how the table is read. files: of coefficients that the queries
+    name, by the names that they have in the request. locked: the plan that was reviewed, which the run follows; None:
+    it was planned for this run.
+
+    >>> PublicInputs(request={"options": {"epsilon": "1"}}).locked is None
+    True
+    """
+
+    request: Mapping[str, Any]
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    locked: LockedPlan | None = None

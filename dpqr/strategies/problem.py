@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from dpqr.data.domain import Domain
-from dpqr.data.period import PeriodRows
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.fitting.earlier_tables import EarlierTables
-from dpqr.privacy.counter import CounterTurn
+from dpqr.domain.domain import Domain
+from dpqr.domain.periods import PeriodRows
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.models.fit.evidence import EarlierTables
+from dpqr.strategies.counter import CounterStep
 from dpqr.workload.workload import Workload
 
 Variant = Literal["printed", "sharp"]
@@ -48,7 +48,7 @@ class Problem:
     start: tables of an earlier release, which a fit uses as weak evidence; None: there are none.
     counted: a noisy count of the records less its deviation, in a plan that follows it; None: nothing was counted.
 
-    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.domain.attribute import Attribute, Codes
     >>> from dpqr.workload.block import Factor, QueryBlock
     >>> domain = Domain((Attribute(name="sex", axis=Codes(2)),))
     >>> workload = Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))
@@ -66,7 +66,7 @@ class Problem:
     beta: Fraction = Fraction(1, 20)
     level: Level | None = None
     seed: int = 0
-    turn: CounterTurn | None = None
+    turn: CounterStep | None = None
     period: PeriodRows | None = None
     start: EarlierTables | None = None
     counted: float | None = None

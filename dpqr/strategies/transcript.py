@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpqr.data.arrays import FloatArray
+from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.budget import Price
+from dpqr.kernel.noise.law import NoiseLaw
 from dpqr.mechanisms.block_errors import FINENESS
-from dpqr.noise.law import NoiseLaw
-from dpqr.privacy.budget import Price
 from dpqr.strategies.candidates import Candidate, Candidates
 from dpqr.strategies.problem import Level
 from dpqr.workload.workload import Measurement
@@ -56,7 +56,7 @@ class ErrorSum:
     value: the sum, in units of `each` / FINENESS records. blocks: how many were summed. each: the most by which one
     record changes one block's L1 error. law: of the noise.
 
-    >>> from dpqr.noise.discrete_laplace import DiscreteLaplace
+    >>> from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
     >>> ErrorSum(value=640, blocks=2, each=1, law=DiscreteLaplace(Fraction(64))).mean
     5.0
     """

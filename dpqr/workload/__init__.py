@@ -1,1 +1,1 @@
-"""Nouns of the questions: linear queries in blocks that answer themselves on counts or on a hypothesis."""
+"""Linear queries: blocks, matrices, the queries file, SQL."""

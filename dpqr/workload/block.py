@@ -13,11 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, Axes, IntArray
-from dpqr.data.histogram import MarginalSource
-from dpqr.workload.boxes import Ends, box_adjoint, box_sums
+from dpqr.domain.histogram import MarginalSource
+from dpqr.kernel.arrays import AnyArray, Axes, IntArray
 from dpqr.workload.matrix import Identity, IntMatrix
-from dpqr.workload.ranges import row_tops, single_row, spans
+from dpqr.workload.ranges import Ends, box_adjoint, box_sums, row_tops, single_row, spans
 
 ROWWISE_ENTRIES = 2**22
 """Entries of the largest intermediate of a row-by-row product (32 MB)."""

@@ -13,10 +13,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from dpqr.data.arrays import Axes, IntArray
+from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.boxes import Ends
-from dpqr.workload.stacking import stacked
+from dpqr.workload.ranges import Ends
+from dpqr.workload.related_blocks import stack_blocks
 
 LARGEST_TABLE = 2**20
 """Cells of the table that answers all queries."""
@@ -26,7 +26,7 @@ FIRST, NODES = 2**18, 2**15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Level:
+class IndexLevel:
     """Nodes that fix the same number of comparisons.
 
     first: position of every node's first query in the sorted order, then the number of queries, shape (nodes + 1,).
@@ -57,7 +57,7 @@ class Family:
     sizes: tuple[int, ...]
     cells: IntArray
     intervals: tuple[Ends, ...]
-    levels: tuple[Level, ...]
+    levels: tuple[IndexLevel, ...]
     codes: IntArray
     order: IntArray
 
@@ -105,7 +105,7 @@ def box_index(blocks: Sequence[QueryBlock]) -> BoxIndex | None:
     >>> index.queries, [family.start for family in index.families]
     (6, [1])
     """
-    arranged = stacked(tuple(blocks))
+    arranged = stack_blocks(tuple(blocks))
     sizes = {axis: size for block in arranged.blocks for f in block.factors for axis, size in _pairs(f.axes, f.sizes)}
     axes = tuple(sorted(sizes))
     queries = sum(block.rows for block in arranged.blocks)
@@ -173,7 +173,7 @@ def _cells(groups: Sequence[Axes], sizes: tuple[int, ...], axes: Axes, shape: tu
     return places
 
 
-def _levels(codes: IntArray, kinds: list[int]) -> tuple[Level, ...]:
+def _levels(codes: IntArray, kinds: list[int]) -> tuple[IndexLevel, ...]:
     """Cut the ascending codes wherever the comparisons fixed so far change."""
     firsts, levels = [], []
     for depth in range(len(kinds) + 1):
@@ -183,5 +183,5 @@ def _levels(codes: IntArray, kinds: list[int]) -> tuple[Level, ...]:
         fixed = codes[first[:-1]] // math.prod(kinds[depth:])
         last = depth == len(kinds)
         down = np.zeros(0, dtype=np.int64) if last else np.searchsorted(firsts[depth + 1], first)
-        levels.append(Level(first=first, kinds=fixed % kinds[depth - 1] if depth else fixed, down=down))
+        levels.append(IndexLevel(first=first, kinds=fixed % kinds[depth - 1] if depth else fixed, down=down))
     return tuple(levels)

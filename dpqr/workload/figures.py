@@ -12,14 +12,14 @@ from itertools import combinations
 
 import numpy as np
 
-from dpqr.data.arrays import Axes, IntArray
+from dpqr.kernel.arrays import Axes, IntArray
 from dpqr.workload.block import QueryBlock
 
 Name = str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quotient:
+class QuotientFormula:
     """One linear function of a group's answers over another: a mean, a proportion, a ratio of sums.
 
     numerator, denominator: coefficients of the answers, in the units of their blocks; each answer is at least 0 on any
@@ -33,11 +33,11 @@ class Quotient:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class VarianceFormula:
     """A variance: square / count - (sum / count)^2. Every field: coefficients of a group's answers.
 
     >>> one, none = Fraction(1), Fraction(0)
-    >>> Spread(count=(one, none), sum=(none, one), square=(none, one), ceiling=one / 4).ceiling
+    >>> VarianceFormula(count=(one, none), sum=(none, one), square=(none, one), ceiling=one / 4).ceiling
     Fraction(1, 4)
     """
 
@@ -94,7 +94,7 @@ def comparisons(at: Sequence[Fraction], count: int) -> IntArray:
     return np.concatenate([*(part.denominator * below - part.numerator * last for part in at), last])
 
 
-Formula = Quotient | Spread | Quantiles | Largest
+Formula = QuotientFormula | VarianceFormula | Quantiles | Largest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -108,7 +108,8 @@ class Figure:
     block that nobody asks for, test_rows its rows, shape (groups, tests); None where they span several blocks.
 
     >>> import numpy as np
-    >>> halves = Quotient(numerator=(Fraction(1), Fraction(0)), denominator=(Fraction(1),) * 2, floor=Fraction(0))
+    >>> one, none = Fraction(1), Fraction(0)
+    >>> halves = QuotientFormula(numerator=(one, none), denominator=(one, one), floor=none)
     >>> rows = np.array([[0, 1]])
     >>> Figure(kind="proportion", name="p", blocks=("p",), by=(), rows=rows, formula=halves, tests=moments(2)).groups
     1

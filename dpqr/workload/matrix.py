@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, IntArray, frozen
+from dpqr.kernel.arrays import AnyArray, IntArray, freeze
 
 PAIRWISE_WORK = 2**27
 """Limit on columns squared times rows, up to which a column distance is found by comparing all pairs."""
@@ -176,7 +176,7 @@ class Dense:
 
     def __post_init__(self) -> None:
         wide = self.coefficients.astype(np.int64, casting="safe", copy=False).view()
-        object.__setattr__(self, "coefficients", frozen(wide))
+        object.__setattr__(self, "coefficients", freeze(wide))
 
     @property
     def rows(self) -> int:

@@ -1,4 +1,4 @@
-"""Partitions of cells: `Bisection`, a binary tree of boxes, and `Merged`, a matrix over the buckets of a partition."""
+"""Partitions of cells: `Bisection`, a binary tree of boxes, and `BucketMatrix` over the buckets of a partition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, IntArray, frozen
+from dpqr.kernel.arrays import AnyArray, IntArray, freeze
 from dpqr.workload.matrix import Identity, IntMatrix
 
 
@@ -25,7 +25,7 @@ class Boxes:
 
     def __post_init__(self) -> None:
         for name in ("starts", "stops"):
-            object.__setattr__(self, name, frozen(np.asarray(getattr(self, name), dtype=np.int64)))
+            object.__setattr__(self, name, freeze(np.asarray(getattr(self, name), dtype=np.int64)))
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -91,7 +91,7 @@ class Bisection:
 
 
 @dataclass(frozen=True, eq=False)
-class Merged:
+class BucketMatrix:
     """A matrix over buckets, applied to cells: a cell has the coefficients of its bucket.
 
     inner: over the buckets. buckets: of every cell, shape (cells,), int64. A bucket may have no cell.
@@ -99,7 +99,7 @@ class Merged:
     The columns are those of `inner`, some of them repeated, so no column norm or distance exceeds `inner`'s: one
     record changes the answers by as much as it changes those on the histogram of the buckets.
 
-    >>> Merged(Identity(2), np.array([0, 0, 1])).table(0, 2).tolist()
+    >>> BucketMatrix(Identity(2), np.array([0, 0, 1])).table(0, 2).tolist()
     [[1, 1, 0], [0, 0, 1]]
     """
 
@@ -107,7 +107,7 @@ class Merged:
     buckets: IntArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "buckets", frozen(self.buckets.astype(np.int64, casting="safe", copy=False).view()))
+        object.__setattr__(self, "buckets", freeze(self.buckets.astype(np.int64, casting="safe", copy=False).view()))
         if len(self.buckets) == 0 or self.buckets.min() < 0 or self.buckets.max() >= self.inner.cells:
             raise ValueError("every cell needs a bucket that the inner matrix has")
 
@@ -159,9 +159,9 @@ class Merged:
 def groups_of(matrix: IntMatrix) -> IntArray | None:
     """Return the row that counts each cell, where every cell is counted once by one row; None of any other matrix.
 
-    >>> groups_of(Merged(Identity(2), np.array([0, 0, 1])))
+    >>> groups_of(BucketMatrix(Identity(2), np.array([0, 0, 1])))
     array([0, 0, 1])
     """
     if isinstance(matrix, Identity):
         return np.arange(matrix.size)
-    return matrix.buckets if isinstance(matrix, Merged) and isinstance(matrix.inner, Identity) else None
+    return matrix.buckets if isinstance(matrix, BucketMatrix) and isinstance(matrix.inner, Identity) else None

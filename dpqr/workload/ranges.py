@@ -5,14 +5,20 @@ A single row keeps its compact form: a range over a million cells is two numbers
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from itertools import product
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray, IntArray, frozen
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray, freeze
 from dpqr.workload.matrix import PAIRWISE_WORK, Dense, Identity, IntMatrix, Prefix, Sparse
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +39,7 @@ class Ranges:
     def __post_init__(self) -> None:
         for name in ("starts", "stops"):
             ends = getattr(self, name).astype(np.int64, casting="safe", copy=False).view()
-            object.__setattr__(self, name, frozen(ends))
+            object.__setattr__(self, name, freeze(ends))
 
     @property
     def rows(self) -> int:
@@ -183,3 +189,196 @@ def row_extremes(matrix: IntMatrix) -> tuple[int, int]:
         return (least, most) if row.nnz < matrix.cells else (int(row.data.min()), int(row.data.max()))
     coefficients = np.asarray(matrix.row(0))
     return int(coefficients.min()), int(coefficients.max())
+
+
+# Overlaps: how many cells each interval shares with each group of neighbouring cells, never written out.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlaps:
+    """The matrix O[r, i] = |interval r and group i|, held in memory of rows plus groups.
+
+    An end x in group q, which starts at a_q, is ahead of all of the groups before q and of u = x - a_q cells of q. So
+    row r of O is v(stop) - v(start), v(x) = sum over i < q of w_i e_i + u e_q, and products of O are running sums.
+
+    ends: row r has 1 at the group of its stop, less 1 at that of its start; inner: u of the stop, less u of the start;
+    both of shape (rows, groups). widths: w, cells a group.
+
+    >>> overlaps = Overlaps.of(np.array([0, 1]), np.array([2, 5]), np.array([0, 2, 5]))
+    >>> overlaps.dot(np.eye(2))
+    array([[2., 0.],
+           [1., 3.]])
+    >>> overlaps.gram(np.ones(2))
+    array([[5., 3.],
+           [3., 9.]])
+    """
+
+    ends: csr_array
+    inner: csr_array
+    widths: FloatArray
+
+    @classmethod
+    def of(cls, starts: IntArray, stops: IntArray, edges: IntArray) -> Overlaps:
+        """starts, stops: first cells of the intervals, and the cells behind them, shape (rows,). edges: first cells of
+        the groups, and the end, shape (groups + 1,); what lies outside of them is in no group."""
+        from scipy.sparse import csr_array
+
+        rows, groups = len(starts), len(edges) - 1
+        cells = np.clip(np.stack([stops, starts], axis=1), edges[0], edges[-1])
+        places = np.minimum(np.searchsorted(edges, cells, side="right") - 1, groups - 1)
+        signs = np.broadcast_to([1.0, -1.0], cells.shape)
+        first = np.arange(0, 2 * rows + 1, 2)
+        ends, inner = (
+            csr_array((values.reshape(-1), places.reshape(-1), first), shape=(rows, groups))
+            for values in (signs, signs * (cells - edges[places]))
+        )
+        return cls(ends, inner, np.diff(edges).astype(np.float64))
+
+    def dot(self, steps: FloatArray) -> FloatArray:
+        """O times `steps`, shape (groups, k)."""
+        before = np.zeros_like(steps)
+        np.cumsum((steps * self.widths[:, None])[:-1], axis=0, out=before[1:])
+        product: FloatArray = self.ends @ before + self.inner @ steps
+        return product
+
+    def sums(self, weights: FloatArray) -> FloatArray:
+        """O^T times one weight a row, shape (groups,)."""
+        found: FloatArray = self._before((self.ends.T @ weights)[:, None])[:, 0] + self.inner.T @ weights
+        return found
+
+    def gram(self, weights: FloatArray) -> FloatArray:
+        """O^T diag(weights) O, shape (groups, groups)."""
+        inner = self.inner * weights[:, None]
+        counts = (self.ends.T @ (self.ends * weights[:, None])).toarray()
+        mixed, squares = (inner.T @ self.ends).toarray(), (inner.T @ self.inner).toarray()
+        whole = self._before(self._before(counts).T)
+        half = self._before(mixed.T)
+        gram: FloatArray = whole + half + half.T + squares
+        return gram
+
+    def _before(self, table: FloatArray) -> FloatArray:
+        """Row i is w_i times the sum of the rows behind i: the transpose of what an end's group puts before it."""
+        found = np.zeros_like(table, dtype=np.float64)
+        found[:-1] = np.cumsum(table[:0:-1], axis=0)[::-1]
+        found *= self.widths[:, None]
+        return found
+
+
+# Boxes: sums of a table over products of intervals (rectangles, conjunctions of comparisons), and its marginals.
+#
+# A table of running sums over all axes answers a box of k axes by 2^k look-ups, whatever its size, so a million
+# queries over a few attributes need neither their coefficients nor a product with them.
+
+Ends = tuple[IntArray, IntArray]
+"""Starts and stops along one axis, one entry per row."""
+
+Term = tuple[IntArray, int | FloatArray]
+"""Indices along one axis of a table of running sums, and the coefficient of the entries there: 1, -1 or a share."""
+
+SLICE = 2**17
+"""Rows per batch; the look-ups of a batch fit into the processor's cache."""
+
+
+def running_sums(tensor: AnyArray) -> AnyArray:
+    """Return sums over all cells before an index, axis by axis: every axis is longer by one, and 0 at its first index.
+
+    Exact for integers whose total fits their type.
+    """
+    sums = np.zeros([size + 1 for size in tensor.shape], dtype=tensor.dtype)
+    inner = sums[(slice(1, None),) * tensor.ndim]
+    inner[...] = tensor
+    for axis in range(tensor.ndim):
+        np.cumsum(inner, axis=axis, dtype=tensor.dtype, out=inner)
+    return sums
+
+
+def box_sums(ends: Sequence[Ends], tensor: AnyArray) -> AnyArray:
+    """Sum `tensor` over every row's box.
+
+    Args:
+        ends: starts and stops along each axis.
+
+    Returns:
+        Sums, shape (rows,), of the tensor's dtype.
+    """
+    sums = running_sums(tensor)
+    answers = np.empty(len(ends[0][0]), dtype=tensor.dtype)
+    for rows in _slices(len(answers)):
+        terms = [[(stops[rows], 1), (starts[rows], -1)] for starts, stops in ends]
+        answers[rows] = combine_terms(sums, terms)
+    return answers
+
+
+def box_adjoint(ends: Sequence[Ends], values: AnyArray, shape: Sequence[int]) -> AnyArray:
+    """Add each row's value to all cells of its box: the transposed product, a tensor of that shape.
+
+    Args:
+        ends: starts and stops of the boxes along each axis, shape (rows,) each.
+        values: one for each box, shape (rows,).
+        shape: of the tensor.
+    """
+    steps = np.zeros([size + 1 for size in shape], dtype=values.dtype)
+    for corner in product(*([(starts, 1), (stops, -1)] for starts, stops in ends)):
+        sign = int(np.prod([sign for _, sign in corner]))
+        np.add.at(steps, tuple(places for places, _ in corner), sign * values)
+    for axis in range(steps.ndim):
+        np.cumsum(steps, axis=axis, dtype=values.dtype, out=steps)
+    return np.ascontiguousarray(steps[tuple(slice(0, size) for size in shape)])
+
+
+def combine_terms(sums: AnyArray, terms: Sequence[Sequence[Term]]) -> AnyArray:
+    """Sum, over every choice of one term per axis, the product of its coefficients times the entry at its indices."""
+    sums = np.ascontiguousarray(sums)
+    total = np.zeros(len(terms[0][0][0]), dtype=sums.dtype)
+    steps = [stride // sums.itemsize for stride in sums.strides]
+    flat = [[(places * step, times) for places, times in one] for step, one in zip(steps, terms, strict=True)]
+    _gather(sums.reshape(-1), flat, None, 1, total)
+    return total
+
+
+def _gather(
+    flat: AnyArray, terms: Sequence[Sequence[Term]], index: IntArray | None, times: int | FloatArray, total: AnyArray
+) -> None:
+    """Add to `total` the entries at the terms of the remaining axes, from `index` on, times `times`."""
+    for places, own in terms[0]:
+        at, weight = places if index is None else index + places, times * own
+        if len(terms) > 1:
+            _gather(flat, terms[1:], at, weight, total)
+        elif not isinstance(weight, int):
+            total += flat.take(at) * weight
+        elif weight == 1:
+            total += flat.take(at)
+        else:
+            total -= flat.take(at)
+
+
+def _slices(rows: int) -> Iterator[slice]:
+    return (slice(start, start + SLICE) for start in range(0, rows, SLICE))
+
+
+def with_totals(table: AnyArray) -> AnyArray:
+    """Return a copy of the table with the sum over all cells in the place of the first one, attribute by attribute.
+
+    Exact for integers whose absolute sum fits their type.
+    """
+    totals = np.array(table)
+    for axis in range(totals.ndim):
+        cells = np.moveaxis(totals, axis, 0)
+        cells[0] = cells.sum(axis=0, dtype=totals.dtype)
+    return totals
+
+
+def group_tables(totals: AnyArray, places: IntArray, sizes: tuple[int, ...]) -> AnyArray:
+    """Return the marginals over groups of attributes of these sizes, shape (groups, prod(sizes)).
+
+    A group's own first cell is the total less its other cells.
+
+    Args:
+        totals: from `with_totals`.
+        places: flat indices, 0 along every attribute outside the group, where its total stands.
+    """
+    tables = totals.reshape(-1).take(places)
+    for position, size in enumerate(sizes):
+        cells = tables.reshape(len(places) * math.prod(sizes[:position]), size, -1)
+        cells[:, 0] -= cells[:, 1:].sum(axis=1, dtype=tables.dtype)
+    return tables

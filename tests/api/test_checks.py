@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dpqr
-from dpqr.api.checks import MOST_RECORDS, figure, remark, text
-from dpqr.data.histogram import RECORDS
+from dpqr.domain.histogram import RECORDS
+from dpqr.python.options import MOST_RECORDS, figure, remark, text
 
 
 def test_the_most_records_are_those_that_mechanisms_count_exactly():

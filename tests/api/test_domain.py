@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import dpqr
-from dpqr.io.documents.domains.domain import read_domain
+from dpqr.domain.domain_file import read_domain
 
 FRAME = pd.DataFrame(
     {

@@ -3,7 +3,7 @@
 import pytest
 
 import dpqr
-from dpqr.api.options import document
+from dpqr.python.options import document
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import pandas as pd
 
 import dpqr
-from dpqr.api.origins import Kept
-from dpqr.io.outputs.releases.read_release import read_release
+from dpqr.python.results import FromFiles
+from dpqr.releases.read_release import read_release
 
 CERTAIN = 1000
 """An epsilon at which the chance of any noise is below 1e-36, so that there are synthetic rows."""
@@ -13,7 +13,7 @@ CERTAIN = 1000
 def test_what_is_read_back_is_what_was_made(frame, tmp_path):
     made = dpqr.release(frame, queries="q.json", eps=CERTAIN)
     made.save(tmp_path / "out", synthetic="rows")
-    kept = Kept(read_release(str(tmp_path / "out")))
+    kept = FromFiles(read_release(str(tmp_path / "out")))
     assert (made.directory, kept.directory()) == (None, str(tmp_path / "out"))
     assert str(kept.receipt()) == str(made.receipt)
     assert kept.reported().record["transcript"] == made.record["transcript"]

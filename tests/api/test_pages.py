@@ -7,7 +7,7 @@ import pytest
 from support.pages import require_accessible, require_alone
 
 import dpqr
-from dpqr.errors import AlreadyThere
+from dpqr.kernel.errors import AlreadyThere
 
 DOMAIN = {"fields": [{"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}]}
 

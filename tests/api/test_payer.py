@@ -3,7 +3,7 @@
 import pytest
 
 import dpqr
-from dpqr.api.payer import ledger_paths, payer
+from dpqr.python.ledger import ledger_paths, payer
 
 
 def test_a_ledger_of_the_caller_brings_its_own_files():

@@ -1,8 +1,8 @@
 import pytest
 
-from dpqr.api.policy_options import budget_fields, policy_fields
-from dpqr.app.paying.budget import PeriodRequest
-from dpqr.errors import UsageFault
+from dpqr.kernel.errors import UsageFault
+from dpqr.ledger.budgets import PeriodRequest
+from dpqr.python.ledger import budget_fields, policy_fields
 
 
 def test_options_have_the_names_of_the_fields():

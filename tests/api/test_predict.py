@@ -9,9 +9,9 @@ import pytest
 from support.door_checks import without
 
 import dpqr
-from dpqr.app.predicting import predict as app_predict
-from dpqr.app.releasing.reading import PASSED
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.prediction import predict as app_predict
+from dpqr.releases.reading import TABLE_FROM_MEMORY
 
 DOMAIN = {
     "fields": [
@@ -58,7 +58,7 @@ def test_both_doors_predict_the_same_and_leave_the_same_entries(shop, tables):
     )
     document = ended.json
     assert made.table["prediction"].tolist() == document.pop("predictions")
-    assert PASSED in made.record["plan"]["notes"]
+    assert TABLE_FROM_MEMORY in made.record["plan"]["notes"]
     assert made.record["events"] == document["events"]
     again = dpqr.Ledger("again.sqlite")
     again.init("shop", eps=5)

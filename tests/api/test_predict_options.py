@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 
 import dpqr
-from dpqr.api.predict_options import KNOWN, LEARNING, PredictionRun, PredictOptions, prediction_request
-from dpqr.app.requests import PredictionPlanRequest
 from dpqr.cli.predict import command
+from dpqr.python.predict import LEARNING, OPTION_CHECKS, PredictionRun, PredictOptions, prediction_request
+from dpqr.releases.requests import PredictionPlanRequest
 
 RUN = {"target": "open", "eps": 0.1, "domain": {"fields": []}}
 
@@ -18,7 +18,7 @@ def test_every_option_of_the_command_has_its_name_here():
     """What is about the screen has no use in a program."""
     screen = {"data", "as_json", "progress", "no_color", "dry_run", "rehearse", "lock"}
     assert {each.name for each in command.params} - screen == PredictionRun.__optional_keys__
-    assert PredictOptions.__optional_keys__ == set(KNOWN)
+    assert PredictOptions.__optional_keys__ == set(OPTION_CHECKS)
     fields = {each.name for each in dataclasses.fields(PredictionPlanRequest)}
     assert fields == set(LEARNING) | {"target", "epsilon", "domain", "session"}
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 import dpqr
-from dpqr.io.documents.entries.forms import KINDS
+from dpqr.workload.form import KINDS
 
 DOMAIN = {
     "fields": [*dpqr.domain_from({"sex": ["f", "m"], "age": range(0, 100, 10), "n": range(3)}).document["fields"]]

@@ -11,8 +11,8 @@ import pytest
 from support.command_desk import QUERIES
 
 import dpqr
-from dpqr.app.paying import paid_run
-from dpqr.app.releasing import release as app_release
+from dpqr.releases import paying as paid_run
+from dpqr.releases import release as app_release
 
 CERTAIN = 1000
 """An epsilon at which the chance of any noise is below 1e-36."""

@@ -3,7 +3,7 @@
 import pytest
 
 import dpqr
-from dpqr.api.requests import release_request
+from dpqr.python.release import release_request
 
 
 def test_what_is_not_stated_keeps_its_default():

@@ -12,12 +12,12 @@ from support.command_desk import DOMAIN
 from support.door_checks import without
 
 import dpqr
-from dpqr.api.options import ALL, PLANNING, ReleaseOptions
-from dpqr.app.releasing import release as app_release
-from dpqr.app.releasing.reading import PASSED
-from dpqr.app.requests import PlanRequest
 from dpqr.cli.release import command
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.python.options import ALL, PLANNING, ReleaseOptions
+from dpqr.releases import release as app_release
+from dpqr.releases.reading import TABLE_FROM_MEMORY
+from dpqr.releases.requests import PlanRequest
 
 OPTIONS = [
     {},
@@ -98,8 +98,8 @@ def test_a_frame_is_released_as_its_file_is_and_noted(desk, frame, seeded):
         ledger.init("survey", eps=5)
         made.append(dpqr.release(table, queries="q.json", eps=1, dataset="survey", ledger=ledger))
     pd.testing.assert_frame_equal(made[0].answers, made[1].answers)
-    assert [each for each in made[1].trust if each != PASSED] == list(made[0].trust)
-    assert PASSED in made[1].trust
+    assert [each for each in made[1].trust if each != TABLE_FROM_MEMORY] == list(made[0].trust)
+    assert TABLE_FROM_MEMORY in made[1].trust
 
 
 REFUSALS = [
@@ -140,7 +140,7 @@ def test_every_option_of_the_command_has_its_name_here():
     document there (`dpqr.sql`)."""
     screen = {"data", "as_json", "progress", "no_color", "dry_run"}
     known = {each.name for each in command.params} - screen - {"sql"}
-    own = set(inspect.signature(dpqr.release).parameters) - {"table", "options"}
+    own = set(inspect.signature(dpqr.releases).parameters) - {"table", "options"}
     assert known == own | ReleaseOptions.__optional_keys__
     assert ReleaseOptions.__optional_keys__ == set(ALL)
     fields = {each.name for each in dataclasses.fields(PlanRequest)}

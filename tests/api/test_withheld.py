@@ -4,8 +4,8 @@ import traceback
 
 import pytest
 
-from dpqr.api.withheld import withheld
-from dpqr.errors import RESUMABLE, DataError, DpqrError, InfeasiblePlan
+from dpqr.kernel.errors import RESUMABLE, DataError, DpqrError, InfeasiblePlan
+from dpqr.python.results import run_sanitised
 
 SECRET = "987654321"
 
@@ -22,7 +22,7 @@ def failing(error):
 
 def test_a_foreign_failure_leaves_no_trace():
     with pytest.raises(DpqrError) as raised:
-        withheld(failing(ValueError(SECRET)))
+        run_sanitised(failing(ValueError(SECRET)))
     error = raised.value
     assert type(error) is DpqrError
     assert SECRET not in "".join(traceback.format_exception(error))
@@ -32,14 +32,14 @@ def test_a_foreign_failure_leaves_no_trace():
 
 def test_memory_and_errors_of_the_family():
     with pytest.raises(InfeasiblePlan, match="not enough memory"):
-        withheld(failing(MemoryError()))
+        run_sanitised(failing(MemoryError()))
     known = DataError("known")
     with pytest.raises(DataError) as raised:
-        withheld(failing(known))
+        run_sanitised(failing(known))
     assert raised.value is known
-    assert withheld(lambda: 7) == 7
+    assert run_sanitised(lambda: 7) == 7
 
 
 def test_an_interrupt_passes():
     with pytest.raises(KeyboardInterrupt):
-        withheld(failing(KeyboardInterrupt()))
+        run_sanitised(failing(KeyboardInterrupt()))

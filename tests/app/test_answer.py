@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from support.verified_release import ASKED, changed, make
 
-from dpqr.app.answer import AnswerRequest, answer
-from dpqr.errors import DocumentError, GoalMissed, UsageFault
-from dpqr.io.outputs.releases.read_answers import block_records, read_answers, read_figures
-from dpqr.io.outputs.releases.read_release import read_release
+from dpqr.kernel.errors import DocumentError, GoalMissed, UsageFault
+from dpqr.published.later import AnswerRequest, answer
+from dpqr.releases.read_release import block_records, read_answers, read_figures, read_release
 
 OLD = Path(__file__).parents[1] / "old_releases"
 ONE_TABLE = {**ASKED, "queries": [{"marginal": ["sex", "age"]}, {"marginal": ["income"]}]}
@@ -114,13 +113,13 @@ def test_nothing_is_answered_where_there_is_no_release(tmp_path):
 
 def test_another_version_is_told_to_answer(place):
     record = Path(place) / "release.json"
-    from dpqr.io.outputs.records.plan_document import sealed
-    from dpqr.io.outputs.records.record import document_text
+    from dpqr.releases.files import document_text
+    from dpqr.releases.record.plan_document import seal_document
 
     document = json.loads(record.read_text())
     document["version"] = "0.5.9"
     document["transcript"].pop()
-    with changed(record, document_text(sealed(document)).encode()), pytest.raises(UsageFault) as refusal:
+    with changed(record, document_text(seal_document(document)).encode()), pytest.raises(UsageFault) as refusal:
         asked(place, {"marginal": ["income"], "name": "pay"}, {"where": "income < 100 or age < 50"})
     assert "dpqr 0.5.9 made it and can repeat its model" in str(refusal.value)
 

@@ -10,10 +10,10 @@ import duckdb
 import pytest
 from support.verified_release import changed
 
-from dpqr.app.export import ExportRequest, export
-from dpqr.errors import AlreadyThere, GoalMissed, UsageFault
-from dpqr.io.outputs.answer_tables.answer_frames import read_answers_frame
-from dpqr.io.outputs.releases.read_release import read_release
+from dpqr.kernel.errors import AlreadyThere, GoalMissed, UsageFault
+from dpqr.published.export import ExportRequest, export
+from dpqr.releases.answer_tables import read_answers_frame
+from dpqr.releases.read_release import read_release
 
 OLD = Path(__file__).parents[1] / "old_releases"
 

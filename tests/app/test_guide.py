@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support.guide_pages import GUIDE
 
-from dpqr.app.guide import TOPICS, Hit, read_topic, search_guide, summary
-from dpqr.errors import UsageFault
+from dpqr.kernel.errors import UsageFault
+from dpqr.report.guide import TOPICS, Hit, read_topic, search_guide, summary
 
 TEXT = "# audit: a line\n\n```sh\n# sought first\n```\n\n## After\n\nsought again\n"
 
@@ -33,7 +33,7 @@ def test_only_topics_are_read(name):
 
 
 def test_a_line_comes_with_its_heading_and_a_comment_in_code_is_none(monkeypatch):
-    monkeypatch.setattr("dpqr.app.guide.read_topic", lambda name: TEXT)
+    monkeypatch.setattr("dpqr.report.guide.read_topic", lambda name: TEXT)
     assert list(search_guide("SOUGHT", ("audit",))) == [
         Hit(topic="audit", heading="audit: a line", line="# sought first"),
         Hit(topic="audit", heading="After", line="sought again"),

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from support.counters import MONTHS, released
 
-from dpqr.app.series import series
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.releases.read_answers import read_answers
-from dpqr.io.outputs.releases.read_release import read_release
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.releases.read_release import read_answers, read_release
+from dpqr.releases.record.plan_document import seal_document
+from dpqr.report.series import series
 
 OLD = Path(__file__).parents[1] / "old_releases"
 PAIR = "marginal(sex,age)"
@@ -35,7 +34,7 @@ def copied(out, tmp_path):
         shutil.copytree(out, place)
         record = json.loads((place / "release.json").read_text())
         change(record)
-        (place / "release.json").write_text(json.dumps(sealed(record)))
+        (place / "release.json").write_text(json.dumps(seal_document(record)))
         return str(place)
 
     return made

@@ -7,11 +7,11 @@ import json
 import pytest
 from support.handmade_release import make_release
 
-from dpqr.app.show import show, show_answers
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.atomic import reserve
-from dpqr.io.outputs.releases.release_files import write_release
-from dpqr.report.receipt import receipt
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.published.show import show, show_answers
+from dpqr.releases.files import reserve
+from dpqr.releases.receipt import receipt
+from dpqr.releases.release_files import write_release
 
 RELEASE = make_release()
 

@@ -5,13 +5,13 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from dpqr.audit.case import Case, Draws, numbers
-from dpqr.data.histogram import Counts
-from dpqr.data.unit import PrivacyUnit
-from dpqr.hypotheses.dense import DenseDistribution
+from dpqr.audit.case import Case, MechanismTrial, numbers
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.gate import measure
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.selection import ExponentialChoice
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.gate import measure
+from dpqr.models.hypothesis import DenseDistribution
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import QueryBlock
@@ -175,7 +175,7 @@ class PlannedOnData:
 class Restarted:
     """Every draw of a run starts the same stream of noise again."""
 
-    inner: Draws
+    inner: MechanismTrial
 
     @property
     def claim(self):
@@ -205,7 +205,7 @@ class Stuck:
 
 def with_mechanism(case: Case, *mechanisms) -> Case:
     """The case with other mechanisms in its draws."""
-    return replace(case, trial=Draws(mechanisms=mechanisms, delta=case.trial.delta))
+    return replace(case, trial=MechanismTrial(mechanisms=mechanisms, delta=case.trial.delta))
 
 
 def with_trial(case: Case, trial) -> Case:

@@ -12,8 +12,7 @@ import pytest
 from scipy.stats import beta, binom
 
 from dpqr.audit.attack import attack, lower_limits, proved_by, strongest, upper_limits
-from dpqr.audit.case import Outcomes
-from dpqr.audit.claim import Claim
+from dpqr.audit.case import Claim, Outcomes
 
 EPSILON = Fraction(1)
 CLAIM = Claim(epsilon=EPSILON)

@@ -4,16 +4,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.audit.case import Draws, Outcomes, records
-from dpqr.audit.cases.answers import block
-from dpqr.audit.claim import Claim
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused
+from dpqr.audit.case import Claim, MechanismTrial, Outcomes, records
+from dpqr.audit.cases.noisy_answers import block
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.sealed import Private
 
 
 def test_rows_are_runs_and_empty_parts_have_no_columns():
@@ -50,20 +49,20 @@ class Seven:
 
 
 def test_every_draw_is_shown_in_order():
-    context, measured, derived = Draws(mechanisms=(Seven(), LAPLACE, Seven())).run(TABLE, SeededNoise(1))
+    context, measured, derived = MechanismTrial(mechanisms=(Seven(), LAPLACE, Seven())).run(TABLE, SeededNoise(1))
     assert (context, derived) == ((), ())
     assert measured[0] == measured[-1] == 7
     assert measured[1:-1] == pytest.approx([1000, 0, 0, 2000], abs=80)
 
 
 def test_claims_are_derived_from_the_events():
-    assert Draws(mechanisms=(Seven(), LAPLACE)).claim == Claim(epsilon=Fraction(5, 6))
-    priced = Draws(mechanisms=(Seven(), GAUSSIAN), delta=Fraction(1, 100)).claim
+    assert MechanismTrial(mechanisms=(Seven(), LAPLACE)).claim == Claim(epsilon=Fraction(5, 6))
+    priced = MechanismTrial(mechanisms=(Seven(), GAUSSIAN), delta=Fraction(1, 100)).claim
     assert priced.rho == Fraction(1, 72) + Fraction(1, 8)
 
 
 def test_the_guard_admits_the_draws_once():
-    guard = Draws(mechanisms=(Seven(), LAPLACE)).guard()
+    guard = MechanismTrial(mechanisms=(Seven(), LAPLACE)).guard()
     guard.charge(LAPLACE.event)
     guard.charge(Seven.event)
     with pytest.raises(BudgetRefused):

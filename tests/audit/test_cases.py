@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from dpqr.audit.case import Case, worst_pair
-from dpqr.audit.cases.answers import PERSON, UNITS, answer_cases, block
-from dpqr.audit.cases.choices import LEVEL, StatedAnswers, block_contest, choice_cases, query_contest
-from dpqr.audit.cases.choices import PERSON as PERSONS
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.audit.cases.noisy_answers import PERSON, UNITS, answer_cases, block
+from dpqr.audit.cases.selections import LEVEL, StatedAnswers, block_contest, choice_cases, query_contest
+from dpqr.audit.cases.selections import PERSON as PERSONS
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers
-from dpqr.noise.source import SeededNoise
 from dpqr.workload.sensitivity import Norm, sensitivity
 
 CASES = [*answer_cases(), *choice_cases()]

@@ -4,11 +4,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.audit.claim import ORDERS, Claim, epsilon_bounds, rho_bounds
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.zcdp import converted
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent
+from dpqr.audit.case import ORDERS, Claim, epsilon_bounds, rho_bounds
+from dpqr.kernel.accountants.sums import zcdp_to_epsilon
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent
 
 LAPLACE = DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(4))
 GAUSSIAN = DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(2))
@@ -24,7 +24,7 @@ def test_a_pure_claim_is_the_sum_of_the_epsilons():
 def test_a_concentrated_claim_is_the_sum_of_the_rhos_and_its_conversion():
     delta = Fraction(1, 100)
     claim = Claim.concentrated(((GAUSSIAN, 2), (ExponentialEvent(epsilon=Fraction(2)), 1)), delta)
-    assert claim == Claim(epsilon=converted(Fraction(1), delta), delta=delta, rho=Fraction(1))
+    assert claim == Claim(epsilon=zcdp_to_epsilon(Fraction(1), delta), delta=delta, rho=Fraction(1))
 
 
 def test_epsilon_of_an_event():

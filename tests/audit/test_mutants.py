@@ -24,19 +24,18 @@ from audit.mutants import (
 from support.slow_cases import slow_but
 
 from dpqr.audit.attack import attack
-from dpqr.audit.case import Case, Draws
-from dpqr.audit.cases.releases import PlannedTrial, ReleaseTrial
-from dpqr.audit.cases.schedules import buckets_shown
-from dpqr.audit.run import ALARM, known_cases
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.noisy_answers import LeftOut
+from dpqr.audit.case import Case, MechanismTrial
+from dpqr.audit.cases.releases import PlannedTrial, ReleaseTrial, buckets_outcome
+from dpqr.audit.run import ALARM, cases_by_name
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.mechanisms.noisy_answers import DroppedRecordsMechanism
 from dpqr.mechanisms.selection import PermuteAndFlipChoice
-from dpqr.noise.source import SeededNoise
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.workload.block import Factor, QueryBlock
 
-KNOWN = known_cases()
+KNOWN = cases_by_name()
 
 
 def mechanism(name):
@@ -146,7 +145,7 @@ def test_a_selection_against_the_exact_total():
     there[0, 0] += 1
     exact = StartsAtTotal(blocks, PrivacyUnit(), Fraction(1, 4))
     pair = DenseHistogram(here), DenseHistogram(there)
-    case = Case(name="start", what="", pair=pair, trial=Draws(mechanisms=(exact,)))
+    case = Case(name="start", what="", pair=pair, trial=MechanismTrial(mechanisms=(exact,)))
     assert share(case, 4_000) > 1
     declared = replace(exact, public=int(here.sum()))
     assert share(with_mechanism(case, declared), 4_000) < 1
@@ -191,14 +190,14 @@ def test_buckets_chosen_by_counts_without_noise():
     case = KNOWN["release-partition-basic-add-remove"]
     plan = case.trial.plan
     bare = replace(plan, roles=replace(plan.roles, check=BareBoxes(Laplace())))
-    assert share(with_trial(case, PlannedTrial(plan=bare, shown=buckets_shown)), 250) > 1
+    assert share(with_trial(case, PlannedTrial(plan=bare, shown=buckets_outcome)), 250) > 1
 
 
 @pytest.mark.parametrize("name", ["left-out-replace", "left-out-person", "left-out-rho-replace"])
 def test_left_out_records_that_are_free_where_a_unit_moves_both_parts(name):
     case = KNOWN[name]
     count, answer = case.trial.mechanisms
-    free = replace(count, inner=LeftOut(inner=count.inner))
+    free = replace(count, inner=DroppedRecordsMechanism(inner=count.inner))
     assert refuted(with_mechanism(case, free, answer), 100)
     assert not refuted(case, 100)
 

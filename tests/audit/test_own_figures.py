@@ -9,11 +9,19 @@ from math import erfc, exp, inf, log, sqrt
 import numpy as np
 import pytest
 
-from dpqr.audit.claim import Claim
+from dpqr.audit.case import (
+    Claim,
+    LossDistribution,
+    claimed_share,
+    epsilon_at,
+    epsilon_of,
+    exact_share,
+    loss_law,
+    rho_of,
+)
 from dpqr.audit.law import IntegerGaussian, Selection, TwoSidedGeometric
-from dpqr.audit.own_figures import LossLaw, epsilon_at, epsilon_of, exact_share, loss_law, own_share, rho_of
-from dpqr.audit.run import known_cases
-from dpqr.privacy.events import (
+from dpqr.audit.run import cases_by_name
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -52,7 +60,7 @@ def test_the_gaussian_curve():
 
 
 def test_losses_of_independent_numbers_add_up():
-    two = LossLaw(np.array([-1.0, 1.0]), np.array([0.25, 0.75]))
+    two = LossDistribution(np.array([-1.0, 1.0]), np.array([0.25, 0.75]))
     both = two.plus(two)
     assert both.losses == pytest.approx([-2, 0, 2], abs=1e-9)
     assert both.chances == pytest.approx([1 / 16, 6 / 16, 9 / 16])
@@ -109,17 +117,19 @@ def test_the_conversion_lies_below_the_simple_one_and_above_the_mean_loss():
 
 def test_a_claim_that_is_too_small_is_seen():
     events = ((LAPLACE, 2), (ExponentialEvent(epsilon=Fraction(1)), 1))
-    assert own_share(Claim.pure(events)) <= 1
-    assert own_share(Claim(epsilon=Fraction(19, 10), events=events)) > 1
+    assert claimed_share(Claim.pure(events)) <= 1
+    assert claimed_share(Claim(epsilon=Fraction(19, 10), events=events)) > 1
     drawn = ((GAUSSIAN, 3),)
     sound = Claim.concentrated(drawn, Fraction(1, 10**6))
-    assert own_share(sound) <= 1
+    assert claimed_share(sound) <= 1
     for less in (
         Claim(epsilon=sound.epsilon * Fraction(999, 1000), delta=sound.delta, rho=sound.rho, events=drawn),
         Claim(epsilon=sound.epsilon, delta=sound.delta, rho=sound.rho * Fraction(999, 1000), events=drawn),
     ):
-        assert own_share(less) > 1
+        assert claimed_share(less) > 1
 
 
 def test_no_case_of_the_build_claims_less():
-    assert {name: own_share(case.claim) for name, case in known_cases().items() if own_share(case.claim) > 1} == {}
+    assert {
+        name: claimed_share(case.claim) for name, case in cases_by_name().items() if claimed_share(case.claim) > 1
+    } == {}

@@ -5,19 +5,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpqr.audit.attack import Loss, attack
+from dpqr.audit.attack import LossLowerBound, attack
+from dpqr.audit.case import Claim
 from dpqr.audit.cases.files import FileCase
-from dpqr.audit.claim import Claim
-from dpqr.audit.run import ALARM, PARTS, Audit, Finding, audit, chosen_cases, known_cases
-from dpqr.errors import GoalMissed, UsageFault
-from dpqr.noise.source import SeededNoise
+from dpqr.audit.run import ALARM, PARTS, Audit, Finding, audit, cases_by_name, select_cases
+from dpqr.kernel.errors import GoalMissed, UsageFault
+from dpqr.kernel.noise.source import SeededNoise
 
 NAME = "laplace-marginal-loose"
 
 
 def finding(name, share):
     return Finding(
-        name=name, what="", claim=Claim(epsilon=Fraction(1)), loss=Loss(epsilon=share, rho=None, share=share)
+        name=name, what="", claim=Claim(epsilon=Fraction(1)), loss=LossLowerBound(epsilon=share, rho=None, share=share)
     )
 
 
@@ -25,7 +25,7 @@ def finding(name, share):
 def test_no_case_of_the_build_is_refuted():
     """Seeded noise; with other seeds one in 10^6 would fail, by the audit's own bound, so no more than one is tried."""
     told = []
-    cases = tuple(case for case in known_cases().values() if not isinstance(case, FileCase))
+    cases = tuple(case for case in cases_by_name().values() if not isinstance(case, FileCase))
     found = audit(cases, 100, noise=SeededNoise(1), done=lambda *what: told.append(what))
     assert not found.breaches
     assert not found.private
@@ -36,7 +36,7 @@ def test_no_case_of_the_build_is_refuted():
 
 
 def test_every_mechanism_both_relations_and_both_schedules_are_attacked():
-    names = " ".join(known_cases())
+    names = " ".join(cases_by_name())
     words = ("exponential", "permute-and-flip", "laplace", "gaussian", "marginal", "predicate", "prefix", "sum")
     for word in (*words, "blocks", "queries", "add-remove", "replace", "person", "rounds", "theory", "rho"):
         assert word in names
@@ -44,7 +44,7 @@ def test_every_mechanism_both_relations_and_both_schedules_are_attacked():
 
 def test_the_longest_cases_are_begun_first_and_shown_in_their_place():
     told = []
-    cases = tuple(replace(case, work=1 + place) for place, case in enumerate(chosen_cases(["laplace-marginal-*"])))
+    cases = tuple(replace(case, work=1 + place) for place, case in enumerate(select_cases(["laplace-marginal-*"])))
     found = audit(cases, 100, noise=SeededNoise(1), done=lambda one, *_: told.append(one))
     assert found.findings == tuple(reversed(told))
     assert [one.name for one in found.findings] == [case.name for case in cases]
@@ -62,7 +62,7 @@ def test_workers_find_what_one_process_finds(monkeypatch):
         return attack(one, two, *more)
 
     monkeypatch.setattr("dpqr.audit.run.attack", attacked)
-    cases = chosen_cases([NAME, "laplace-marginal-replace"])
+    cases = select_cases([NAME, "laplace-marginal-replace"])
     together = audit(cases, 2_000)
     assert together.private
     assert not together.breaches
@@ -88,16 +88,16 @@ def test_the_alarm_is_shared_by_the_cases(monkeypatch):
 
     def attacked(one, two, claim, alarm, laws):
         asked.append(alarm)
-        return Loss(epsilon=0.0, rho=None, share=0.0)
+        return LossLowerBound(epsilon=0.0, rho=None, share=0.0)
 
     monkeypatch.setattr("dpqr.audit.run.attack", attacked)
-    cases = chosen_cases(["laplace-*"])
+    cases = select_cases(["laplace-*"])
     audit(cases, 100, noise=SeededNoise(3))
     assert asked == [float(ALARM) / len(cases)] * len(cases)
 
 
 def test_the_document_is_plain_json():
-    found = audit(chosen_cases(["gaussian-marginal-replace"]), 100, noise=SeededNoise(4))
+    found = audit(select_cases(["gaussian-marginal-replace"]), 100, noise=SeededNoise(4))
     document = json.loads(json.dumps(found.document()))
     assert document["false_alarm"] == 1e-6
     assert document["system_noise"] is False
@@ -106,24 +106,24 @@ def test_the_document_is_plain_json():
 
 
 def test_cases_by_name_and_by_pattern():
-    assert [case.name for case in chosen_cases([NAME])] == [NAME]
-    assert chosen_cases([]) == tuple(known_cases().values())
-    assert {case.name for case in chosen_cases(["release-*", NAME])} == {
-        name for name in known_cases() if name.startswith("release-") or name == NAME
+    assert [case.name for case in select_cases([NAME])] == [NAME]
+    assert select_cases([]) == tuple(cases_by_name().values())
+    assert {case.name for case in select_cases(["release-*", NAME])} == {
+        name for name in cases_by_name() if name.startswith("release-") or name == NAME
     }
     with pytest.raises(UsageFault, match=f"did you mean '{NAME}'"):
-        chosen_cases(["laplace-marginal-lose"])
+        select_cases(["laplace-marginal-lose"])
     with pytest.raises(UsageFault, match="--list"):
-        chosen_cases(["zzz"])
+        select_cases(["zzz"])
 
 
 def test_a_handful_of_runs_is_refused():
     with pytest.raises(UsageFault, match="at least 100"):
-        audit(chosen_cases([NAME]), 99)
+        audit(select_cases([NAME]), 99)
 
 
 def test_a_short_audit_makes_the_runs_that_a_case_states():
-    case = replace(known_cases()["laplace-marginal-loose"], brief=150)
+    case = replace(cases_by_name()["laplace-marginal-loose"], brief=150)
     drawn = []
 
     def outcomes(side, runs, noise):

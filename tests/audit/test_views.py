@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from dpqr.audit.attack import Joint, NaiveBayesView, views
 from dpqr.audit.case import Outcomes
-from dpqr.audit.views import Evidence, Joint, views
 
 RUNS = 4_000
 
@@ -40,7 +40,9 @@ def test_the_joint_view_is_the_log_ratio_of_whole_outcomes():
 def test_evidence_adds_up_over_independent_numbers(fair):
     one = (fair.random((RUNS, 12)) < 0.6).astype(np.int64)
     two = (fair.random((RUNS, 12)) < 0.4).astype(np.int64)
-    scores = Evidence.learned(outcomes(measured=one), outcomes(measured=two))(outcomes(measured=np.eye(12, dtype=int)))
+    scores = NaiveBayesView.learned(outcomes(measured=one), outcomes(measured=two))(
+        outcomes(measured=np.eye(12, dtype=int))
+    )
     assert scores == pytest.approx(np.full(12, -10 * np.log(1.5)), abs=1.0)
 
 
@@ -50,7 +52,7 @@ def test_evidence_reads_numbers_in_their_context(fair):
     coins = (fair.random((RUNS, 1)) < 0.8).astype(np.int64)
     one = {"context": choices, "measured": coins ^ choices}
     two = {"context": choices, "measured": 1 - coins ^ choices}
-    evidence = Evidence.learned(outcomes(**one), outcomes(**two))
+    evidence = NaiveBayesView.learned(outcomes(**one), outcomes(**two))
     asked = outcomes(context=np.array([[0], [1]]), measured=np.array([[1], [1]]))
     assert np.sign(evidence(asked)).tolist() == [1, -1]
 

@@ -10,17 +10,17 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dpqr.data.period import Period, PeriodRows
-from dpqr.mechanisms import noisy_answers, selection, votes
+from dpqr.domain.periods import Period, PeriodRows
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import DiscreteGaussian, RoundedGaussian
+from dpqr.kernel.noise.spherical_laplace import SphericalLaplace
+from dpqr.ledger.periods import PeriodBudgets
+from dpqr.mechanisms import noisy_answers, selection
 from dpqr.mechanisms.box_scores import BoxScores
-from dpqr.mechanisms.scores import BlockScores, QueryScores
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.rounded_gaussian import RoundedGaussian
-from dpqr.noise.spherical_laplace import SphericalLaplace
-from dpqr.privacy.counter import Counter
-from dpqr.privacy.periods import PeriodBudgets
-from dpqr.workload.contrasts import Contrasts
+from dpqr.mechanisms.selection import BlockScores, QueryScores
+from dpqr.prediction import votes
+from dpqr.strategies.counter import Counter
+from dpqr.workload.strategy_matrices import Contrasts
 
 DRAWS = (
     (selection, "draw_exponential"),
@@ -188,7 +188,7 @@ def of_one_contrast() -> Iterator[None]:
 
 @contextmanager
 def of_added_rows() -> Iterator[None]:
-    from dpqr.data.unit import Neighbours
+    from dpqr.kernel.unit import Neighbours
 
     sound = noisy_answers.answers_sensitivity
     with _answers(lambda blocks, norm, unit: sound(blocks, norm, replace(unit, neighbours=Neighbours.ADD_REMOVE))):
@@ -208,8 +208,8 @@ def _answers(wrong: Callable[..., int]) -> Iterator[None]:
 @contextmanager
 def exact_total_in_decimals() -> Iterator[None]:
     """Every estimate carries the number of records behind its sixth digit; rounded to records it looks sound."""
-    from dpqr.app.releasing import release
-    from dpqr.io.tables.tallies import JointTally
+    from dpqr.releases import release
+    from dpqr.tables.tallies import JointTally
 
     totals: list[int] = []
     counted, written = JointTally.histogram, release.write_release
@@ -233,7 +233,7 @@ def exact_total_in_decimals() -> Iterator[None]:
 @contextmanager
 def unbounded_persons() -> Iterator[None]:
     """All rows of every person are kept."""
-    from dpqr.io.tables.persons import bounding
+    from dpqr.tables import persons as bounding
 
     with patch.object(bounding, "smallest_tickets", lambda owners, *_: owners >= 0):
         yield
@@ -250,7 +250,7 @@ def bounded_releases() -> Iterator[None]:
 @contextmanager
 def bounded_periods() -> Iterator[None]:
     """K rows of each period, so that a node over several periods holds more."""
-    from dpqr.io.tables.persons import bounding
+    from dpqr.tables import persons as bounding
 
     sound = bounding.smallest_tickets
 

@@ -9,10 +9,10 @@ import mpmath
 import numpy as np
 from audits.neighbours import Breach, Pair
 
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dpqr.workload.block import QueryBlock
 
 DIGITS = 50

@@ -9,10 +9,9 @@ from fractions import Fraction
 import mpmath
 from audits.neighbours import Breach, Pair
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.mechanisms.scores import Scores
-from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
-from dpqr.privacy.events import ExponentialEvent, PrivacyEvent
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.events import ExponentialEvent, PrivacyEvent
+from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice, Scores
 
 DIGITS = 60
 SLACK = mpmath.mpf(10) ** -40

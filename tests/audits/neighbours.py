@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.unit import Neighbours
 
 Pair = tuple[DenseHistogram, DenseHistogram]
 

@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 from audits.neighbours import Breach
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.io.tables.persons.bounding import Bounding
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
+from dpqr.tables.persons import Bounding
 from dpqr.workload.block import QueryBlock
 
 CELLS = 2
@@ -44,7 +44,7 @@ def as_built(table: Table, most: int, order: tuple[int, ...]) -> Outcome:
     codes = np.array([[row for _, row in table if row is not None]], dtype=np.uint64)
     people = pa.array([person for person, _ in table], pa.int64())
     bounding.add(people, np.array(passed, dtype=np.int64), codes)
-    with patch("dpqr.io.tables.persons.bounding.keyed_words", words):
+    with patch("dpqr.tables.persons.keyed_words", words):
         found = bounding.finish()
     return counted(found.rows[0].astype(np.int64).tolist()), found.lost
 

@@ -10,10 +10,10 @@ import pytest
 from audits.answers import DIGITS, ORDERS, Claim, audit_answers, gaussian_divergence, laplace_loss
 from audits.neighbours import Breach, pairs
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 

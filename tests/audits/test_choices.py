@@ -9,9 +9,9 @@ from audits.choices import Claim, audit_choice, exponential_law, permute_and_fli
 from audits.neighbours import Breach, databases, pairs
 from support.fakes import Says
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
-from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix

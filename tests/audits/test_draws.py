@@ -13,13 +13,13 @@ from scipy.stats import chisquare
 from support.fakes import OpenFilter, Says
 from support.slow_cases import slowly
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.gate import measure
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
 from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.gate import measure
-from dpqr.privacy.sealed import Private
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.workload.block import Factor, QueryBlock
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from audits.neighbours import Breach
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.noisy_answers import LeftOut, on_left_out
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import Price
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.mechanisms.noisy_answers import DroppedRecordsMechanism, for_dropped_records
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.schedules.dropped_count import DROPPED
+from dpqr.strategies.schedules.error_bars import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 
@@ -69,7 +69,7 @@ def worst(relation: Neighbours, count, answers) -> Fraction:
     return found
 
 
-def audit(unit: PrivacyUnit, of_count: str, of_answer: str, wrap=on_left_out) -> Fraction:
+def audit(unit: PrivacyUnit, of_count: str, of_answer: str, wrap=for_dropped_records) -> Fraction:
     """The share of the price that is lost at worst; Breach above 1."""
     check = Laplace()
     count = check.mechanism((DROPPED,), unit, Price(epsilon=Fraction(of_count)))
@@ -90,7 +90,7 @@ def test_the_count_and_the_answer_cost_what_is_charged_and_no_less(unit, of_coun
 @pytest.mark.parametrize(("of_count", "of_answer"), PRICES)
 def test_a_build_that_drops_the_charge_under_replace_is_rejected(of_count, of_answer) -> None:
     with pytest.raises(Breach):
-        audit(REPLACED, of_count, of_answer, wrap=lambda mechanism, unit: LeftOut(inner=mechanism))
+        audit(REPLACED, of_count, of_answer, wrap=lambda mechanism, unit: DroppedRecordsMechanism(inner=mechanism))
 
 
 def test_a_build_that_charges_the_sum_where_rows_come_or_go_charges_too_much() -> None:

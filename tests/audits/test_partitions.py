@@ -18,27 +18,27 @@ from audits.answers import Claim, audit_answers
 from audits.neighbours import Breach, pairs
 from support.small_universes import problem
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import Price
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.designs.bucket_design import merged_block
+from dpqr.strategies.designs.buckets import merged_block
 from dpqr.strategies.distinguishers import PermuteAndFlip
 from dpqr.strategies.plan import Roles
-from dpqr.strategies.schedules.ordered.two_stage import Records, TwoStagePartition
-from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
+from dpqr.strategies.schedules.ordered import RecordEstimate, TwoStagePartition
+from dpqr.strategies.updates.least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.partition import Bisection
-from dpqr.workload.tree import Tree
+from dpqr.workload.trees import Tree
 from dpqr.workload.workload import Measurement
 
 SHAPE, RECORDS, REACH = (4,), 3, 8
 PRICE = Price(epsilon=Fraction(4))
 LAST = Price(epsilon=Fraction(4))
 """Of the buckets' own measurement, which is not drawn here."""
-COUNTED = Records(count=2.0, noise=30.0)
+COUNTED = RecordEstimate(count=2.0, noise=30.0)
 """What was released of the number of records before."""
 UNITS = {relation.value: PrivacyUnit(neighbours=relation) for relation in Neighbours}
 every_unit = pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())

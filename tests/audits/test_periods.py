@@ -14,16 +14,16 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from dpqr.data.period import Period, PeriodRows
-from dpqr.io.tables.period_filter import PeriodFilter
-from dpqr.io.tables.row_encoder import Records
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.periods import WHOLE, PeriodBudgets
+from dpqr.domain.periods import Period, PeriodRows
+from dpqr.kernel.budget import Cost
+from dpqr.ledger.periods import ALL_PERIODS, PeriodBudgets
+from dpqr.tables.encoders import TableBatch
+from dpqr.tables.persons import PeriodFilter
 
 JANUARY, FEBRUARY = Period.parse("2026-01"), Period.parse("2026-02")
 DATES = (date(2026, 1, 31), date(2026, 2, 1), None)
 """A row of either period, next to the other one, and a row of none."""
-PRICES = {JANUARY.name: Fraction(1, 2), FEBRUARY.name: Fraction(3, 4), WHOLE: Fraction(1, 8)}
+PRICES = {JANUARY.name: Fraction(1, 2), FEBRUARY.name: Fraction(3, 4), ALL_PERIODS: Fraction(1, 8)}
 MOST = 2
 
 
@@ -36,9 +36,9 @@ def tables():
 def counts(rows):
     """The true answer of every release."""
     batch = pa.record_batch({"day": pa.array([DATES[row] for row in rows], pa.date32())})
-    found = {WHOLE: len(rows)}
+    found = {ALL_PERIODS: len(rows)}
     for period in (JANUARY, FEBRUARY):
-        read = PeriodFilter.of(PeriodRows(column="day", period=period), ("day",)).records(Records(batch))
+        read = PeriodFilter.of(PeriodRows(column="day", period=period), ("day",)).records(TableBatch(batch))
         found[period.name] = read.count
     return found
 
@@ -97,7 +97,7 @@ def test_periods_that_share_a_day_are_found(monkeypatch, name, more):
 def test_a_row_without_a_date_that_every_period_reads_is_found(monkeypatch):
     def careless(self, batch):
         codes = self.days.encode(batch.rows.column(self.place)).codes
-        return Records(
+        return TableBatch(
             batch.rows.filter(pa.array((codes == 0) | batch.rows.column(self.place).is_null().to_numpy(False)))
         )
 

@@ -10,7 +10,7 @@ from audits.neighbours import Breach
 from audits.persons import CELLS, Claim, as_built, audit_persons, counted, law, neighbours
 from support.slow_cases import slowly
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 

@@ -8,17 +8,15 @@ import pytest
 from audits.answers import Claim, audit_answers
 from audits.neighbours import Breach, pairs
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.strategies.designs.bucket_design import merged_block
+from dpqr.strategies.designs.buckets import merged_block
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
-from dpqr.workload.nested_tree import NestedTree, Nesting
-from dpqr.workload.p_identity import PIdentity
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.ranges import Ranges
-from dpqr.workload.recovery import scaled, strategy_block
-from dpqr.workload.tree import Tree
+from dpqr.workload.strategy_matrices import PIdentity, scale_strategy, strategy_block
+from dpqr.workload.trees import NestedTree, Nesting, Tree
 
 SHAPE = (2, 3)
 RECORDS = 2
@@ -33,7 +31,7 @@ BLOCKS = {
     "levels": (strategy_block("levels", (1,), (NESTED,)),),
     "p-identity": (strategy_block("tuned", (1,), (TUNED,)),),
     "kronecker": (strategy_block("both", (0, 1), (Tree(2, (2, 1), (1, 2)), TUNED)),),
-    "together": (scaled(COLUMN, 3), strategy_block("tree", (1,), (TREE,))),
+    "together": (scale_strategy(COLUMN, 3), strategy_block("tree", (1,), (TREE,))),
     "ranges": (
         QueryBlock(
             name="ranges",
@@ -41,7 +39,7 @@ BLOCKS = {
         ),
     ),
 }
-MERGED = Merged(TREE, np.array([0, 0, 1, 2, 2, 2]))
+MERGED = BucketMatrix(TREE, np.array([0, 0, 1, 2, 2, 2]))
 BLOCKS["buckets"] = (merged_block("buckets", (0, 1), SHAPE, MERGED.inner, MERGED.buckets),)
 TIGHT = ["buckets", "tree", "levels", "p-identity", "ranges"]
 every_block = pytest.mark.parametrize("name", BLOCKS)

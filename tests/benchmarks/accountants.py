@@ -19,15 +19,15 @@ from time import process_time
 from typing import Any
 from unittest.mock import patch
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants import pld
-from dpqr.privacy.accountants.gaussian_dp import GaussianDP
-from dpqr.privacy.accountants.pld import PrivacyLossDistribution
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import Composition, ExponentialEvent
+from dpqr.kernel.accountants import pld
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.accountants.analytic import GaussianDP
+from dpqr.kernel.accountants.pld import PrivacyLossDistribution
+from dpqr.kernel.accountants.sums import ZeroConcentrated
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.events import Composition, ExponentialEvent
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.distinguishers import Exponential
 
 EPSILONS = ("0.1", "1", "10")

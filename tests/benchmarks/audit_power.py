@@ -10,8 +10,8 @@ from fractions import Fraction
 
 from audit.wrong_builds import forgotten_factors, forgotten_rows, hidden_leaks, wrong_builds
 
-from dpqr.audit.run import RUNS, SHORT_RUNS, audit, chosen_cases, known_cases
-from dpqr.noise.source import SystemNoise
+from dpqr.audit.run import RUNS, SHORT_RUNS, audit, cases_by_name, select_cases
+from dpqr.kernel.noise.source import SystemNoise
 
 
 def main() -> None:
@@ -20,10 +20,10 @@ def main() -> None:
     full = parser.parse_args().full
     width, runs = (Fraction(9, 10), RUNS) if full else (Fraction(8, 10), SHORT_RUNS)
     for wrong in (*wrong_builds(width), *forgotten_factors(), *forgotten_rows(), *hidden_leaks()):
-        known_cases.cache_clear()
+        cases_by_name.cache_clear()
         began = time.perf_counter()
         with wrong.made():
-            cases = chosen_cases(wrong.cases)
+            cases = select_cases(wrong.cases)
             found = audit(cases, runs, short=not full, noise=SystemNoise())
         refuted = [finding.name for finding in found.breaches]
         took = time.perf_counter() - began

@@ -21,9 +21,9 @@ import numpy as np
 from adult import SIZES
 from online import codes_of
 
-from dpqr.api.release import release
-from dpqr.privacy.accountants.zcdp import converted
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.kernel.accountants.sums import zcdp_to_epsilon
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.python.release import release
 
 BETA, STAGES, RATIO, FREE = 0.05, 40, 0.8, 400
 """beta; stages that share it; each alpha over the last one; free updates before each round."""
@@ -58,7 +58,7 @@ def rho_of(epsilon: str) -> float:
     low, high, wanted = 0.0, 100.0, PrivacyBudget.parse(epsilon, "1e-9")
     for _ in range(60):
         middle = (low + high) / 2
-        fits = middle == 0 or converted(type(wanted.epsilon)(middle), wanted.delta) <= wanted.epsilon
+        fits = middle == 0 or zcdp_to_epsilon(type(wanted.epsilon)(middle), wanted.delta) <= wanted.epsilon
         low, high = (middle, high) if fits else (low, middle)
     return low
 

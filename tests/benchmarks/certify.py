@@ -22,14 +22,14 @@ from pathlib import Path
 
 import numpy as np
 
-from dpqr.app.evaluating.evaluate import exact_answers
-from dpqr.app.planning.planning import read_documents
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import PlanRequest, ReleaseRequest
-from dpqr.construction.release import Release
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.releases.planning import read_documents
+from dpqr.releases.release import release
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
+from dpqr.releases.result import FinishedRun
+from dpqr.report.evaluation import exact_answers
+from dpqr.tables.limits import Limits
+from dpqr.tables.source import TableSource
 
 sys.path.insert(0, str(Path(__file__).parent))
 from adult import OTHERS, SIZES
@@ -130,7 +130,7 @@ def hold_line(epsilon: str, given: argparse.Namespace) -> str:
     return f"{np.mean(held):>6.3f} {np.median(means):>6.3f} {np.median(each):>7.3f}"
 
 
-def block_errors(made: Release, truth: list[np.ndarray]) -> np.ndarray:
+def block_errors(made: FinishedRun, truth: list[np.ndarray]) -> np.ndarray:
     """True L1 errors by block, in records."""
     pairs = zip(made.answers, truth, strict=True)
     return np.array([np.abs(each.estimate - known).sum() for each, known in pairs])

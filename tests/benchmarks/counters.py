@@ -23,15 +23,14 @@ import numpy as np
 import pandas as pd
 
 import dpqr
-from dpqr.data.period import Period
-from dpqr.data.period_tree import PeriodTree
-from dpqr.data.unit import PrivacyUnit
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.known import available
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.counter import Counter
+from dpqr.domain.periods import Period, PeriodTree
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.accountants.known import available
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.strategies.counter import Counter
 from dpqr.workload.block import QueryBlock
 
 PERIODS = (4, 8, 12, 16, 24, 32, 48, 64)

@@ -109,8 +109,8 @@ def asked(what: str) -> dict[str, Any]:
 
 def by_dpqr(folder: Path, what: str) -> None:
     import dpqr
-    from dpqr.io.engines.address import Address
-    from dpqr.io.engines.known import engine_of
+    from dpqr.tables.engines.address import EngineAddress
+    from dpqr.tables.engines.known import engine_of
 
     table = folder / "t.parquet"
     source: Any = f"duckdb:{table}" if what == "duckdb" else table
@@ -118,7 +118,7 @@ def by_dpqr(folder: Path, what: str) -> None:
     if what == "persons":
         rows, more = int(folder.name.partition("-")[2]), {"unit": "who", "max_rows": 2}
         query = f"SELECT *, row_number() OVER () * 48271 % {rows // 5} AS who FROM source"
-        source = engine_of(Address(scheme="duckdb", place=str(table), query=query, registered=True))
+        source = engine_of(EngineAddress(scheme="duckdb", place=str(table), query=query, registered=True))
     dpqr.release(source, queries=asked(what), eps="1", delta="1e-9", out=folder / "out", if_exists="replace", **more)
 
 
@@ -158,11 +158,11 @@ def agree(folder: Path) -> bool:
     """Whether our exact counts of one pair are those of Arrow and numpy."""
     from pyarrow import compute, parquet
 
-    from dpqr.io.documents.domains.domain import read_domain
-    from dpqr.io.tables.limits import Limits
-    from dpqr.io.tables.load import load_table
-    from dpqr.io.tables.source import TableSource
-    from dpqr.privacy.sealed import SealKey
+    from dpqr.domain.domain_file import read_domain
+    from dpqr.kernel.sealed import SealKey
+    from dpqr.tables.limits import Limits
+    from dpqr.tables.load import load_table
+    from dpqr.tables.source import TableSource
 
     domain = read_domain(asked("pairs")["domain"])
     pairs = list(combinations(range(len(SIZES)), 2))
@@ -179,10 +179,10 @@ def parts(folder: Path) -> str:
     """Nanoseconds a row of each part of counting, by the median row group."""
     from pyarrow import parquet
 
-    from dpqr.io.documents.domains.domain import read_domain
-    from dpqr.io.tables.counting import Counting
-    from dpqr.io.tables.limits import Limits
-    from dpqr.io.tables.tallies import tally
+    from dpqr.domain.domain_file import read_domain
+    from dpqr.tables.counting import Counting
+    from dpqr.tables.limits import Limits
+    from dpqr.tables.tallies import tally
 
     domain = read_domain(asked("pairs")["domain"])
     pairs, rows = list(combinations(range(len(SIZES)), 2)), Counting(domain=domain).encoder(text=False)

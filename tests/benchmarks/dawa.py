@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpqr.strategies.designs.gram import bucket_queries
-from dpqr.strategies.designs.hierarchy import hierarchy
+from dpqr.strategies.designs.trees import hierarchy
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.partition import Bisection, Boxes
 from dpqr.workload.sensitivity import Norm

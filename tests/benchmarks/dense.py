@@ -24,15 +24,15 @@ from pathlib import Path
 import numpy as np
 from plot import bars
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.histogram import DenseHistogram
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.designs.kronecker import designs
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 from dpqr.workload.sensitivity import Norm
 
@@ -157,7 +157,7 @@ def closed_forms(plan: Plan, sizes: tuple[int, ...], workload: str, eps: float) 
 
 def square(plan: Plan, counts: np.ndarray) -> float:
     """Mean square over the queries, in squared records."""
-    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guarded(plan), noise=SystemNoise())
+    draws = Draws(data=Private(DenseHistogram(counts)), accountant=make_filter(plan), noise=SystemNoise())
     estimate = iterative_construction(draws, plan, Quiet()).hypothesis
     block = plan.problem.workload.blocks[0]
     gaps = estimate.answer(block) - block.apply(counts)

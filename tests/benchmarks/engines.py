@@ -22,10 +22,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.counting import SIZES, make
 from benchmarks.counting import asked as question
 
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.engines import spark_session, spark_table
-from dpqr.io.engines.spark_table import SparkTable
-from dpqr.io.tables.counting import Counting
+from dpqr.domain.domain_file import read_domain
+from dpqr.tables.counting import Counting
+from dpqr.tables.engines import spark as spark_session
+from dpqr.tables.engines import spark as spark_table
+from dpqr.tables.engines.spark import SparkTable
 
 
 def main() -> None:
@@ -55,17 +56,17 @@ def count(session, folder: Path, rows: int) -> None:
         make(folder, rows)
     domain = read_domain(question("pairs")["domain"])
     asked = Counting(domain=domain, asked=tuple(combinations(range(len(SIZES)), 2)))
-    reached, original = [], spark_table.added
+    reached, original = [], spark_table.add_counts
 
     def watched(values, asked):
         reached.append((len(values), sum(map(len, values))))
         return original(values, asked)
 
-    spark_table.added = watched
+    spark_table.add_counts = watched
     began, wall = seconds(os.getpid()), time.perf_counter()
     found = SparkTable(frame=session.read.parquet(f"file:{folder}/t.parquet")).count(asked)
     used, wall = seconds(os.getpid()) - began, time.perf_counter() - wall
-    spark_table.added = original
+    spark_table.add_counts = original
     assert found.read == rows
     print(f"{rows:,} rows: {used:.1f} CPU s, {wall:.1f} s; driver {reached[0][0]:,} sums, {reached[0][1]:,} bytes")
 

@@ -36,19 +36,18 @@ from adult import OTHERS, SIZES
 from shapes import Table, chain, classes, independent, skewed
 from task import Task
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.block_errors import unmeasured
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import Release, assemble
-from dpqr.data.histogram import SparseHistogram
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.law import NoiseLaw
-from dpqr.noise.rounded_gaussian import RoundedGaussian
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.noise.gaussian import DiscreteGaussian, RoundedGaussian
+from dpqr.kernel.noise.law import NoiseLaw
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.releases.draws import Draws
+from dpqr.releases.error_bounds import unmeasured_blocks
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.result import FinishedRun, assemble
+from dpqr.strategies.guard import make_filter
 
 MAKERS: tuple[Table, ...] = (independent, classes, skewed, chain)
 CLASSES = (0, 0.05, 10, 50, 500, np.inf)
@@ -101,12 +100,14 @@ def adult(path: Path) -> Task:
     return Task(name="Adult, pairs", sizes=sizes, codes=codes, marginals=tuple(combinations(sizes, 2)))
 
 
-def released(task: Task, eps: str, delta: str, more: dict[str, str]) -> tuple[Release, SparseHistogram, float, float]:
+def released(
+    task: Task, eps: str, delta: str, more: dict[str, str]
+) -> tuple[FinishedRun, SparseHistogram, float, float]:
     document = {"domain": task.sizes, "queries": [{"marginals": [list(names) for names in task.marginals]}]}
     plan = plan_release(PlanRequest(queries=document, domain=None, epsilon=eps, delta=delta, **more))
     counts = SparseHistogram(tuple(task.sizes.values()), task.codes, np.ones(task.records, dtype=np.int64))
     start = time.process_time()
-    draws = Draws(data=Private(counts), accountant=guarded(plan), noise=SystemNoise())
+    draws = Draws(data=Private(counts), accountant=make_filter(plan), noise=SystemNoise())
     outcome = iterative_construction(draws, plan, Quiet())
     middle = time.process_time()
     release = assemble(plan, outcome, {}, private=True)
@@ -115,7 +116,7 @@ def released(task: Task, eps: str, delta: str, more: dict[str, str]) -> tuple[Re
 
 def looked_at(task: Task, eps: str, delta: str, more: dict[str, str]) -> Found:
     release, counts, run, bars = released(task, eps, delta, more)
-    left = {block.name for block in unmeasured(release.plan.problem.workload.blocks, release.transcript)}
+    left = {block.name for block in unmeasured_blocks(release.plan.problem.workload.blocks, release.transcript)}
     parts: list[tuple[np.ndarray, ...]] = []
     for number, answers in enumerate(release.answers):
         name, truth = answers.block.name, answers.block.answer(counts) * float(answers.block.scale)
@@ -129,7 +130,7 @@ def looked_at(task: Task, eps: str, delta: str, more: dict[str, str]) -> Found:
     return Found(*(np.concatenate(part) for part in zip(*parts, strict=True)), run, bars, *by_law(release))
 
 
-def by_law(release: Release) -> tuple[float, float]:
+def by_law(release: FinishedRun) -> tuple[float, float]:
     """`law` and `least` of a release, over the answers that have a proved interval."""
     laws, found = {one.law for one in release.transcript.measurements}, []
     for answers in release.answers:

@@ -17,9 +17,9 @@ import numpy as np
 from regret import DELTA, Case, task_of
 from task import Task
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.forecasts.public_tables import PublicTable
+from dpqr.releases.forecast_error import PublicTable
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 
 CELLS = (
     "reporting-mixture-2:prefixes:0.1",

@@ -28,17 +28,17 @@ import numpy as np
 import pandas as pd
 
 import dpqr
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import Release, assemble
-from dpqr.data.histogram import SparseHistogram
-from dpqr.io.outputs.answer_tables.figures_table import figures_table
-from dpqr.io.outputs.releases.release_files import answers_table
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.release_files import answers_table
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.result import FinishedRun, assemble
+from dpqr.releases.table_files import figures_table
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 
 SIZES = (15, 30, 60, 120, 250, 500, 1000, 2000, 4000, 6000)
@@ -148,7 +148,7 @@ def planned(entries: str, eps: str, delta: str | None) -> Plan:
     return plan_release(PlanRequest(queries=queries, domain=DOMAIN, epsilon=eps, delta=delta))
 
 
-def released(rows: pd.DataFrame, entries: list[dict[str, Any]], eps: str, delta: str | None) -> Release:
+def released(rows: pd.DataFrame, entries: list[dict[str, Any]], eps: str, delta: str | None) -> FinishedRun:
     """A run of the loop on the table's counts."""
     plan = planned(json.dumps(entries), eps, delta)
     domain = plan.problem.domain
@@ -160,11 +160,11 @@ def released(rows: pd.DataFrame, entries: list[dict[str, Any]], eps: str, delta:
     }
     held = np.stack([codes[name].to_numpy() for name in domain.names], axis=1)
     counts = SparseHistogram(domain.shape, held, np.ones(len(rows), dtype=np.int64))
-    draws = Draws(data=Private(counts), accountant=guarded(plan), noise=SystemNoise())
+    draws = Draws(data=Private(counts), accountant=make_filter(plan), noise=SystemNoise())
     return assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=True)
 
 
-def told(release: Release, weighted: bool) -> list[dict[str, Any]]:
+def told(release: FinishedRun, weighted: bool) -> list[dict[str, Any]]:
     """The rows of its table of figures; of a release without figures, its answers as if they were figures."""
     weight = "weighted " if weighted else ""
     if release.figures:

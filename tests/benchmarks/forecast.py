@@ -10,7 +10,7 @@ proxy and from an earlier release at epsilon 1 (like). Measured errors have othe
 --inverse: goals are what the table itself keeps with confidence 0.95 at some epsilon, which was then needed. self: the
 forecast is simulated on the released table itself, so that nothing but few runs and the search are left to err.
 --made-up: from made-up tables alone, over published tables (`real_tables.py`, which --tables takes too) and made-up
-ones (`marginals/shapes.py`). Constants of `dpqr.construction.forecasts.public_tables.TUNING` were set on one half and
+ones (`marginals/shapes.py`). Constants of `dpqr.releases.forecast_error.PUBLIC_TABLES` were set on one half and
 are reported on the other.
 FOLDER holds adult-coded.csv, W-small.json and W-all2.json.
 """
@@ -35,14 +35,13 @@ from real_tables import REAL, real_table
 from shapes import HALVES, REPORTING, SETTING, SHAPES
 from task import Task, read_task
 
-from dpqr.app.evaluating.forecast import ForecastRequest, GoalRequest, forecast_releases
-from dpqr.app.planning.planning import plan_release, read_documents
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.construction.forecasts.forecast import forecast, simulated_errors
-from dpqr.construction.forecasts.public_tables import PublicTable, made_up_tables
-from dpqr.io.tables.file import STDIN
-from dpqr.io.tables.source import TableSource
+from dpqr.releases.forecast import ForecastRequest, GoalRequest, forecast_releases
+from dpqr.releases.forecast_error import PublicTable, forecast, simulate_tables, simulated_errors
+from dpqr.releases.planning import plan_release, read_documents
+from dpqr.releases.release import release
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.tables.files import STDIN
+from dpqr.tables.source import TableSource
 
 TABLES = ("adult W-small", "adult W-all2", "few-records", "independent", "chain", "one-column")
 MADE = SHAPES | SETTING | REPORTING
@@ -174,7 +173,7 @@ def unseen(name: str, adult: Path | None, epsilons: list[str]) -> Iterator[tuple
         answers = np.array([block.rows for block in plan.problem.workload.blocks])
         errors = [simulated_errors(plan, true, SEED + run) * answers for run in range(2)]
         measured = float(np.mean(errors)) / task.records
-        found = forecast(plan, made_up_tables(plan.problem.domain, task.records, plan.problem.seed)).over_n
+        found = forecast(plan, simulate_tables(plan.problem.domain, task.records, plan.problem.seed)).over_n
         ratio, spread = found.mean / max(measured, 1e-9), math.log1p(found.deviation / found.mean)
         told = f"measured {measured:.5f} forecast {found.mean:.5f} +- {found.deviation:.5f} ratio {ratio:.2f}"
         print(f"{name:24} n {task.records:6} {len(shape):2} columns eps {epsilon:>4} {told}", flush=True)

@@ -33,8 +33,8 @@ import pyarrow.parquet as pq
 from scale import timed
 from scipy.optimize import minimize
 
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.workload.nested_tree import NestedTree, Nesting
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.workload.trees import NestedTree, Nesting
 
 DEPTHS = {"even": 3, "uneven": 3, "deep": 11}
 

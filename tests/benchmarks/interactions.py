@@ -25,9 +25,9 @@ sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 from regret import SEED, Case
 from shapes import HALVES, made
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.forecasts.forecast import simulated_errors
+from dpqr.releases.forecast_error import simulated_errors
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.marginals.interactions import Interactions
 

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.concurrent_releases import MEMORY, command
 from support.paid_releases import document, lay, run, transcript, unsound
 
-from dpqr.errors import UsageFault
+from dpqr.kernel.errors import UsageFault
 
 PARTS = ("race", "kills", "full")
 SHARE = 5

@@ -23,10 +23,10 @@ import numpy as np
 from error_bars import made, released
 from task import Task
 
-from dpqr.construction import later
-from dpqr.construction.loop import Outcome
-from dpqr.construction.release import Release
-from dpqr.data.histogram import SparseHistogram
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.published import later
+from dpqr.releases.loop import Outcome
+from dpqr.releases.result import FinishedRun
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 from dpqr.workload.workload import Workload
@@ -50,13 +50,13 @@ def questions(task: Task, seed: int) -> list[QueryBlock]:
 
 
 def looked_at(
-    release: Release, counts: SparseHistogram, task: Task, refits: int, seed: int
+    release: FinishedRun, counts: SparseHistogram, task: Task, refits: int, seed: int
 ) -> tuple[np.ndarray, float]:
     """For each question: proved interval holds (NaN: none), estimated one holds, error, distance, whether unknown."""
     later.TUNING = replace(later.TUNING, refits=refits)
     outcome = Outcome(hypothesis=release.hypothesis, transcript=release.transcript, errors=release.errors)
     start = time.process_time()
-    found = later.later_answers(release.plan, outcome, Workload(tuple(questions(task, seed))), release.bars.factors)
+    found = later.answer_from_model(release.plan, outcome, Workload(tuple(questions(task, seed))), release.bars.factors)
     seconds = time.process_time() - start
     rows = []
     for one in found.answers:

@@ -28,14 +28,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from support import postgres_server
 from support.ledger_jobs import command, draws, ledger_in, passed, reserve, terms, unsound
 
-from dpqr.io.ledger import transaction as transactions
-from dpqr.io.ledger.chain import Anchor
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.ledger.record import walked
-from dpqr.io.ledger.session import Store
-from dpqr.io.ledger.stores import ledger_store
-from dpqr.io.ledger.transaction import Transaction
-from dpqr.privacy.budget import Cost
+from dpqr.kernel.budget import Cost
+from dpqr.ledger import chained_ledger as transactions
+from dpqr.ledger.chain import Anchor
+from dpqr.ledger.chained_ledger import ChainedLedger, Transaction
+from dpqr.ledger.record import walk_ledger
+from dpqr.ledger.session import Store
+from dpqr.ledger.sqlite import ledger_store
 
 USES = 20
 
@@ -151,7 +150,7 @@ def jobs(entries: list[int]) -> None:
 def age(ledger: ChainedLedger, count: int) -> None:
     """Bring a new ledger to `count` entries, most of them settled in turn, in one transaction."""
     with ledger.writing() as session:
-        transaction = Transaction(session=session, state=walked(session, ledger.anchor).state, clock=ledger.clock)
+        transaction = Transaction(session=session, state=walk_ledger(session, ledger.anchor).state, clock=ledger.clock)
         while transaction.state.length < count:
             content = {"dataset": "survey", "cost": Cost(Fraction("0.001")), "events": draws("0.001")}
             paid = transaction.add("reserve", key=bytes(32), **content, note="a release")

@@ -71,12 +71,12 @@ def numbers(chance: np.random.Generator, count: int) -> list[list[str]]:
 
 
 def by_dpqr(path: Path, table: str) -> int:
-    from dpqr.data.attribute import Attribute, Bins, Codes, Labels
-    from dpqr.data.domain import Domain
-    from dpqr.io.tables.limits import Limits
-    from dpqr.io.tables.load import load_table
-    from dpqr.io.tables.source import TableSource
-    from dpqr.privacy.sealed import SealKey
+    from dpqr.domain.attribute import Attribute, Bins, Codes, Labels
+    from dpqr.domain.domain import Domain
+    from dpqr.kernel.sealed import SealKey
+    from dpqr.tables.limits import Limits
+    from dpqr.tables.load import load_table
+    from dpqr.tables.source import TableSource
 
     axes: dict[str, list[Any]] = {
         "parquet": [Codes(size) for size in SIZES],

@@ -19,11 +19,10 @@ sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 
 from regret import SEED
 
-from dpqr.app.planning.planning import plan_release, read_documents
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.forecasts.forecast import reaches, simulated_errors
-from dpqr.construction.forecasts.public_tables import PublicTable
-from dpqr.errors import InfeasiblePlan
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.releases.forecast_error import PublicTable, reaches, simulated_errors
+from dpqr.releases.planning import plan_release, read_documents
+from dpqr.releases.requests import PlanRequest
 
 Cell = tuple[str, int, int, str, tuple[int, ...]]
 """Distribution and cells of the wide column, records, epsilon, cells of the small columns."""

@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.selection import draw_exponential, draw_permute_and_flip
-from dpqr.noise.source import SystemNoise
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.kernel.noise.selection import draw_exponential, draw_permute_and_flip
+from dpqr.kernel.noise.source import SystemNoise
 
 NOISE = SystemNoise()
 LEAKY = np.random.default_rng()

@@ -23,22 +23,22 @@ import pyarrow as pa
 import pyarrow.csv as pc
 from adult import OTHERS, SIZES
 
-from dpqr.api.requests import Unwatched
-from dpqr.app.planning.planning import read_documents
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import PlanRequest, ReleaseRequest
-from dpqr.app.sessions.planning import OpenRequest, planned_session
-from dpqr.app.sessions.state import rows_of_blocks
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.questions.online import Online
-from dpqr.data.histogram import SparseHistogram
-from dpqr.hypotheses.weighted_rows import WeightedRows
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.updates.row_weights import RowWeights
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.models.rows import WeightedRows
+from dpqr.python.release import SilentObserver
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import read_documents
+from dpqr.releases.questions import Online
+from dpqr.releases.release import release
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
+from dpqr.sessions.planning import OpenRequest, plan_session
+from dpqr.sessions.session import split_into_queries
+from dpqr.strategies.updates.multiplicative_weights import RowWeights
+from dpqr.tables.source import TableSource
 
 MADE_UP = {f"c{place}": size for place, size in enumerate((2, 3, 4, 5, 6, 8, 10, 20, 40, 80))}
 
@@ -100,7 +100,7 @@ def compared(codes: np.ndarray, sizes: dict[str, int], seed: int, given: Any) ->
 
 def offline_errors(source: TableSource, queries: Any, sizes: Any, truth: np.ndarray, given: Any) -> np.ndarray:
     plan = PlanRequest(queries=queries, domain=sizes, epsilon=given.eps, delta=given.delta)
-    made = release(ReleaseRequest(source=source, plan=plan), Unwatched())
+    made = release(ReleaseRequest(source=source, plan=plan), SilentObserver())
     return np.abs(np.concatenate([each.estimate for each in made.answers]) - truth)
 
 
@@ -118,10 +118,12 @@ def online_run(
     )
     asked = OpenRequest(name="online", run=ReleaseRequest(source=source, plan=plan))
     started = time.process_time()
-    made = planned_session(asked)
+    made = plan_session(asked)
     guard = made.accountant.filter(PrivacyBudget.parse(given.eps, given.delta))
     data, noise = Private(table), SystemNoise()
-    model = iterative_construction(Draws(data=data, accountant=guard, noise=noise), made.plan, Unwatched()).hypothesis
+    model = iterative_construction(
+        Draws(data=data, accountant=guard, noise=noise), made.plan, SilentObserver()
+    ).hypothesis
     rows = WeightedRows.of(model, document.domain.shape, seed)
     session = Online(
         terms=made.terms,
@@ -133,7 +135,7 @@ def online_run(
         noise=noise,
     )
     session.open_watches()
-    blocks = [each.block for each in rows_of_blocks(document.workload.blocks, document.domain)]
+    blocks = [each.block for each in split_into_queries(document.workload.blocks, document.domain)]
     answers = {int(place): session.ask(blocks[place]) for place in np.random.default_rng(seed).permutation(len(blocks))}
     return {
         "errors": np.abs(np.array([answers[place].estimate for place in range(len(blocks))]) - truth),

@@ -21,16 +21,16 @@ sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 
 from mixed import made, others
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.answers.intervals import ESTIMATE
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import Release, assemble
-from dpqr.data.histogram import SparseHistogram
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.releases.answers.errors import ESTIMATE
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.result import FinishedRun, assemble
+from dpqr.strategies.guard import make_filter
 
 SMALL = (3, 4, 2)
 KINDS = ("normal", "steps", "spikes", "even", "zipf", "exponential")
@@ -53,7 +53,7 @@ class Quiet:
 
 def released(
     sizes: dict[str, int], codes: np.ndarray, schedule: str, epsilon: str, delta: str, asked: list[str]
-) -> tuple[Release, SparseHistogram]:
+) -> tuple[FinishedRun, SparseHistogram]:
     """A release of the wide column's queries, and for `parts` of pairs of the others."""
     queries = [*(ASKED[kind] for kind in asked), *(others([*sizes][1:]) if schedule != "ordered" else [])]
     document = {"domain": sizes, "queries": queries}
@@ -61,7 +61,7 @@ def released(
     names = plan.problem.domain.names
     table = codes[:, [list(sizes).index(name) for name in names]]
     counts = SparseHistogram(plan.problem.domain.shape, table, np.ones(len(table), dtype=np.int64))
-    draws = Draws(data=Private(counts), accountant=guarded(plan), noise=SystemNoise())
+    draws = Draws(data=Private(counts), accountant=make_filter(plan), noise=SystemNoise())
     return assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=True), counts
 
 
@@ -73,7 +73,7 @@ Bars = dict[str, list[np.ndarray]]
 """By the kind of query, of every answer: whether its interval holds, its error bar, its error."""
 
 
-def looked_at(release: Release, counts: SparseHistogram, found: Bars) -> None:
+def looked_at(release: FinishedRun, counts: SparseHistogram, found: Bars) -> None:
     """Add the answers about the wide column whose intervals are estimated."""
     names = release.plan.problem.domain.names
     for answers in release.answers:

@@ -26,10 +26,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.counting import JOINT, SIZES, asked, make
 from support.postgres_server import running
 
-from dpqr.data.marginals import passes
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.engines.known import engine_at
-from dpqr.io.tables.counting import Counting
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.histogram import passes
+from dpqr.tables.counting import Counting
+from dpqr.tables.engines.known import engine_at
 
 
 def load(connection: Any, rows: int) -> None:

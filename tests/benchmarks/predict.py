@@ -38,26 +38,26 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from support.prediction_tables import online
 
-from dpqr.app.predicting.predict import apply_model, predict
-from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import SparseHistogram
-from dpqr.data.unit import PrivacyUnit
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.points import read_points
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SystemNoise
-from dpqr.prediction.bounds.online_error import OnlineError
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.accountants.known import PREDICTING
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.prediction.excess_risk import OnlineError
 from dpqr.prediction.forms import DIRECT
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import PlannerInput, least_spread
+from dpqr.prediction.predict import apply_model, predict
 from dpqr.prediction.problem import PredictionProblem, Target, read_target, without
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.accountants.known import PREDICTING
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.releases.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
+from dpqr.tables.limits import Limits
+from dpqr.tables.points import read_points
+from dpqr.tables.source import TableSource
 
 BOUNDS = {"age": (17, 90), "education-num": (1, 16), "hours-per-week": (1, 99)}
 EDGES = {

@@ -16,19 +16,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.attribute import Attribute, Bins, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import SparseHistogram
-from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.learned_functions import step
-from dpqr.noise.source import SystemNoise
+from dpqr.domain.attribute import Attribute, Bins, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.accountants.known import PREDICTING
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.prediction.forms import DIRECT
+from dpqr.prediction.learned_functions import step
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.accountants.known import PREDICTING
-from dpqr.privacy.budget import PrivacyBudget
 
 ACCOUNTANTS = [one for name, one in PREDICTING.items() if name != "pld"]
 BINS = 50

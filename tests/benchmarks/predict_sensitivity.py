@@ -31,8 +31,8 @@ from support.prediction_tables import (
     measured_shares,
 )
 
-from dpqr.data.unit import Neighbours
-from dpqr.prediction.learners.kernels import Kernel
+from dpqr.kernel.unit import Neighbours
+from dpqr.prediction.learners.features import Kernel
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Square
 
 SMOOTH = ("logistic", "hinge", "pinball")

@@ -38,11 +38,10 @@ from families import FAMILIES
 from shapes import HALVES, REPORTING, SETTING, made
 from task import Task, read_task
 
-from dpqr.app.planning.planning import plan_release, read_documents
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.forecasts.forecast import reaches, simulated_errors
-from dpqr.construction.forecasts.public_tables import PublicTable
-from dpqr.errors import DpqrError
+from dpqr.kernel.errors import DpqrError
+from dpqr.releases.forecast_error import PublicTable, reaches, simulated_errors
+from dpqr.releases.planning import plan_release, read_documents
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.plan import Plan
 
 DELTA, SEED, DEFAULT = "1e-9", 7, "auto"

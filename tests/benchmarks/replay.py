@@ -24,15 +24,15 @@ from pathlib import Path
 
 import numpy as np
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.data.histogram import DenseHistogram
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.result import assemble
+from dpqr.strategies.guard import make_filter
 
 
 @dataclass
@@ -86,7 +86,7 @@ def timed(
     plan = plan_release(PlanRequest(queries=str(file), epsilon=eps, schedule="queries", rounds=rounds))
     planned = time.process_time() - began
     counts = table(shape)
-    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guarded(plan), noise=SystemNoise())
+    draws = Draws(data=Private(DenseHistogram(counts)), accountant=make_filter(plan), noise=SystemNoise())
     clock = Clock(int(np.prod(shape)))
     outcome = iterative_construction(draws, plan, clock)
     began = time.process_time()

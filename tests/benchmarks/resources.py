@@ -2,7 +2,7 @@
 
 python tests/benchmarks/resources.py [--jobs 60] [--seed 1]
 
-Constants (`dpqr.construction.forecasts.resources.TUNING`) were set by hand on the jobs of seeds 1 and 11, and
+Constants (`dpqr.releases.resources.TUNING`) were set by hand on the jobs of seeds 1 and 11, and
 reported on seed 21.
 """
 
@@ -18,13 +18,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.releasing.machine import resources
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.construction.forecasts.resources import TUNING
-from dpqr.errors import DpqrError
-from dpqr.io.tables.source import TableSource
+from dpqr.kernel.errors import DpqrError
+from dpqr.releases.planning import plan_release
+from dpqr.releases.release import release
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.releases.resources import TUNING, resources
+from dpqr.tables.source import TableSource
 
 KINDS = ("ones", "pairs", "threes", "prefix", "boxes")
 SCHEDULES = ("auto", "auto", "auto", "rounds", "strategy", "queries")

@@ -23,14 +23,14 @@ from baselines import plain
 from regret import DEFAULT, Case
 from shapes import HALVES, made
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.forecasts.public_tables import PublicTable
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.io.outputs.releases.synthetic import synthesise
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.releases.draws import Draws
+from dpqr.releases.forecast_error import PublicTable
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.release_files import synthesise
+from dpqr.releases.result import assemble
+from dpqr.strategies.guard import make_filter
 
 FEW = 10
 """Records: rows are whole records, so they cannot follow answers that are off by fewer."""
@@ -71,7 +71,7 @@ def compared(case: Case, epsilon: str, seed: int) -> tuple[float, float, float]:
     """Error of the answers in records, that of the rows over it, and over that of plain noise."""
     plan, truth = case.plan(epsilon, DEFAULT), case.table
     assert plan is not None
-    draws = Draws(data=Private(truth.counts), accountant=guarded(plan), noise=SeededNoise(seed))
+    draws = Draws(data=Private(truth.counts), accountant=make_filter(plan), noise=SeededNoise(seed))
     outcome = iterative_construction(draws, plan, Quiet())
     release = assemble(plan, outcome, {}, private=False)
     before = time.process_time()

@@ -24,18 +24,18 @@ from typing import Any
 import numpy as np
 from replay import conjunctions, table
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.histogram import DenseHistogram
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.sealed import Private
 from dpqr.mechanisms.box_scores import BoxSearch
 from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.sealed import Private
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies import candidates
 from dpqr.strategies.candidates import QueryCandidates
-from dpqr.strategies.choice import guarded
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 
 KINDS = {"exponential": ExponentialChoice, "permute-and-flip": PermuteAndFlipChoice}
@@ -110,7 +110,7 @@ def released(
     plan = plan_release(PlanRequest(queries=str(file), epsilon=eps, schedule="queries", rounds=rounds))
     recorder = Recorder(plan.roles.update)
     plan = replace(plan, roles=replace(plan.roles, update=recorder))
-    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guarded(plan), noise=SystemNoise())
+    draws = Draws(data=Private(DenseHistogram(counts)), accountant=make_filter(plan), noise=SystemNoise())
     iterative_construction(draws, plan, Quiet())
     return plan, recorder.hypotheses
 

@@ -29,17 +29,17 @@ sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 from shapes import HALVES, REPORTING, SETTING
 from task import Task
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.app.start import handed_on
-from dpqr.construction.draws import Draws
-from dpqr.construction.forecasts.public_tables import PublicTable
-from dpqr.construction.loop import iterative_construction, released
-from dpqr.fitting.earlier_tables import EarlierTables
-from dpqr.hypotheses.hypothesis import prepare
-from dpqr.noise.public import PublicNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.kernel.noise.public import PublicNoise
+from dpqr.kernel.sealed import Private
+from dpqr.models.fit.evidence import EarlierTables
+from dpqr.models.hypothesis import prepare
+from dpqr.published.export import handed_on
+from dpqr.releases.draws import Draws
+from dpqr.releases.forecast_error import PublicTable
+from dpqr.releases.loop import iterative_construction, released_hypothesis
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 
 DRIFTS = {"still": 0.0, "slow": 0.02, "fast": 0.1, "changed": 0.0}
@@ -82,9 +82,9 @@ def planned(task: Task, eps: str, delta: str) -> Plan:
 
 def run_of(plan: Plan, start: EarlierTables | None, table: PublicTable, seed: int) -> Run:
     plan = replace(plan, problem=replace(plan.problem, start=start))
-    draws = Draws(data=Private(table.counts), accountant=guarded(plan), noise=PublicNoise(seed))
+    draws = Draws(data=Private(table.counts), accountant=make_filter(plan), noise=PublicNoise(seed))
     outcome = iterative_construction(draws, plan, Unwatched())
-    shown, blocks = released(plan, outcome), plan.problem.workload.blocks
+    shown, blocks = released_hypothesis(plan, outcome), plan.problem.workload.blocks
     prepare(shown, blocks)
     table.counts.prefetch([block.axes for block in blocks])
     off = [np.abs(shown.answer(each) - each.answer(table.counts)).sum() for each in blocks]

@@ -27,8 +27,8 @@ from regret import Case
 from shapes import HALVES, made
 from task import Task
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.schedules import rounds
 from dpqr.strategies.schedules.marginals.candidate_blocks import with_surrogates
 

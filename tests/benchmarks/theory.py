@@ -35,24 +35,24 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dpqr.app.releasing.release import planned
-from dpqr.app.requests import PlanRequest, ReleaseRequest
-from dpqr.construction import loop
-from dpqr.construction.draws import Draws
-from dpqr.construction.forecasts.public_tables import PublicTable
-from dpqr.data.histogram import Counts
-from dpqr.errors import InfeasiblePlan
-from dpqr.evaluation import public_cells
-from dpqr.hypotheses.hypothesis import Hypothesis
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.models.hypothesis import Hypothesis
+from dpqr.releases import loop
+from dpqr.releases.draws import Draws
+from dpqr.releases.exact_errors import public_cells
+from dpqr.releases.forecast_error import PublicTable
+from dpqr.releases.release import plan_without_output_checks
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.perceptron import Perceptron
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
 from dpqr.workload.block import QueryBlock
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -163,12 +163,12 @@ def norm(given: argparse.Namespace, folder: Path) -> None:
     for evenness in (0.3, 10.0, 1e4):
         for n in given.n:
             asked = theory(predicates(folder, 64, 200, n, SEEDS[given.half], evenness=evenness), given, "perceptron")
-            plan = planned(asked)
+            plan = plan_without_output_checks(asked)
             shares = table(asked, plan).marginal((0,)) / n
             known = Fraction(float(shares @ shares))
             public = fixed(asked)
             with patch.object(Perceptron, "mistakes", partialmethod(with_norm, norm=known)):
-                free, certain = fixed(asked), planned(asked).promised
+                free, certain = fixed(asked), plan_without_output_checks(asked).promised
             print(
                 f"evenness {evenness:g}: (|x|_2 / n)^2 = {float(known):.4g}; fixed plan: alpha {public}, by the norm "
                 f"{free}; certain: {float(plan.promised or 1):.3g}, by the norm {float(certain or 1):.3g}"
@@ -189,7 +189,7 @@ def theory(asked: ReleaseRequest, given: argparse.Namespace, update: str) -> Rel
 
 def fixed(asked: ReleaseRequest) -> str:
     try:
-        alpha = planned(replace(asked, plan=replace(asked.plan, variant="sharp"))).problem.alpha
+        alpha = plan_without_output_checks(replace(asked, plan=replace(asked.plan, variant="sharp"))).problem.alpha
     except InfeasiblePlan:
         return "none below 1"
     return f"{float(alpha or 1):.4g}"
@@ -200,16 +200,16 @@ def show(case: str, asked: ReleaseRequest, runs: int, given: argparse.Namespace,
 
     The loop alone, on a table that was read once.
     """
-    plan = planned(asked)
+    plan = plan_without_output_checks(asked)
     blocks, counts = plan.problem.workload.blocks, table(asked, plan)
     truth = [block.answer(counts) * float(block.scale) for block in blocks]
     n, bounds, errors, rounds, hold = asked.plan.n or 1, [], [], [], 0
     began = time.process_time()
     for seed in range(given.first, given.first + runs):
-        draws = Draws(data=Private(counts), accountant=guarded(plan), noise=SeededNoise(seed))
+        draws = Draws(data=Private(counts), accountant=make_filter(plan), noise=SeededNoise(seed))
         with Watched(truth) as seen:
             outcome = loop.iterative_construction(draws, plan, Quiet())
-        shown = loop.released(plan, outcome)
+        shown = loop.released_hypothesis(plan, outcome)
         errors.append(furthest(shown, blocks, truth) / n)
         bounds.append(min(outcome.transcript.bounds, default=np.nan) / n)
         rounds.append(len(outcome.transcript.rounds))

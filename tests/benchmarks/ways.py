@@ -24,13 +24,13 @@ from regret import Case, task_of
 from shapes import SETTING, made
 from task import Task
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.strategies.schedules.marginals.one_table import remaining
-from dpqr.strategies.schedules.marginals.schedule import Marginals, measured_once
-from dpqr.strategies.schedules.marginals.ways import Outlook, Way
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+from dpqr.strategies.schedules.marginals.budget import remaining
+from dpqr.strategies.schedules.marginals.schedule import Marginals, plan_non_adaptive
+from dpqr.strategies.schedules.marginals.ways import CandidateForecaster, CandidatePlan
 
-WAYS: tuple[Way, ...] = ("table", "blocks", "columns")
+WAYS: tuple[CandidatePlan, ...] = ("table", "blocks", "columns")
 MOST_CELLS = 600_000
 
 
@@ -56,14 +56,14 @@ def part(whole: Task, rows: int, generator: np.random.Generator) -> Task:
     )
 
 
-def errors(case: Case, epsilon: str, runs: int) -> dict[Way, tuple[float, float]]:
+def errors(case: Case, epsilon: str, runs: int) -> dict[CandidatePlan, tuple[float, float]]:
     """Forecast and truth by way."""
     plan = plan_release(PlanRequest(queries=case.document, epsilon=epsilon, schedule="marginals", error_bars="none"))
     problem, budget, roles, schedule = plan.problem, plan.budget, plan.roles, Marginals()
     whole = remaining(schedule._searching(problem, budget, roles))
-    outlook, found = Outlook.of(problem, roles, whole, schedule.table), {}
+    outlook, found = CandidateForecaster.of(problem, roles, whole, schedule.table), {}
     for way in (way for way in WAYS if way in outlook.noise):
-        ran = case.errors(measured_once(way, schedule, problem, budget, roles, whole), runs)
+        ran = case.errors(plan_non_adaptive(way, schedule, problem, budget, roles, whole), runs)
         if ran:
             found[way] = (outlook._error(way, case.table.records), float(np.mean(ran)))
     return found

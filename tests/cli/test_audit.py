@@ -4,9 +4,9 @@ from fractions import Fraction
 import pytest
 from click.testing import CliRunner
 
-from dpqr.audit.attack import Loss
-from dpqr.audit.claim import Claim
-from dpqr.audit.run import Audit, Finding, known_cases
+from dpqr.audit.attack import LossLowerBound
+from dpqr.audit.case import Claim
+from dpqr.audit.run import Audit, Finding, cases_by_name
 from dpqr.cli.main import main
 
 
@@ -29,7 +29,7 @@ def asked(monkeypatch):
 
     def loss(name):
         share = 1.5 if name == "gaussian-marginal-replace" else 0.75
-        return Loss(epsilon=2 * share, rho=None, share=share)
+        return LossLowerBound(epsilon=2 * share, rho=None, share=share)
 
     monkeypatch.setattr("dpqr.audit.run.audit", audit)
     return calls
@@ -81,8 +81,8 @@ def test_short_and_runs_exclude_each_other(asked):
 def test_the_list_names_every_case_and_runs_none(asked):
     done = run("--list")
     assert done.exit_code == 0
-    assert [line.split()[0] for line in done.stdout.splitlines()] == list(known_cases())
-    assert {one["case"] for one in json.loads(run("--list", "--json").stdout)} == set(known_cases())
+    assert [line.split()[0] for line in done.stdout.splitlines()] == list(cases_by_name())
+    assert {one["case"] for one in json.loads(run("--list", "--json").stdout)} == set(cases_by_name())
     assert asked == []
 
 

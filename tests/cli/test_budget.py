@@ -8,9 +8,9 @@ from click.testing import CliRunner
 from support.ledger_jobs import by, draws, ledger_in, reserve, tamper
 
 from dpqr.cli.main import main
-from dpqr.io.ledger import record as proofs
-from dpqr.io.ledger.sqlite_store import SqliteStore
-from dpqr.privacy.budget import Pricing
+from dpqr.kernel.budget import Pricing
+from dpqr.ledger import record as proofs
+from dpqr.ledger.sqlite import SqliteStore
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from click.shell_completion import ShellComplete
 
-from dpqr.app.guide import TOPICS
 from dpqr.cli.completion import SHELLS, VARIABLE
 from dpqr.cli.main import COMMANDS, main
+from dpqr.report.guide import TOPICS
 
 
 def completed(*arguments):
@@ -86,7 +86,7 @@ def test_no_completion_opens_a_connection(desk, monkeypatch):
     monkeypatch.setattr("socket.socket.connect", connect)
     psycopg = pytest.importorskip("psycopg")
     monkeypatch.setattr(psycopg, "connect", connect)
-    monkeypatch.setattr("dpqr.io.ledger.postgres_store.PostgresStore.opened", connect, raising=False)
+    monkeypatch.setattr("dpqr.ledger.postgres.PostgresStore.opened", connect, raising=False)
     server = "postgresql://owner@127.0.0.1:1/budgets"
     assert values("release", "--ledger", server, "--dataset", "") == []
     assert values("budget", "show", "--ledger", server, "") == []

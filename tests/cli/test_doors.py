@@ -15,27 +15,27 @@ from dpqr.cli.main import COMMANDS, SHARED
 
 CLI = Path(dpqr.__file__).parent / "cli"
 SAME = {
-    "release": ("release", "dpqr.api.requests:release_request"),
-    "plan": ("plan", "dpqr.api.requests:release_request"),
-    "show": ("read_release", "dpqr.io.outputs.releases.read_release:read_release"),
-    "predict": ("predict", "dpqr.api.predict_options:prediction_request"),
-    "interactive": ("open_session", "dpqr.app.sessions.interactive:open_session"),
-    "budget": ("Ledger", "dpqr.api.ledger:Ledger"),
-    "init": ("init", "dpqr.api.documents:init"),
-    "check": ("check", "dpqr.app.planning.documents:check_documents"),
-    "domain": ("domain_file", "dpqr.api.documents:domain_file"),
-    "schema": ("schema", "dpqr.api.documents:schema"),
-    "strategies": ("list_strategies", "dpqr.app.planning.strategies:list_strategies"),
-    "evaluate": ("evaluate", "dpqr.api.evaluate:evaluate"),
-    "audit": ("run_audit", "dpqr.api.build:run_audit"),
-    "guide": ("guide", "dpqr.app.guide:read_topic"),
-    "verify": ("verify", "dpqr.api.verify:verify"),
-    "reprice": ("reprice", "dpqr.app.verifying.reprice:reprice"),
-    "series": ("series", "dpqr.api.series:series"),
-    "compare": ("compare", "dpqr.api.verify:compare"),
-    "answer": ("answer", "dpqr.api.answer:answer"),
-    "export": ("export", "dpqr.api.export:export"),
-    "report": ("write_report", "dpqr.api.pages:write_report"),
+    "release": ("release", "dpqr.python.release:release_request"),
+    "plan": ("plan", "dpqr.python.release:release_request"),
+    "show": ("read_release", "dpqr.releases.read_release:read_release"),
+    "predict": ("predict", "dpqr.python.predict:prediction_request"),
+    "interactive": ("open_session", "dpqr.sessions.interactive:open_session"),
+    "budget": ("Ledger", "dpqr.python.ledger:Ledger"),
+    "init": ("init", "dpqr.python.documents:init"),
+    "check": ("check", "dpqr.releases.documents:check_documents"),
+    "domain": ("domain_file", "dpqr.python.documents:domain_file"),
+    "schema": ("schema", "dpqr.python.documents:schema"),
+    "strategies": ("list_strategies", "dpqr.python.build:strategy_rows"),
+    "evaluate": ("evaluate", "dpqr.python.evaluate:evaluate"),
+    "audit": ("run_audit", "dpqr.python.build:run_audit"),
+    "guide": ("guide", "dpqr.report.guide:read_topic"),
+    "verify": ("verify", "dpqr.python.verify:verify"),
+    "reprice": ("reprice", "dpqr.published.checks:reprice"),
+    "series": ("series", "dpqr.python.series:series"),
+    "compare": ("compare", "dpqr.python.verify:compare"),
+    "answer": ("answer", "dpqr.python.answer:answer"),
+    "export": ("export", "dpqr.python.answer:export"),
+    "report": ("write_report", "dpqr.python.reports:write_report"),
 }
 """By command: the public name, and the function that both doors call; that one is the public name itself, or makes the
 request, or is the use case."""
@@ -57,7 +57,7 @@ LEDGER = {
     "reject": "reject",
 }
 """Methods of the ledger, by the command that calls them."""
-THROUGH = {"show": "dpqr.app.show", "budget": "dpqr.cli.parameters.budget_options"}
+THROUGH = {"show": "dpqr.published.show", "budget": "dpqr.cli.budget"}
 """A command that reaches the shared function through another file."""
 
 
@@ -78,7 +78,7 @@ def test_a_public_name_stands_behind_each_command(command):
     assert name in dpqr.__all__
     home = getattr(dpqr, name).__module__
     module = file_of(THROUGH.get(command, f"dpqr.cli.{SHARED.get(command, command)}"))
-    assert same in imported(module), f"give {command!r} its function of dpqr.api, and name it here"
+    assert same in imported(module), f"give {command!r} its function of dpqr.python, and name it here"
     assert same == f"{home}:{name}" or same in imported(file_of(home))
 
 
@@ -94,7 +94,7 @@ def test_budget_commands_call_the_ledger(command, method):
 
 
 def test_no_command_makes_a_request_itself():
-    """A request is made in dpqr.api, whoever asks."""
+    """A request is made in dpqr.python, whoever asks."""
     made = {
         f"{path.name}: {node.func.id}"
         for path in CLI.glob("*.py")

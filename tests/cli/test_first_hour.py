@@ -15,12 +15,12 @@ import pytest
 from support.guide_pages import ROOT, topic
 
 import dpqr
-from dpqr.data.unit import PrivacyUnit
-from dpqr.io.documents.entries.queries import read_queries
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
-from dpqr.privacy.sealed import SealKey
+from dpqr.kernel.sealed import SealKey
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
+from dpqr.workload.queries_file import read_queries
 
 WRITTEN = re.compile(r"^cat > (\S+) <<'END'\n(.*?)^END\n", re.DOTALL | re.MULTILINE)
 ROWS = 20_000

@@ -14,7 +14,7 @@ import pytest
 from cli.test_terminal import watched
 from support.guide_pages import ROOT, topic
 
-from dpqr.app.guide import TOPICS
+from dpqr.report.guide import TOPICS
 
 LOADED = """
 import sys
@@ -136,7 +136,7 @@ def test_a_wheel_has_the_guide(tmp_path):
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", made]
     subprocess.run([*build, source], check=True, capture_output=True)
     (wheel,) = made.glob("*.whl")
-    script = "import sys; sys.path.insert(0, sys.argv[1]); from dpqr.app import guide as g; print(g.__file__)\n"
+    script = "import sys; sys.path.insert(0, sys.argv[1]); from dpqr.report import guide as g; print(g.__file__)\n"
     script += "for name in g.TOPICS: print(len(g.read_topic(name)))"
     done = subprocess.run(
         [sys.executable, "-I", "-c", script, wheel], capture_output=True, text=True, check=True, cwd=Path("/")

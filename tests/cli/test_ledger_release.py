@@ -7,8 +7,8 @@ import pytest
 from support.command_desk import TABLE
 from support.paid_releases import killed_at, transcript
 
-from dpqr.errors import STAYS_SPENT, UsageFault
-from dpqr.io.ledger.chained_ledger import ChainedLedger
+from dpqr.kernel.errors import STAYS_SPENT, UsageFault
+from dpqr.ledger.chained_ledger import ChainedLedger
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_whatever_ends_a_release_after_its_first_draw_says_how_to_go_on(paid, mo
         raise UsageFault("--out out: cannot be written (No space left on device); choose a writable place")
 
     with monkeypatch.context() as broken:
-        broken.setattr("dpqr.app.releasing.release.write_release", full)
+        broken.setattr("dpqr.releases.release.write_release", full)
         ended = paid.release("--dataset", "survey", "--out", "out")
     assert ended.code == 2
     assert ended.err.splitlines()[-2:] == [
@@ -210,7 +210,7 @@ def test_a_continued_release_keeps_the_reason_that_it_was_paid_for(paid, monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("dpqr.app.releasing.release.assemble", interrupted)
+        patched.setattr("dpqr.releases.release.assemble", interrupted)
         assert paid.release("--dataset", "survey", "--out", "out", "--purpose", "annual report").code == 130
     ended = paid.release("--dataset", "survey", "--out", "out", "--resume", "--purpose", "another", "--json")
     assert ended.code == 0, ended.err

@@ -122,7 +122,7 @@ def test_predictions_go_to_a_file_with_their_record_beside_it(shop):
 
 def test_a_rehearsal_opens_no_table_pays_nothing_and_is_stamped(shop, monkeypatch):
     for place in ("check_table", "load_table"):
-        monkeypatch.setattr(f"dpqr.app.predicting.predict.{place}", None)
+        monkeypatch.setattr(f"dpqr.prediction.predict.{place}", None)
     assert shop.run("budget", "init", "shop", "--eps", "60", "--ledger", "l.sqlite").code == 0
     before = (shop.path / "l.sqlite").read_bytes()
     rehearsal = "--points", "new.csv", "--n", "400", "--dataset", "shop", "--ledger", "l.sqlite", "--rehearse"

@@ -6,7 +6,7 @@ import json
 import pytest
 from support.command_desk import PRIVATE
 
-from dpqr.cli.predict_sessions import sessions
+from dpqr.cli.sessions import sessions
 
 LABELS = {"type": "string", "dpqr": {"otherwise": "drop"}}
 DOMAIN = {

@@ -9,8 +9,8 @@ import json
 import pytest
 
 import dpqr
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import seal_document
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_what_cannot_be_repeated_here_needs_the_tolerance(released):
     (place / "answers.csv").write_text(answers.replace(first, repr(float(first) + 0.001), 1))
     record["versions"]["numpy"] = "1.0"
     record["hashes"]["answers.csv"] = hashlib.sha256((place / "answers.csv").read_bytes()).hexdigest()
-    (place / "release.json").write_text(document_text(sealed(record)))
+    (place / "release.json").write_text(document_text(seal_document(record)))
     ended = released.run("verify", "out")
     assert (ended.code, ended.err.splitlines()[0].partition(": answers: ")[0]) == (
         6,

@@ -194,8 +194,8 @@ def test_replace_with_the_declared_number(desk):
 
 
 def test_a_dry_run_opens_nothing(desk, monkeypatch):
-    monkeypatch.setattr("dpqr.app.releasing.release.check_table", lambda *_: pytest.fail("the table was looked at"))
-    monkeypatch.setattr("dpqr.app.releasing.release.load_table", lambda *_, **__: pytest.fail("the table was read"))
+    monkeypatch.setattr("dpqr.releases.release.check_table", lambda *_: pytest.fail("the table was looked at"))
+    monkeypatch.setattr("dpqr.releases.release.load_table", lambda *_, **__: pytest.fail("the table was read"))
     for data in ("nowhere.csv", "table.csv", "-"):
         ended = desk.release("--dry-run", "--schedule", "rounds", data=data)
         assert (ended.code, ended.err) == (0, "")

@@ -109,7 +109,7 @@ def test_without_the_extra_one_line_says_what_to_install(desk, monkeypatch, miss
     for name in [name for name in sys.modules if name.startswith("matplotlib.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
-    monkeypatch.setattr("dpqr.app.evaluating.forecast.forecast_releases", None)
+    monkeypatch.setattr("dpqr.releases.forecast.forecast_releases", None)
     for arguments in PAGES:
         ended = desk.run(*arguments, "--html", "r.html")
         assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1), arguments
@@ -144,7 +144,7 @@ def test_a_plan_is_a_page(desk, monkeypatch):
     ended = desk.run(*plan)
     assert ended.code == 0, ended.err
     require_accessible((desk.path / "p.html").read_text())
-    monkeypatch.setattr("dpqr.app.evaluating.forecast.forecast_releases", None)
+    monkeypatch.setattr("dpqr.releases.forecast.forecast_releases", None)
     assert desk.run(*plan).code == 8, "before anything is simulated"
 
 

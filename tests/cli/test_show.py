@@ -89,12 +89,12 @@ def test_predictions_and_models_have_a_receipt(desk):
 
 
 def test_names_are_completed(released):
-    from dpqr.cli.show import command
+    from dpqr.cli.releases import show_command
 
-    option = next(each for each in command.params if each.name == "query")
-    context = command.make_context("show", ["out"])
+    option = next(each for each in show_command.params if each.name == "query")
+    context = show_command.make_context("show", ["out"])
     assert [each.value for each in option.shell_complete(context, "pre")] == ["prefix(income)"]
-    assert option.shell_complete(command.make_context("show", ["nowhere"]), "") == []
+    assert option.shell_complete(show_command.make_context("show", ["nowhere"]), "") == []
 
 
 @pytest.mark.parametrize("charset", ["ascii", "iso-8859-1"])

@@ -13,7 +13,7 @@ import pytest
 from support.command_desk import TABLE
 from support.slow_cases import slow_but, slowly
 
-from dpqr.errors import STAYS_SPENT
+from dpqr.kernel.errors import STAYS_SPENT
 
 pytestmark = [
     pytest.mark.slow,  # every test starts a process
@@ -27,7 +27,7 @@ WAITS = "the release is paid and waits: the same command with --resume continues
 STOPPED = """
 import os, signal, sys, time
 from importlib import import_module
-from dpqr.app.paying.paid_run import PaidRun
+from dpqr.releases.paying import PaidRun
 from dpqr.cli.main import run
 
 place, name, before, number = {moment!r}
@@ -67,13 +67,13 @@ run()
 HEARD = "import signal\nfor each in (signal.SIGTERM, signal.SIGHUP):\n    signal.signal(each, signal.SIG_DFL)\n"
 """A suite that was started in the background may ignore signals, and its children would, too."""
 
-PLANNING = ("dpqr.app.releasing.release", "checked_plan", True, 1)
-RESERVED = ("dpqr.app.paying.paid_run", "PaidRun.look", True, 1)
-READING = ("dpqr.io.tables.counting", "tally", False, 1)
+PLANNING = ("dpqr.releases.release", "checked_plan", True, 1)
+RESERVED = ("dpqr.releases.paying", "PaidRun.look", True, 1)
+READING = ("dpqr.tables.counting", "tally", False, 1)
 DRAWING = ("dpqr.mechanisms.noisy_answers", "LaplaceAnswers.sample", False, 2)
 BETWEEN = ("dpqr.strategies.updates.multiplicative_weights", "MultiplicativeWeights.update", True, 1)
-WRITING = ("dpqr.io.outputs.releases.release_files", "release_document", True, 1)
-PUBLISHED = ("dpqr.app.releasing.release", "write_release", False, 1)
+WRITING = ("dpqr.releases.release_files", "release_document", True, 1)
+PUBLISHED = ("dpqr.releases.release", "write_release", False, 1)
 
 
 def stopped(desk, moment, arguments=PAID, number=signal.SIGTERM, more=0):

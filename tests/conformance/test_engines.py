@@ -7,8 +7,8 @@ import pytest
 from pyarrow import compute
 from support.slow_cases import slowly
 
-from dpqr.io.engines.known import engine_at
-from dpqr.io.tables.frames import in_memory
+from dpqr.tables.engines.known import engine_at
+from dpqr.tables.frames import in_memory
 from dpqr.testing import check_engine
 
 

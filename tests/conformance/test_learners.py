@@ -98,7 +98,7 @@ def test_sound_losses_and_learners_pass():
 
 @pytest.mark.parametrize("own", [Logistic, Hinge, Pinball])
 def test_the_built_in_losses_pass_the_trial_of_their_constants(own):
-    from dpqr.prediction.loss_trial import loss_faults
+    from dpqr.prediction.third_party import loss_faults
 
     named = type("Named", (own,), {"classifies": own is not Pinball})()
     assert list(loss_faults(named)) == []

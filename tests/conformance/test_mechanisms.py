@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from support.slow_cases import slow_but, slowly
 
-from dpqr.privacy.budget import Price
+from dpqr.kernel.budget import Price
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.testing import check_check, check_distinguisher

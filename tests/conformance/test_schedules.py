@@ -6,16 +6,15 @@ from fractions import Fraction
 import pytest
 from support.slow_cases import slowly
 
-from dpqr.conformance import schedules as kit
-from dpqr.conformance.schedules import schedule_faults
+from dpqr.audit.conformance import schedules as kit
+from dpqr.audit.conformance.schedules import schedule_faults
 from dpqr.extension import InfeasiblePlan
-from dpqr.privacy.budget import Price
+from dpqr.kernel.budget import Price
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.ordered.schedule import Ordered
-from dpqr.strategies.schedules.queries import Queries
-from dpqr.strategies.schedules.rounds import Rounds
+from dpqr.strategies.schedules.ordered import Ordered
+from dpqr.strategies.schedules.rounds import Queries, Rounds
 from dpqr.strategies.schedules.strategy import Strategy
-from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.schedules.theory import Theory
 from dpqr.testing import check_schedule
 
 HOUSE = (

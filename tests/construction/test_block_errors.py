@@ -9,23 +9,23 @@ from support.fakes import OpenFilter, Says
 from support.plan_phases import without
 
 from dpqr.audit.cases.releases import Crash, Tape
-from dpqr.construction.block_errors import BlockErrors, measured_errors, unmeasured
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import HypothesisFailed
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import HypothesisFailed
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.block_errors import FINENESS
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.sealed import Private
+from dpqr.releases.draws import Draws
+from dpqr.releases.error_bounds import BlockErrors, measured_errors, unmeasured_blocks
+from dpqr.releases.loop import iterative_construction
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import PermuteAndFlip
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Phase, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.error_bars import WithErrorBars
@@ -85,13 +85,13 @@ def error(block, released=MODEL):
 def test_a_block_is_measured_by_itself_by_its_rows_or_by_a_table_that_holds_it() -> None:
     whole = QueryBlock(name="all", factors=tuple(Factor.identity(axis, size) for axis, size in enumerate(SIZES)))
     first, second, third = PAIRS
-    assert unmeasured((*PAIRS, DOLLARS), measured()) == (*PAIRS, DOLLARS)
-    assert unmeasured((*PAIRS, DOLLARS), measured(first)) == (second, third)
-    assert unmeasured((*PAIRS, DOLLARS), measured(third)) == (first, second, DOLLARS)
-    assert unmeasured((*PAIRS, DOLLARS), measured(whole)) == ()
-    assert unmeasured((DOLLARS,), measured(DOLLARS.row(0))) == (DOLLARS,)
-    assert unmeasured((DOLLARS,), measured(DOLLARS.row(0), DOLLARS.row(1))) == ()
-    assert unmeasured(PAIRS, measured(QueryBlock(name="records"))) == PAIRS
+    assert unmeasured_blocks((*PAIRS, DOLLARS), measured()) == (*PAIRS, DOLLARS)
+    assert unmeasured_blocks((*PAIRS, DOLLARS), measured(first)) == (second, third)
+    assert unmeasured_blocks((*PAIRS, DOLLARS), measured(third)) == (first, second, DOLLARS)
+    assert unmeasured_blocks((*PAIRS, DOLLARS), measured(whole)) == ()
+    assert unmeasured_blocks((DOLLARS,), measured(DOLLARS.row(0))) == (DOLLARS,)
+    assert unmeasured_blocks((DOLLARS,), measured(DOLLARS.row(0), DOLLARS.row(1))) == ()
+    assert unmeasured_blocks(PAIRS, measured(QueryBlock(name="records"))) == PAIRS
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_answers_beyond_all_integers_are_clipped_and_no_answers_are_refused() ->
 
 def release(plan, tape):
     """A run of the plan on a journal, as a continued one reads it."""
-    draws = Draws(data=Private(TABLE), accountant=guarded(plan), noise=SeededNoise(8), journal=tape)
+    draws = Draws(data=Private(TABLE), accountant=make_filter(plan), noise=SeededNoise(8), journal=tape)
 
     class Unwatched:
         def finished(self, rounds, planned):

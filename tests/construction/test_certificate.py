@@ -11,25 +11,24 @@ import pytest
 from support.fakes import OpenFilter, Says
 from support.plan_phases import without
 
-from dpqr.construction.block_errors import measured_errors
-from dpqr.construction.certificate import certified_bound, error_bounds
-from dpqr.construction.certificate import certify as best_certificate
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import Outcome
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.sealed import Private
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.draws import Draws
+from dpqr.releases.error_bounds import certified_bound, error_bounds, measured_errors
+from dpqr.releases.error_bounds import certify as best_certificate
+from dpqr.releases.loop import Outcome
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock

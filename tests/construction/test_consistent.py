@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal, problem
 
-from dpqr.construction import consistent
-from dpqr.construction.consistent import Answers, furthest, made_consistent, updated_in_stage
-from dpqr.construction.soundness import started
-from dpqr.data.unit import Neighbours
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.unit import Neighbours
+from dpqr.models.hypothesis import DenseDistribution
+from dpqr.releases import consistent
+from dpqr.releases.consistent import Answers, furthest, restore_consistency, start_rule, updated_in_stage
 from dpqr.strategies.problem import Level
 from dpqr.strategies.transcript import Round, Stage, Transcript
 from dpqr.strategies.updates.median import Median
@@ -41,7 +40,7 @@ def answers(*measured, stage=STAGE):
 @pytest.mark.parametrize(("value", "updates"), [(4_599, 0), (4_600, 1), (3_401, 0), (3_400, 1)])
 def test_an_answer_contradicts_from_six_times_the_noise_on(value, updates, monkeypatch):
     monkeypatch.setattr(consistent, "MOST", 1)
-    found = made_consistent(MultiplicativeWeights(), PROBLEM, UNIFORM, answers((FIRST, value)), STAGE)
+    found = restore_consistency(MultiplicativeWeights(), PROBLEM, UNIFORM, answers((FIRST, value)), STAGE)
     assert (found is not UNIFORM) == bool(updates)
     if updates:
         assert np.sign(found.answer(FIRST)[0] - 4_000) == np.sign(value - 4_000)
@@ -50,8 +49,8 @@ def test_an_answer_contradicts_from_six_times_the_noise_on(value, updates, monke
 @pytest.mark.parametrize("rule", [MultiplicativeWeights(), Perceptron()])
 def test_afterwards_none_contradicts(rule):
     known = answers((FIRST, 7_000), (CELLS, [5_000, 2_000, 900, 100]))
-    start = started(rule, PROBLEM)
-    found = made_consistent(rule, PROBLEM, start, known, STAGE)
+    start = start_rule(rule, PROBLEM)
+    found = restore_consistency(rule, PROBLEM, start, known, STAGE)
     assert list(known.contradicting(start, STAGE))
     assert not list(known.contradicting(found, STAGE))
 
@@ -66,7 +65,7 @@ def test_the_level_is_the_gap_that_is_sure_where_n_is_the_tables(monkeypatch):
 
     monkeypatch.setattr(consistent, "MOST", 1)
     for stage in (STAGE, replace(STAGE, exact=False)):
-        made_consistent(Noting(), PROBLEM, UNIFORM, answers((FIRST, 7_000)), stage)
+        restore_consistency(Noting(), PROBLEM, UNIFORM, answers((FIRST, 7_000)), stage)
     assert seen == [Fraction(2_900, N), LEVEL.value]
 
 
@@ -79,14 +78,14 @@ def test_updates_are_bounded():
             done.append(1)
             return hypothesis
 
-    assert made_consistent(Stuck(), PROBLEM, UNIFORM, far, STAGE) is UNIFORM
+    assert restore_consistency(Stuck(), PROBLEM, UNIFORM, far, STAGE) is UNIFORM
     assert len(done) == consistent.MOST
 
 
 def test_a_rule_that_runs_out_says_so():
     rule = Median(members=10**4)
     apart = answers((FIRST, 7_000), (dense([[1, 1, 0, 0]], SHAPE, name="again"), 1_000))
-    assert made_consistent(rule, PROBLEM, started(rule, PROBLEM), apart, STAGE) is None
+    assert restore_consistency(rule, PROBLEM, start_rule(rule, PROBLEM), apart, STAGE) is None
 
 
 def test_the_newest_answer_of_a_block_replaces_the_older():

@@ -7,12 +7,11 @@ import pytest
 from support.handmade_release import make_plan, make_theory_plan
 from support.plan_phases import changed, first, without
 
-from dpqr.construction.costs import phases, priced_phases
-from dpqr.construction.sentences import choice_words
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, PureSumEvent
+from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, PureSumEvent
+from dpqr.releases.draws import phases, priced_phases
+from dpqr.releases.sentences import choice_words
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.drafts import search_phases
 

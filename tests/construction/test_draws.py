@@ -7,19 +7,18 @@ import numpy as np
 import pytest
 from support.fakes import OpenFilter, Says
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.journal import Past
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import MechanismFailed
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import ExponentialEvent, LeftOutEvent
-from dpqr.privacy.sealed import Private
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import MechanismFailed
+from dpqr.kernel.events import ExponentialEvent, LeftOutEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.draws import Draws, RecordedDraw
+from dpqr.releases.loop import iterative_construction
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
@@ -151,7 +150,7 @@ def test_draws_from_left_out_records_are_of_them_and_charged_in_parallel_where_a
 def test_what_is_known_is_not_drawn_again(whole, known):
     plan, journal, _, charged = whole
     before = values(journal.told)
-    guard, again = OpenFilter(), Kept(pasts=[Past(value=value) for value in before[:known]])
+    guard, again = OpenFilter(), Kept(pasts=[RecordedDraw(value=value) for value in before[:known]])
     continued = run(plan, again, guard=guard, seed=77).transcript
     after = [part for each in released(continued) for part in each if part is not None]
     assert after[:known] == before[:known]
@@ -161,7 +160,7 @@ def test_what_is_known_is_not_drawn_again(whole, known):
 
 def test_a_run_that_is_known_to_its_end_never_looks_at_the_table(whole):
     plan, journal, transcript, _ = whole
-    table, again = Watched(), Kept(pasts=[Past(value=value) for value in values(journal.told)])
+    table, again = Watched(), Kept(pasts=[RecordedDraw(value=value) for value in values(journal.told)])
     assert released(run(plan, again, table=table).transcript) == released(transcript)
     assert (table.looks, again.told) == (0, [])
 
@@ -169,7 +168,7 @@ def test_a_run_that_is_known_to_its_end_never_looks_at_the_table(whole):
 @pytest.mark.parametrize("lost", range(7))
 def test_a_lost_draw_is_paid_and_its_round_left_out(whole, lost):
     plan, journal, _, _ = whole
-    pasts = [Past(value=value) for value in values(journal.told)[:lost]] + [Past(value=None)]
+    pasts = [RecordedDraw(value=value) for value in values(journal.told)[:lost]] + [RecordedDraw(value=None)]
     guard = OpenFilter()
     outcome = run(plan, Kept(pasts=pasts), guard=guard)
     gone = [place for place, one in enumerate(outcome.transcript.rounds) if one.measurement is None]
@@ -185,14 +184,14 @@ def test_the_last_opening_may_be_lost_and_the_others_are_learned():
     plan, journal = make_plan(rounds=3), Kept()
     assert plan.rounds == 0
     run(plan, journal)
-    pasts = [Past(value=value) for value in values(journal.told)[:2]] + [Past(value=None)]
+    pasts = [RecordedDraw(value=value) for value in values(journal.told)[:2]] + [RecordedDraw(value=None)]
     outcome = run(plan, Kept(pasts=pasts))
     assert outcome.hypothesis.total > 1000
 
 
 def test_all_may_be_lost():
     plan = make_plan()
-    outcome = run(plan, Kept(pasts=[Past(value=None)] * 9))
+    outcome = run(plan, Kept(pasts=[RecordedDraw(value=None)] * 9))
     assert outcome.transcript.lost == len(outcome.transcript.rounds) == len(plan.opening) + plan.rounds
 
 

@@ -8,17 +8,16 @@ from support.fakes import OpenFilter
 from support.handmade_release import make_plan
 from support.plan_phases import first
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.dropped import DroppedCount, count_dropped
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import PrivacyUnit
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.budget import Price
-from dpqr.privacy.sealed import Private
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.budget import Price
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.releases.draws import Draws, DroppedCount, count_dropped
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.plan import Phase
-from dpqr.strategies.schedules.dropped_count import DROPPED
+from dpqr.strategies.schedules.error_bars import DROPPED
 from dpqr.workload.workload import Measurement
 
 LOST = Private(DenseHistogram(np.array(12345, dtype=np.int64)))

@@ -10,20 +10,19 @@ import pytest
 from support.fakes import OpenFilter, Says
 from support.plan_phases import changed
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.journal import Past
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram, GroupedHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.sealed import Private
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram, GroupedHistogram
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.draws import Draws, RecordedDraw
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.result import assemble
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
@@ -31,10 +30,10 @@ from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.error_bars import WithErrorBars
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.ordered.schedule import Ordered
+from dpqr.strategies.schedules.ordered import Ordered
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.strategy import Strategy
-from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Step
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
@@ -262,7 +261,7 @@ def test_the_hypothesis_starts_anew_once_when_the_number_of_records_is_bought():
 def test_a_round_that_lost_its_draw_makes_no_step_of_the_round_before(cumulative, updates):
     """A rule that reads the newest answer would take it twice, and its mistake bound counts each step."""
     rule = Told(cumulative=cumulative)
-    outcome, charged = scripted(rule, step(), step(), pasts=[Past(value=[[5]]), Past(value=None)])
+    outcome, charged = scripted(rule, step(), step(), pasts=[RecordedDraw(value=[[5]]), RecordedDraw(value=None)])
     assert outcome.transcript.lost == 1
     assert len(rule.seen) == updates
     assert len(charged) == 2
@@ -272,7 +271,7 @@ def test_a_round_that_lost_its_draw_makes_no_step_of_the_round_before(cumulative
 def test_a_lost_round_names_every_charge_that_it_made(lost, charges):
     """A lost draw is paid: the record of the run says by which round."""
     chosen = replace(step(), candidates=QueryCandidates(blocks=(TOTAL,)), select=PRICE)
-    outcome, charged = scripted(Told(), chosen, pasts=[Past(value=0)] * lost + [Past(value=None)])
+    outcome, charged = scripted(Told(), chosen, pasts=[RecordedDraw(value=0)] * lost + [RecordedDraw(value=None)])
     (finished,) = outcome.transcript.rounds
     assert finished.measurement is None
     assert finished.charges == charges

@@ -8,12 +8,12 @@ import pytest
 from support.handmade_release import BLOCKS, WEIGHTS, TinyHypothesis, make_plan, make_theory_plan
 from support.plan_phases import changed
 
-from dpqr.construction.answers.intervals import CERTIFIED
-from dpqr.construction.loop import Outcome
-from dpqr.construction.release import assemble
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import HypothesisFailed
-from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.errors import HypothesisFailed
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.answers.errors import CERTIFIED
+from dpqr.releases.loop import Outcome
+from dpqr.releases.result import assemble
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import StopTest

@@ -5,9 +5,12 @@ import numpy as np
 import pytest
 from support.handmade_release import make_plan, make_release, make_stopped_release
 
-from dpqr.construction.certificate import Certificate
-from dpqr.construction.dropped import DroppedCount
-from dpqr.construction.sentences import (
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.draws import DroppedCount
+from dpqr.releases.error_bounds import Certificate
+from dpqr.releases.sentences import (
     budget_words,
     certainty,
     dropped_warning,
@@ -15,10 +18,7 @@ from dpqr.construction.sentences import (
     parallel_words,
     release_guarantee,
 )
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.strategies.schedules.dropped_count import DROPPED
+from dpqr.strategies.schedules.error_bars import DROPPED
 from dpqr.workload.workload import Measurement
 
 

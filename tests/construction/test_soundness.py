@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal, measured, problem
 
-from dpqr.construction.soundness import require_answers, started, updated
-from dpqr.errors import HypothesisFailed, InfeasiblePlan
-from dpqr.hypotheses.dense import DenseDistribution, SignedVector
+from dpqr.kernel.errors import HypothesisFailed, InfeasiblePlan
+from dpqr.models.hypothesis import DenseDistribution, SignedVector
+from dpqr.releases.consistent import apply_rule, require_answers, start_rule
 from dpqr.strategies.transcript import Round, Transcript
 
 SHAPE = (2, 2)
@@ -29,7 +29,7 @@ def distribution(cells, total=10.0):
 
 
 def refitted(found):
-    return updated(rule(update=lambda *_: found), FACTS, None, TRANSCRIPT)
+    return apply_rule(rule(update=lambda *_: found), FACTS, None, TRANSCRIPT)
 
 
 def test_what_is_sound_passes_as_it_is():
@@ -39,7 +39,7 @@ def test_what_is_sound_passes_as_it_is():
         SignedVector(cells=np.full(SHAPE, -1.0), total=5.0),
     ):
         assert refitted(found) is found
-        assert started(rule(start=lambda _, found=found: found), FACTS) is found
+        assert start_rule(rule(start=lambda _, found=found: found), FACTS) is found
     assert refitted(None) is None
 
 
@@ -68,7 +68,7 @@ def test_what_no_table_could_answer_ends_the_run(found, says):
 @pytest.mark.parametrize("total", [np.nan, np.inf, -np.inf])
 def test_a_first_hypothesis_is_looked_at_too(total):
     with pytest.raises(HypothesisFailed, match="not finite"):
-        started(rule(start=lambda _: distribution([1, 0, 0, 0], total=total)), FACTS)
+        start_rule(rule(start=lambda _: distribution([1, 0, 0, 0], total=total)), FACTS)
 
 
 def test_a_query_with_coefficients_below_0_may_be_answered_below_0():
@@ -82,8 +82,8 @@ def test_a_rule_that_raises_ends_the_run_with_the_kind_of_its_error_alone():
         raise KeyError("987654321")
 
     for call in (
-        lambda: started(rule(start=raising), FACTS),
-        lambda: updated(rule(update=raising), FACTS, None, TRANSCRIPT),
+        lambda: start_rule(rule(start=raising), FACTS),
+        lambda: apply_rule(rule(update=raising), FACTS, None, TRANSCRIPT),
     ):
         with pytest.raises(HypothesisFailed, match="raising ended with KeyError") as raised:
             call()
@@ -95,4 +95,4 @@ def test_the_houses_own_errors_keep_their_meaning():
         raise InfeasiblePlan("too many cells")
 
     with pytest.raises(InfeasiblePlan, match="too many cells"):
-        started(rule(start=refusing), FACTS)
+        start_rule(rule(start=refusing), FACTS)

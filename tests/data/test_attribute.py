@@ -1,6 +1,6 @@
 from fractions import Fraction
 
-from dpqr.data.attribute import Bins
+from dpqr.domain.attribute import Bins
 
 
 def fractions(*values: str) -> tuple[Fraction, ...]:

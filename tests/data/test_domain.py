@@ -2,8 +2,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.data.attribute import FAULTS, Attribute, Axis, Bins, Codes, Labels, Rule
-from dpqr.data.domain import Domain, failing_attributes, possible_faults, unstated_faults
+from dpqr.domain.attribute import FAULTS, Attribute, Axis, Bins, Codes, Labels, Rule
+from dpqr.domain.domain import Domain, failing_attributes, possible_faults, unstated_faults
 
 EDGES = (Fraction(0), Fraction(1), Fraction(2))
 

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.facts import KnownTotal, PublicFacts, Region, record_bounds, tied
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain, KnownTotal, PublicFacts, Region, connected_totals, record_bounds
 
 CELLS = np.array([[True, False, False], [True, True, True]])
 REGION = Region(text="r", axes=(1, 3), cells=CELLS)
@@ -98,5 +97,5 @@ def test_impossible_cells_hold_nobody():
 
 
 def test_only_totals_that_share_attributes_are_tied():
-    parts = tied([known(1, on(0, 0)), known(2, on(2, 0)), known(3, both(0, 1)), known(4, EVERYBODY)])
+    parts = connected_totals([known(1, on(0, 0)), known(2, on(2, 0)), known(3, both(0, 1)), known(4, EVERYBODY)])
     assert {axes: len(totals) for axes, totals in parts.items()} == {(0, 1): 2, (2,): 1, (): 1}

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Labels
-from dpqr.data.hierarchy import Hierarchy, Level
+from dpqr.domain.attribute import Attribute, Hierarchy, HierarchyLevel, Labels
 
-REGION = Level(name="region", nodes=("north", "south"), places=np.array([0, 0, 1]))
+REGION = HierarchyLevel(name="region", nodes=("north", "south"), places=np.array([0, 0, 1]))
 
 
 def test_places_are_read_only() -> None:

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dpqr.data.histogram import DenseHistogram, SparseHistogram
+from dpqr.domain.histogram import DenseHistogram, SparseHistogram
 
 SHAPE = (3, 2, 4)
 TENSOR = (np.arange(24).reshape(SHAPE) % 5) ** 3

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from support.rounding_error import summed
 
-from dpqr.data.marginals import LARGEST_JOINT, dense_marginal, marginals, passes
+from dpqr.domain.histogram import LARGEST_JOINT, dense_marginal, marginals, passes
 
 SHAPE = (3, 2, 4, 2)
 TENSOR = (np.arange(48).reshape(SHAPE) % 7) ** 3

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpqr.data.packing import Packing
+from dpqr.domain.histogram import Packing
 
 SHAPES = st.lists(st.sampled_from([1, 2, 3, 10, 2**16, 2**31, 2**32]), min_size=1, max_size=30)
 

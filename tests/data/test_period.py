@@ -4,8 +4,8 @@ from datetime import date, timedelta
 
 import pytest
 
-from dpqr.data.period import EVERY, Period
-from dpqr.errors import UsageFault
+from dpqr.domain.periods import EVERY, Period
+from dpqr.kernel.errors import UsageFault
 
 
 @pytest.mark.parametrize(

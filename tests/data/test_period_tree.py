@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpqr.data.period_tree import MOST_PERIODS, PeriodTree
-from dpqr.errors import UsageFault
+from dpqr.domain.periods import MOST_PERIODS, PeriodTree
+from dpqr.kernel.errors import UsageFault
 
 TREES = [PeriodTree(periods=periods, base=base) for periods in (1, 2, 7, 24, 64) for base in (2, 3, 5, 65)]
 

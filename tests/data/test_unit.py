@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import UsageFault
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 
 
 @pytest.mark.parametrize(

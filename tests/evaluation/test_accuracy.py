@@ -3,12 +3,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.evaluation import Truth, block_error, compare
+from dpqr.releases.exact_errors import TrueAnswers, block_error, compare
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 
 BLOCKS = tuple(QueryBlock(name=name, factors=(Factor.identity(0, 3),)) for name in ("near", "far"))
-TRUTH = Truth(records=10, answers=(np.array([1.0, 2.0, 7.0]), np.array([5.0, 5.0, 0.0])))
+TRUTH = TrueAnswers(records=10, answers=(np.array([1.0, 2.0, 7.0]), np.array([5.0, 5.0, 0.0])))
 
 
 def test_the_worst_block_comes_first():
@@ -27,7 +27,7 @@ def test_a_missing_answer_counts_as_nothing_and_is_counted():
 def test_a_sum_is_told_as_a_share_of_what_it_can_be():
     incomes = Factor(axes=(0,), sizes=(3,), matrix=Dense(np.array([[-50, 10, 400]])))
     blocks = (*BLOCKS, QueryBlock(name="sum", factors=(incomes,), scale=Fraction(1, 4)))
-    truth = Truth(records=10, answers=(*TRUTH.answers, np.array([300.0])))
+    truth = TrueAnswers(records=10, answers=(*TRUTH.answers, np.array([300.0])))
     found = compare(blocks, truth, (*TRUTH.answers[:1], TRUTH.answers[1] + 2, np.array([500.0])))
     assert [block.name for block in found.blocks] == ["far", "sum", "near"]
     told = found.blocks[1]
@@ -36,7 +36,7 @@ def test_a_sum_is_told_as_a_share_of_what_it_can_be():
 
 
 def test_an_empty_table_has_finite_errors():
-    truth = Truth(records=0, answers=(np.zeros(3),))
+    truth = TrueAnswers(records=0, answers=(np.zeros(3),))
     assert compare(BLOCKS[:1], truth, (np.ones(3),)).mean_l1 == 3.0
 
 

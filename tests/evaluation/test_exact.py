@@ -2,9 +2,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.evaluation import true_answers
-from dpqr.privacy.sealed import Private
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.sealed import Private
+from dpqr.releases.exact_errors import true_answers
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 

@@ -62,7 +62,7 @@ EXPLAINED: tuple[tuple[str, str, str], ...] = (
         "how many pieces get closer bounds; no choice made there changes a law",
     ),
     (
-        "Envelope.heaviest",
+        "PieceEnvelope.heaviest",
         "total = int(reached[-1]) if len(falling) else -1",
         "only where no piece is left to refine: none is given",
     ),

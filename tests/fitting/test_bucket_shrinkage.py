@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpqr.fitting.bucket_shrinkage import shrunk
+from dpqr.models.fit.buckets import shrunk
 from dpqr.workload.partition import Bisection
 
 QUARTERS = np.repeat(np.arange(16), 4)

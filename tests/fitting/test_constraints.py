@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from support.small_universes import marginal, measured, problem
 
-from dpqr.data.facts import KnownTotal, PublicFacts, Region
-from dpqr.data.unit import Neighbours
-from dpqr.fitting.constraints import possible
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.factored.distribution import FactoredDistribution
+from dpqr.domain.domain import KnownTotal, PublicFacts, Region
+from dpqr.kernel.unit import Neighbours
+from dpqr.models.factored import FactoredDistribution
+from dpqr.models.fit.maximum_entropy import possible
+from dpqr.models.hypothesis import DenseDistribution
 from dpqr.strategies.updates import multiplicative_weights
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 
@@ -35,7 +35,7 @@ def facing(facts, **more):
 @pytest.fixture(params=["dense", "factored"])
 def form(request, monkeypatch):
     if request.param == "factored":
-        monkeypatch.setattr(multiplicative_weights, "LISTED", 1)
+        monkeypatch.setattr(multiplicative_weights, "MOST_LISTED", 1)
         return FactoredDistribution
     return DenseDistribution
 
@@ -93,7 +93,7 @@ def test_rules_that_step_do_not_bind():
 
 
 def test_the_room_for_facts_is_taken_before_any_measurement(monkeypatch):
-    monkeypatch.setattr("dpqr.hypotheses.factored.junction_tree.SMALL", 1)
+    monkeypatch.setattr("dpqr.models.junction_tree.SMALL", 1)
     rule = MultiplicativeWeights(model_size=8 * 25)
     pair = [marginal((1, 2), SHAPE)]
     assert rule.fits(facing(PublicFacts()), (), pair)

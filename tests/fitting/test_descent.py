@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.rounding_error import smallest_slope
 
-from dpqr.fitting.descent import Descent, NewtonFit
+from dpqr.models.fit.descent import Descent, NewtonFit
 
 
 def quadratic(matrix, offset):

@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.fitting.earlier_tables import EarlierTables
-from dpqr.fitting.evidence import Evidence
+from dpqr.models.fit.evidence import EarlierTables, LinearMeasurement
 
 
 def table(axes, values, deviation=1.0):
-    return Evidence(key=axes, axes=axes, values=np.asarray(values, dtype=float), deviation=deviation)
+    return LinearMeasurement(key=axes, axes=axes, values=np.asarray(values, dtype=float), deviation=deviation)
 
 
 PAIR = table((0, 1), [[400.0, 100.0], [100.0, 400.0]])

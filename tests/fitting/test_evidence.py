@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal, measured
 
-from dpqr.fitting.evidence import UNDERFLOW, gather, lower_order
+from dpqr.models.fit.evidence import UNDERFLOW, gather, lower_order
 from dpqr.workload.block import QueryBlock
 
 SHAPE = (4, 2, 3)

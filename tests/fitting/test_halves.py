@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpqr.fitting.halves import IMBALANCES, PRIOR, Imbalances
+from dpqr.models.fit.buckets import IMBALANCES, PRIOR, Imbalances
 
 BLANK = Imbalances(weights=PRIOR)
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.fitting.evidence import Evidence, gather
-from dpqr.fitting.interactions import put_together
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.models.fit.evidence import LinearMeasurement, gather
+from dpqr.models.fit.local_fits import put_together
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.contrasts import interaction, interaction_deviation
+from dpqr.workload.strategy_matrices import interaction, interaction_deviation
 from dpqr.workload.workload import Measurement
 
 SIZES = (3, 2, 4)
@@ -71,7 +71,7 @@ def test_parts_are_weighed_by_their_noise():
 
 
 def test_a_pair_without_its_columns_is_left_out_and_other_evidence_stays():
-    other = Evidence(key="x", axes=(0,), values=np.array([1.0]), deviation=1.0, block=QueryBlock(name="x"))
+    other = LinearMeasurement(key="x", axes=(0,), values=np.array([1.0]), deviation=1.0, block=QueryBlock(name="x"))
     assert put_together([other], 5.0) == (other,)
     assert not together(apart(0, 1))
 

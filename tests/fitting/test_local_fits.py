@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpqr.fitting.local_fits import TUNING, NoisyMarginals, fits_to_margins, local_fit, shared_fit, strength
+from dpqr.models.fit.local_fits import TUNING, NoisyMarginals, fits_to_margins, local_fit, shared_fit, strength
 
 BASE = np.array([[40.0, 10.0, 0.0], [20.0, 25.0, 5.0]])
 NOISY = np.array([[55.0, -3.0, 4.0], [12.0, 30.0, 1.0]])
@@ -94,7 +94,7 @@ def test_a_noisy_table_of_everything_needs_few_sweeps_and_comes_to_the_same(fixe
         NoisyMarginals(places=(0,), values=TABLES.sum(axis=(2, 3)), deviations=np.full(2, 1e9)),
     )
     exact = shared_fit(TABLES, fixed, [part, nothing], 1e-12)
-    monkeypatch.setattr("dpqr.fitting.local_fits.TUNING", replace(TUNING, shared_sweeps=4))
+    monkeypatch.setattr("dpqr.models.fit.local_fits.TUNING", replace(TUNING, shared_sweeps=4))
     gaps = [np.abs(shared_fit(TABLES, fixed, parts, 0.0) - exact).sum() for parts in ([part], [part, nothing])]
     assert gaps[0] < 0.1 < gaps[1]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal, measured
 
-from dpqr.fitting.evidence import gather
-from dpqr.fitting.log_linear import LogLinear, RedundancyPreconditioner
-from dpqr.hypotheses.factored.distribution import FactoredDistribution
-from dpqr.hypotheses.factored.junction_tree import Clique, JunctionTree
+from dpqr.models.factored import FactoredDistribution
+from dpqr.models.fit.evidence import gather
+from dpqr.models.fit.log_linear import LogLinear, RedundancyPreconditioner
+from dpqr.models.junction_tree import Clique, JunctionTree
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 

@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 from support.rounding_error import summed
 from support.small_universes import dense, marginal, measured
 
-from dpqr.fitting.evidence import gather
-from dpqr.fitting.maximum_entropy import MaximumEntropyFit
+from dpqr.models.fit.evidence import gather
+from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 
 SHAPE = (2, 3, 4)
 SHARP = MaximumEntropyFit(tolerance=1e-6, steps=3000)

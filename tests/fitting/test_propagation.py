@@ -7,7 +7,7 @@ import pytest
 from hypotheses.factored.trees import shaped, summed
 from support import rounding_error as rounding
 
-from dpqr.fitting.propagation import Branch, MarginalTree, Propagation
+from dpqr.models.fit.log_linear import Branch, MarginalTree, Propagation
 
 ROUNDING = rounding.summed(16)
 """Each cell passes a few roundings: an exponential of up to ten summands, sums, products and two divisions."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.fitting.evidence import Evidence
-from dpqr.fitting.refinement import Refinement, by_interaction
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.refined import RefinedDistribution
+from dpqr.models.compound import RefinedDistribution
+from dpqr.models.fit.evidence import LinearMeasurement
+from dpqr.models.fit.local_fits import Refinement, by_interaction
+from dpqr.models.hypothesis import DenseDistribution
 
 SIZES = (2, 3, 4)
 RANDOM = np.random.default_rng(3)
 
 
 def observed(axes, values, deviation=1.0):
-    return Evidence(key=axes, axes=axes, values=np.asarray(values, dtype=np.float64), deviation=deviation)
+    return LinearMeasurement(key=axes, axes=axes, values=np.asarray(values, dtype=np.float64), deviation=deviation)
 
 
 def refined(base, left, inside=()):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.fitting import regularisation
-from dpqr.fitting.evidence import Evidence
-from dpqr.fitting.maximum_entropy import MaximumEntropyFit
-from dpqr.hypotheses.factored.distribution import FactoredDistribution
+from dpqr.models.factored import FactoredDistribution
+from dpqr.models.fit import maximum_entropy as regularisation
+from dpqr.models.fit.evidence import LinearMeasurement
+from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 
 SIZES, RECORDS, NOISE = (10, 10), 10_000.0, 20.0
 BASE = FactoredDistribution.uniform(SIZES, 1.0)
@@ -16,8 +16,8 @@ EVEN = np.full(SIZES, RECORDS / 100)
 COPY = RECORDS * (0.7 * np.eye(10) / 10 + 0.3 / 100)
 
 
-def observed(values: np.ndarray, *axes: int, noise: float = NOISE) -> Evidence:
-    return Evidence(key=axes, axes=axes, values=values, deviation=noise)
+def observed(values: np.ndarray, *axes: int, noise: float = NOISE) -> LinearMeasurement:
+    return LinearMeasurement(key=axes, axes=axes, values=values, deviation=noise)
 
 
 def test_a_table_that_its_base_explains_has_one_strength() -> None:

@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpqr.fitting.evidence import Evidence
-from dpqr.fitting.maximum_entropy import MaximumEntropyFit
-from dpqr.fitting.smoothing import TUNING, HiddenMarkovSmoother, _forward, _posterior
+from dpqr.models.fit.buckets import SMOOTHING, HiddenMarkovSmoother, _forward, _posterior
+from dpqr.models.fit.evidence import LinearMeasurement
+from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
 
 CELLS, RECORDS = 80, 50_000
 HILL = np.exp(-0.5 * ((np.arange(CELLS) - 30) / 15) ** 2)
@@ -55,7 +55,7 @@ def test_a_count_far_beyond_its_noise_stays_as_measured():
 
 @pytest.mark.parametrize(
     "counts",
-    [np.full(7, 300.0), np.full(TUNING.longest + 1, 300.0), np.full(20, 1e6), np.full(20, -1e6), np.zeros(20)],
+    [np.full(7, 300.0), np.full(SMOOTHING.longest + 1, 300.0), np.full(20, 1e6), np.full(20, -1e6), np.zeros(20)],
     ids=["short", "long", "exact", "negative", "nothing"],
 )
 def test_where_there_is_nothing_to_say_it_says_nothing_or_what_is_finite(counts):
@@ -85,7 +85,7 @@ def test_the_sums_are_those_over_all_ways_through_the_levels():
 
 
 def test_the_fit_shrinks_single_attributes_towards_their_neighbours():
-    seen = Evidence(key=(0,), axes=(0,), values=noisy(HILL, 3), deviation=NOISE)
+    seen = LinearMeasurement(key=(0,), axes=(0,), values=noisy(HILL, 3), deviation=NOISE)
     fitted = [
         MaximumEntropyFit(smoother=smoother).run([seen], (CELLS,), RECORDS, {}).weights() * RECORDS
         for smoother in (HiddenMarkovSmoother(), HiddenMarkovSmoother(steps=(30.0,)))

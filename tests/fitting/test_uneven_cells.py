@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.fitting.uneven_cells import BoxCounts, BucketCounts, draws_of, uneven_cells
+from dpqr.models.fit.buckets import BoxCounts, BucketCounts, draws_of, uneven_cells
 from dpqr.workload.partition import Bisection
 
 CELLS = 64

@@ -12,7 +12,7 @@ from support.command_desk import QUERIES, TABLE, Desk
 from support.refusal_form import refused
 from support.slow_cases import thinned
 
-from dpqr.errors import STAYS_SPENT
+from dpqr.kernel.errors import STAYS_SPENT
 
 LEAST, LEAST_EACH, LEAST_ALL_TOLD = 150, 10, 380
 FREE = ("--unit", "--ledger", "--counts", "--max-records", "--max-bytes", "--max-memory", "--delimiter")

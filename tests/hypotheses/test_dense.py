@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.hypotheses.dense import DenseDistribution, SignedVector, row_extremes
-from dpqr.hypotheses.hypothesis import Clippable, Sampleable
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.models.hypothesis import Clippable, DenseDistribution, Sampleable, SignedVector, row_extremes
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 

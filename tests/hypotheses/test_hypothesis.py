@@ -1,8 +1,7 @@
 import numpy as np
 from support.small_universes import marginal
 
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.hypothesis import prepare
+from dpqr.models.hypothesis import DenseDistribution, prepare
 
 
 class Told(DenseDistribution):

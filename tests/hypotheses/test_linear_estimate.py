@@ -2,12 +2,11 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal
 
-from dpqr.hypotheses.hypothesis import Sampleable, Unbiased
-from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
+from dpqr.models.hypothesis import GroupEstimate, LinearEstimate, Sampleable, Unbiased
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
-from dpqr.workload.recovery import strategy_block
-from dpqr.workload.tree import Tree
+from dpqr.workload.strategy_matrices import strategy_block
+from dpqr.workload.trees import Tree
 
 SHAPE = (2, 3, 2)
 CELLS = np.array([[1.0, -2.0, 4.0], [0.5, 3.0, -1.0]])

@@ -5,11 +5,10 @@ import pytest
 from support.rounding_error import summed
 from support.small_universes import dense, marginal
 
-from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses import piecewise
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.hypothesis import prepare
-from dpqr.hypotheses.piecewise import PiecewiseDistribution
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.models import piecewise
+from dpqr.models.hypothesis import DenseDistribution, prepare
+from dpqr.models.piecewise import PiecewiseDistribution
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.ranges import Ranges

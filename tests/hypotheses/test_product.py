@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.factored.distribution import FactoredDistribution
-from dpqr.hypotheses.hypothesis import Prefetching, Sampleable
-from dpqr.hypotheses.product import ProductDistribution
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.models.compound import ProductDistribution
+from dpqr.models.factored import FactoredDistribution
+from dpqr.models.hypothesis import DenseDistribution, Prefetching, Sampleable
 from dpqr.workload.block import Factor, QueryBlock
 
 CELLS = np.arange(1.0, 25.0).reshape(2, 4, 3)

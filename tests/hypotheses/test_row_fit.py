@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.data.facts import Region
-from dpqr.hypotheses import row_fit
-from dpqr.hypotheses.row_fit import FULL, TUNING, Face, RowFit, reach, reachable
+from dpqr.domain.domain import Region
+from dpqr.models import rows as row_fit
+from dpqr.models.rows import FULL, TUNING, Face, RowFit, fittable_records, reachable
 
 SHAPE = (4, 5, 6)
 RECORDS = 4000
@@ -105,17 +105,17 @@ def test_of_too_many_records_each_sweep_visits_others(monkeypatch):
     assert np.array_equal(codes[2000:], CODES[2000:])
     assert off(codes, wanted) < off(CODES, wanted)
     monkeypatch.setattr(row_fit, "TUNING", replace(TUNING, work=83 * width + tables))
-    assert reach(SHAPE, wanted, RECORDS) == 0
+    assert fittable_records(SHAPE, wanted, RECORDS) == 0
     assert np.array_equal(moved(wanted), CODES)
 
 
 def test_reach_of_large_jobs():
     pairs = [(one, other) for other in range(14) for one in range(other)]
-    assert reach((48,) * 14, pairs, 48_842) == 48_842
-    assert 60_000 < reach((48,) * 14, pairs, 10**6) < 140_000
+    assert fittable_records((48,) * 14, pairs, 48_842) == 48_842
+    assert 60_000 < fittable_records((48,) * 14, pairs, 10**6) < 140_000
     every = [(one, other) for other in range(100) for one in range(other)]
-    assert reach((10,) * 100, every, 10**6) == 0
-    assert reach(SHAPE, [], RECORDS) == 0
+    assert fittable_records((10,) * 100, every, 10**6) == 0
+    assert fittable_records(SHAPE, [], RECORDS) == 0
 
 
 def test_groups_that_can_be_reached():

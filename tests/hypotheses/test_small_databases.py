@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal
 
-from dpqr.hypotheses.small_databases import Net, PolytopeSample, coefficients_on, every_database, rounding_size
+from dpqr.models.small_databases import Net, PolytopeSample, coefficients_on, every_database, rounding_size
 from dpqr.workload.block import QueryBlock
 
 

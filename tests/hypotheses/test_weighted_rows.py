@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.factored.distribution import FactoredDistribution
-from dpqr.hypotheses.weighted_rows import LISTED, WeightedRows
+from dpqr.models.factored import FactoredDistribution
+from dpqr.models.hypothesis import DenseDistribution
+from dpqr.models.rows import LISTED, WeightedRows
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 

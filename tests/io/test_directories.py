@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dpqr.io.directories import data_directory, sync_directory
+from dpqr.kernel.files import data_directory, sync_directory
 
 
 @pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="directories cannot be opened here")

@@ -6,7 +6,7 @@ import os
 import pytest
 from support.disk_faults import small_disk
 
-from dpqr.io.set_aside import PIECE, Ballast, fill, write_whole
+from dpqr.kernel.files import PIECE, Ballast, fill, write_whole
 
 
 def test_what_fills_a_file_is_no_line_and_cannot_be_compressed():

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.settings import FILE, KEYS, find_settings, read_settings
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.python.project import FILE, KEYS, find_settings, read_settings
 
 
 @pytest.fixture

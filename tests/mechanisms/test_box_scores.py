@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from support.brute_force_persons import largest_move, person
 from workload.test_box_index import BLOCKS, SHAPE, boxes
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.marginals import dense_marginal
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
+from dpqr.domain.histogram import DenseHistogram, dense_marginal
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms import box_scores as box_search
 from dpqr.mechanisms.box_scores import BoxScores, BoxSearch, box_bounds
-from dpqr.mechanisms.scores import QueryScores
+from dpqr.mechanisms.selection import QueryScores
 from dpqr.workload import box_index as index_module
 from dpqr.workload.box_index import box_index
 

@@ -7,16 +7,23 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.mechanisms.sparse_vector import AboveThreshold, Comparison, Question, Watch, open_watch, passes
-from dpqr.noise.geometric import Geometric
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.filters import SumFilter
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
-from dpqr.privacy.budget import Price
-from dpqr.privacy.sealed import Private
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.accountant import SumFilter
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
+from dpqr.kernel.budget import Price
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.kernel.noise.discrete_laplace import Geometric
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.mechanisms.sparse_vector import (
+    AboveThreshold,
+    OpenThreshold,
+    Question,
+    ThresholdComparison,
+    is_above_threshold,
+    open_threshold,
+)
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 
@@ -61,7 +68,7 @@ def test_a_threshold_and_every_comparison_have_the_noise_of_their_own_scales(uni
     for price, side, weights in product(PRICES, (1, -1), WEIGHTS):
         epoch = AboveThreshold.at(price, unit, side)
         accountant = SumFilter(limit=price.figure, cost=COSTS[price.currency], unit="a price")
-        watch = open_watch(epoch, accountant, SeededNoise(3))
+        watch = open_threshold(epoch, accountant, SeededNoise(3))
         assert watch.threshold == Geometric(epoch.threshold_scale).sample(1, SeededNoise(3))[0]
         truth, step, margin = int(TABLE @ np.array(weights)), max(weights), 7
         seen = set()
@@ -72,7 +79,7 @@ def test_a_threshold_and_every_comparison_have_the_noise_of_their_own_scales(uni
                 expected = truth - side * (edge + beyond)
                 asked = Question(block=query(*weights), expected=expected, margin=margin)
                 assert asked.step(unit) == step
-                compared = Comparison(question=asked, epoch=epoch, threshold=watch.threshold)
+                compared = ThresholdComparison(question=asked, epoch=epoch, threshold=watch.threshold)
                 found = compared.sample(DenseHistogram(TABLE), SeededNoise(seed))
                 assert found == (beyond >= 0)
                 seen.add(found)
@@ -81,13 +88,17 @@ def test_a_threshold_and_every_comparison_have_the_noise_of_their_own_scales(uni
 
 def test_a_pass_ends_the_epoch_whatever_is_asked_next():
     table, epoch = Private(DenseHistogram(TABLE)), AboveThreshold.at(Price(epsilon=Fraction(60)), UNITS[0], 1)
-    watch = Watch(epoch=epoch, threshold=0, charge_number=4)
+    watch = OpenThreshold(epoch=epoch, threshold=0, charge_number=4)
     near, far = (Question(block=query(1, 1), expected=expected, margin=20) for expected in (500, 100))
-    assert [passes(table, watch, each, SeededNoise(1)) for each in (near, near, far)] == [False, False, True]
+    assert [is_above_threshold(table, watch, each, SeededNoise(1)) for each in (near, near, far)] == [
+        False,
+        False,
+        True,
+    ]
     assert watch.ended
     for each in (near, far):
         with pytest.raises(BudgetRefused):
-            passes(table, watch, each, SeededNoise(1))
+            is_above_threshold(table, watch, each, SeededNoise(1))
 
 
 @pytest.mark.parametrize("weights", [(-1, 5), (5, -1), (-1, -1)])

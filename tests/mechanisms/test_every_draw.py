@@ -12,29 +12,29 @@ import pytest
 from support.brute_force_persons import crowd, person
 from support.fakes import Told
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours
-from dpqr.mechanisms.learned_functions import (
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.kernel.noise.bits import uniforms_below
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import RoundedGaussian
+from dpqr.kernel.noise.selection import draw_exponential, draw_permute_and_flip
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.noise.spherical_laplace import SphericalLaplace
+from dpqr.kernel.unit import Neighbours
+from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
+from dpqr.prediction.learned_functions import (
     FINENESS,
-    Asked,
     GaussianPredictions,
     GaussianWeights,
     LaplacePredictions,
+    LearnerAtPoints,
     SphericalWeights,
-    rounded,
+    round_to_grid,
     step,
 )
-from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.mechanisms.noisy_moments import NoisyMoments
-from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
-from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
-from dpqr.noise.bits import uniforms_below
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.rounded_gaussian import RoundedGaussian
-from dpqr.noise.selection import draw_exponential, draw_permute_and_flip
-from dpqr.noise.source import SeededNoise
-from dpqr.noise.spherical_laplace import SphericalLaplace
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.prediction.learners.moments import NoisyMoments
+from dpqr.prediction.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights
+from dpqr.prediction.votes import ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 
@@ -75,7 +75,7 @@ def test_a_perturbed_objective_has_a_pull_and_a_closing_draw_for_each_weight(nor
     record = learner.gradient / changes if normal else learner.gradient
     pull = drawn * (float(record) / FINENESS)
     np.testing.assert_allclose(learner.pulls, [pull], rtol=1e-15)
-    assert (found == rounded(-pull / 8, weights.grid) + ending).all()
+    assert (found == round_to_grid(-pull / 8, weights.grid) + ending).all()
     assert len(set(ending.tolist())) == width
     rounding = float(record) * width**0.5 / (2 * FINENESS * 8)
     assert weights.grid * FINENESS >= 2 * (float(learner.tolerance) + rounding)
@@ -86,7 +86,7 @@ def test_a_perturbed_objective_has_a_pull_and_a_closing_draw_for_each_weight(nor
 def test_every_weight_prediction_and_moment_has_the_next_draw(width):
     values, variance, scale = np.linspace(-0.9, 0.9, width), Fraction(900), Fraction(2**22)
     told = Told(values)
-    plain = rounded(values, step(told.bound))
+    plain = round_to_grid(values, step(told.bound))
     for mechanism, law in (
         (GaussianWeights(learner=told, width=width, variance=variance), RoundedGaussian(variance)),
         (SphericalWeights(learner=told, width=width, scale=scale), SphericalLaplace(scale, width)),
@@ -94,7 +94,7 @@ def test_every_weight_prediction_and_moment_has_the_next_draw(width):
         source = SeededNoise(SEED)
         drawn = law.sample(width, source) if isinstance(law, RoundedGaussian) else law.sample(source)
         assert (mechanism.sample(None, SeededNoise(SEED)) == plain + drawn).all()
-    asked = Asked(learner=told, points=np.eye(width), limit=None)
+    asked = LearnerAtPoints(learner=told, points=np.eye(width), limit=None)
     for mechanism, law in (
         (LaplacePredictions(asked=asked, scale=Fraction(900)), DiscreteLaplace(Fraction(900))),
         (GaussianPredictions(asked=asked, variance=variance), RoundedGaussian(variance)),

@@ -4,24 +4,24 @@ import numpy as np
 import pytest
 from support.brute_force_persons import crowd, person
 
-from dpqr.data.histogram import RECORDS, DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
+from dpqr.domain.histogram import RECORDS, DenseHistogram
+from dpqr.kernel.accountants.accountant import in_parallel
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import (
     CEILING,
+    DroppedRecordsMechanism,
     GaussianAnswers,
     LaplaceAnswers,
-    LeftOut,
+    for_dropped_records,
     largest_answer,
-    on_left_out,
     refuse_beyond,
     refuse_noise,
 )
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
-from dpqr.privacy.parallel import in_parallel
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 
@@ -171,8 +171,8 @@ def test_a_draw_from_left_out_records_is_parallel_for_an_added_row_alone(relatio
     """A replaced row may leave one part and enter the other; a person may have rows in both."""
     unit = PrivacyUnit(neighbours=relation, column="who" if rows else None, rows=max(rows, 1), drops=drops)
     count = LaplaceAnswers(blocks=(MARGINAL,), unit=unit, scale=SCALE)
-    found = on_left_out(count, unit)
+    found = for_dropped_records(count, unit)
     parallel = relation is Neighbours.ADD_REMOVE and not rows
-    assert isinstance(found, LeftOut) == parallel
+    assert isinstance(found, DroppedRecordsMechanism) == parallel
     kept, left_out = in_parallel(((count.event, 2), (found.event, 3), (found.event, 1)))
     assert (sum(n for _, n in kept), sum(n for _, n in left_out)) == ((2, 4) if parallel else (6, 0))

@@ -7,12 +7,19 @@ import numpy as np
 import pytest
 from support.prediction_tables import UNITS, VALUES, counts, examples
 
-from dpqr.data.unit import Neighbours
-from dpqr.mechanisms.noisy_moments import LARGEST_NORM, STEPS, WEIGHT_STEP, NoisyMoments, integers, ridge
-from dpqr.noise.rounded_gaussian import RoundedGaussian
-from dpqr.noise.source import SeededNoise
-from dpqr.prediction.learners.moments import MomentsLearner
-from dpqr.privacy.events import RoundedGaussianEvent
+from dpqr.kernel.events import RoundedGaussianEvent
+from dpqr.kernel.noise.gaussian import RoundedGaussian
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import Neighbours
+from dpqr.prediction.learners.moments import (
+    LARGEST_NORM,
+    STEPS,
+    WEIGHT_STEP,
+    MomentsLearner,
+    NoisyMoments,
+    integers,
+    ridge,
+)
 
 VECTORS = [[1.0, 0.0], [-0.6, 0.8], [0.1, -0.3]]
 

@@ -10,17 +10,16 @@ from scipy.special import expit
 from scipy.stats import norm
 from support.prediction_tables import UNITS, counts, examples
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.learned_functions import FINENESS, rounded, weights_sensitivity
-from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights, nearest
-from dpqr.noise.source import SeededNoise
-from dpqr.noise.spherical_laplace import SphericalLaplace
-from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball
+from dpqr.kernel.accountants.analytic import Analytic, free_curvature, smallest
+from dpqr.kernel.accountants.losses import concentrated_rho, log_above, pure_epsilon
+from dpqr.kernel.events import GaussianObjectiveEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.noise.spherical_laplace import SphericalLaplace
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.learned_functions import FINENESS, round_to_grid, weights_sensitivity
+from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball, Tapered, TaperedCorner
 from dpqr.prediction.learners.perturbed import PerturbedLearner
-from dpqr.prediction.learners.tapered import Tapered, TaperedCorner
-from dpqr.privacy.accountants.analytic import Analytic, free_curvature, smallest
-from dpqr.privacy.accountants.losses import concentrated_rho, log_above, pure_epsilon
-from dpqr.privacy.events import GaussianObjectiveEvent
+from dpqr.prediction.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights, PerturbedWeights, nearest
 
 SIGNS = [-1.0, 1.0]
 VECTORS = [[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]]
@@ -398,7 +397,7 @@ def usual_length(weights):
 
 
 @pytest.mark.parametrize(("width", "epsilon"), WIDTHS)
-@pytest.mark.parametrize("rounds", [nearest, rounded], ids=["worst for it", "worst for doubles"])
+@pytest.mark.parametrize("rounds", [nearest, round_to_grid], ids=["worst for it", "worst for doubles"])
 def test_weights_within_the_stated_distance_are_within_the_sensitivity_on_their_grid(width, epsilon, rounds):
     weights = closed(width, epsilon)
     one, two = far_apart(weights, 0, usual_length(weights), rounds)
@@ -410,9 +409,11 @@ def test_weights_within_the_stated_distance_are_within_the_sensitivity_on_their_
 def test_division_in_doubles_exceeds_the_sensitivity():
     """A broken build, which 0.10.0 was: the quotient's own rounding was in no bound."""
     weights = closed(4096, Fraction(1, 50_000))
-    one, two = far_apart(weights, 0, usual_length(weights), rounded)
+    one, two = far_apart(weights, 0, usual_length(weights), round_to_grid)
     assert distance_squared(one, two) <= (2 * weights.wrong) ** 2
-    assert steps_apart(rounded(one, weights.grid), rounded(two, weights.grid)) > weights_sensitivity(4096) ** 2
+    assert (
+        steps_apart(round_to_grid(one, weights.grid), round_to_grid(two, weights.grid)) > weights_sensitivity(4096) ** 2
+    )
 
 
 def test_the_nearest_multiple_is_exact_and_wraps_around_as_sums_do():

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from audits.neighbours import pairs
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.scores import BlockScores
-from dpqr.mechanisms.some_scores import SomeScores
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.mechanisms.selection import BlockScores, SomeScores
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 

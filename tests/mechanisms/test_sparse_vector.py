@@ -7,16 +7,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused, InfeasiblePlan, UsageFault
-from dpqr.mechanisms.sparse_vector import AboveThreshold, Question, Watch, open_watch, passes
-from dpqr.noise.geometric import Geometric
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.filters import SumFilter, require_pure
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
-from dpqr.privacy.budget import Price
-from dpqr.privacy.sealed import Private
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.accountant import SumFilter, require_pure
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
+from dpqr.kernel.budget import Price
+from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan, UsageFault
+from dpqr.kernel.noise.discrete_laplace import Geometric
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.mechanisms.sparse_vector import AboveThreshold, OpenThreshold, Question, is_above_threshold, open_threshold
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 
@@ -51,7 +51,7 @@ def test_one_direction_halves_the_noise_under_rho_and_mu(price):
 
 def opened(side=1):
     epoch = AboveThreshold.at(Price(epsilon=Fraction(60)), ROWS, side)
-    return open_watch(epoch, SumFilter(limit=Fraction(60), cost=require_pure, unit="epsilon"), SeededNoise(1))
+    return open_threshold(epoch, SumFilter(limit=Fraction(60), cost=require_pure, unit="epsilon"), SeededNoise(1))
 
 
 @pytest.mark.parametrize(("side", "near", "far"), [(1, 450, 350), (-1, 550, 650)])
@@ -60,11 +60,13 @@ def test_a_side_looks_one_way_and_a_pass_ends_the_epoch(side, near, far):
     watch = opened(side)
     wrong_way = 10_000 if side > 0 else 0
     for expected in (near, wrong_way, near):
-        assert not passes(TABLE, watch, Question(block=COUNT, expected=expected, margin=100), SeededNoise(2))
-    assert passes(TABLE, watch, Question(block=COUNT, expected=far, margin=100), SeededNoise(2))
+        assert not is_above_threshold(
+            TABLE, watch, Question(block=COUNT, expected=expected, margin=100), SeededNoise(2)
+        )
+    assert is_above_threshold(TABLE, watch, Question(block=COUNT, expected=far, margin=100), SeededNoise(2))
     assert watch.ended
     with pytest.raises(BudgetRefused, match="paid anew"):
-        passes(TABLE, watch, Question(block=COUNT, expected=near, margin=100), SeededNoise(2))
+        is_above_threshold(TABLE, watch, Question(block=COUNT, expected=near, margin=100), SeededNoise(2))
 
 
 def test_a_query_of_larger_coefficients_is_compared_in_its_own_units():
@@ -72,15 +74,15 @@ def test_a_query_of_larger_coefficients_is_compared_in_its_own_units():
     for margin, found in ((79, True), (81, False)):
         asked = Question(block=weighted(3, 1), expected=1_060, margin=margin)
         assert asked.step(ROWS) == 3
-        assert passes(TABLE, opened(), asked, SeededNoise(2)) is found
+        assert is_above_threshold(TABLE, opened(), asked, SeededNoise(2)) is found
 
 
 def test_the_noise_of_a_query_is_in_its_own_units_too(monkeypatch):
     """Both draws are 5: 0 + 3 x 5 reaches 3 x (0 + 5), and not 3 x (1 + 5)."""
     monkeypatch.setattr(Geometric, "sample", lambda law, count, noise: np.full(count, 5))
     asked = Question(block=weighted(3, 1), expected=1_300, margin=0)
-    assert passes(TABLE, opened(), asked, SeededNoise(2))
-    assert not passes(TABLE, opened(), replace(asked, margin=1), SeededNoise(2))
+    assert is_above_threshold(TABLE, opened(), asked, SeededNoise(2))
+    assert not is_above_threshold(TABLE, opened(), replace(asked, margin=1), SeededNoise(2))
 
 
 def test_the_filter_pays_before_a_threshold_is_drawn():
@@ -92,7 +94,7 @@ def test_the_filter_pays_before_a_threshold_is_drawn():
 
     epoch = AboveThreshold.at(Price(epsilon=Fraction(1)), ROWS, 1)
     with pytest.raises(BudgetRefused):
-        open_watch(epoch, SumFilter(limit=Fraction(1, 2), cost=require_pure, unit="epsilon"), NoNoise())
+        open_threshold(epoch, SumFilter(limit=Fraction(1, 2), cost=require_pure, unit="epsilon"), NoNoise())
 
 
 def test_other_comparisons_are_refused():
@@ -100,7 +102,7 @@ def test_other_comparisons_are_refused():
     other = replace(watch.epoch, answer_scale=Fraction(1))
     with pytest.raises(BudgetRefused):
         watch.charge(other.event)
-    assert "threshold=" not in repr(Watch(epoch=other, threshold=7, charge_number=0))
+    assert "threshold=" not in repr(OpenThreshold(epoch=other, threshold=7, charge_number=0))
 
 
 def test_questions_that_are_refused():

@@ -10,12 +10,12 @@ import pytest
 from scipy.stats import binomtest
 
 from dpqr.audit.law import Flips, Selection
-from dpqr.errors import InfeasiblePlan
-from dpqr.mechanisms.learned_functions import FINENESS
-from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.prediction.learned_functions import FINENESS
+from dpqr.prediction.votes import ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
 
 NOISE = SeededNoise(3)
 TRIALS = 20_000

@@ -10,9 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.data.arrays import WordArray
-from dpqr.noise.bits import bernoulli_exp
-from dpqr.noise.exp_bounds import CELL_BITS, LAST_CELL
+from dpqr.kernel.arrays import WordArray
+from dpqr.kernel.noise.bits import CELL_BITS, LAST_CELL, bernoulli_exp
 
 ONES = (1 << 64) - 1
 

@@ -5,12 +5,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.noise import discrete_gaussian
-from dpqr.noise.bits import CHUNK
-from dpqr.noise.discrete_gaussian import SUMMED_VARIANCE, DiscreteGaussian, _envelope
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.exp_bounds import LAST_CELL
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise import gaussian as discrete_gaussian
+from dpqr.kernel.noise.bits import CHUNK, LAST_CELL
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import SUMMED_VARIANCE, DiscreteGaussian, _envelope
+from dpqr.kernel.noise.source import SeededNoise
 
 LONG = Fraction(3**126 + 2, 2**195 + 1)
 VARIANCES = [Fraction(1, 50), Fraction(1, 2), Fraction(1), Fraction(400), LONG, Fraction(10**6), Fraction(10**20)]

@@ -4,10 +4,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.noise import discrete_laplace as geometric
-from dpqr.noise.bits import CHUNK
-from dpqr.noise.discrete_laplace import DiscreteLaplace, _sign_bracket, geometric_edges, geometric_parts
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise import discrete_laplace as geometric
+from dpqr.kernel.noise.bits import CHUNK
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace, _sign_bracket, geometric_edges, geometric_parts
+from dpqr.kernel.noise.source import SeededNoise
 
 SCALES = [Fraction(1, 30), Fraction(1, 2), Fraction(1), Fraction(20), Fraction(1000, 3), Fraction(3**126, 2**190)]
 LONG = Fraction(3**126 + 2, 2**199 + 1)

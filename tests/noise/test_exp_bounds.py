@@ -4,8 +4,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.noise import exp_bounds
-from dpqr.noise.exp_bounds import LAST_CELL, _inverse_growth, distance_grid, distances_below, exp_above, exp_bracket
+from dpqr.kernel.noise import bits as exp_bounds
+from dpqr.kernel.noise.bits import LAST_CELL, _inverse_growth, distance_grid, distances_below, exp_above, exp_bracket
 
 EXPONENTS = [
     Fraction(0),

@@ -6,8 +6,8 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from dpqr.noise.geometric import Geometric
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.discrete_laplace import Geometric
+from dpqr.kernel.noise.source import SeededNoise
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(300)])

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpqr.noise import source
-from dpqr.noise.source import KeyedNoise
+from dpqr.kernel.noise import source
+from dpqr.kernel.noise.source import KeyedNoise
 
 KEY = bytes(range(32))
 

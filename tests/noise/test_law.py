@@ -2,7 +2,7 @@ from math import log
 
 import pytest
 
-from dpqr.noise.law import chernoff
+from dpqr.kernel.noise.law import chernoff
 
 
 @pytest.mark.parametrize(("draws", "beta"), [(1, 0.05), (10, 1e-9), (10**9, 1e-3)])

@@ -13,12 +13,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.selection import draw_exponential, draw_permute_and_flip
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.kernel.noise.selection import draw_exponential, draw_permute_and_flip
+from dpqr.kernel.noise.source import SeededNoise
 
 dp = pytest.importorskip("opendp.prelude", reason="opendp is not installed; it comes with dpqr[opendp]")
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpqr.noise.public import PublicNoise, public_generator, public_normals
+from dpqr.kernel.noise.public import PublicNoise, public_generator, public_normals
 
 
 def test_the_seed_repeats_the_choices():

@@ -6,11 +6,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.noise import rounded_gaussian
-from dpqr.noise.bits import CHUNK, LazyUniform
-from dpqr.noise.exp_bounds import LAST_CELL
-from dpqr.noise.rounded_gaussian import LARGEST_VARIANCE, SMALLEST_VARIANCE, RoundedGaussian, _cells
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise import gaussian as rounded_gaussian
+from dpqr.kernel.noise.bits import CHUNK, LAST_CELL, LazyUniform
+from dpqr.kernel.noise.gaussian import LARGEST_ROUNDED_VARIANCE, SMALLEST_VARIANCE, RoundedGaussian, _cells
+from dpqr.kernel.noise.source import SeededNoise
 
 LONG = Fraction(3**126 + 2, 2**195 + 1)
 VARIANCES = [SMALLEST_VARIANCE, Fraction(1, 2), Fraction(1), Fraction(400), LONG, Fraction(10**6), Fraction(10**20)]
@@ -145,7 +144,9 @@ def test_gives_as_many_as_asked(count):
     assert RoundedGaussian(Fraction(100)).sample(count, SeededNoise(1)).shape == (count,)
 
 
-@pytest.mark.parametrize("variance", [Fraction(0), Fraction(-1), Fraction(1, 65), Fraction(LARGEST_VARIANCE + 1)])
+@pytest.mark.parametrize(
+    "variance", [Fraction(0), Fraction(-1), Fraction(1, 65), Fraction(LARGEST_ROUNDED_VARIANCE + 1)]
+)
 def test_refuses_other_variances(variance):
     with pytest.raises(ValueError, match="variance"):
         RoundedGaussian(variance)

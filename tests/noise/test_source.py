@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from dpqr.noise.source import SeededNoise, SystemNoise
+from dpqr.kernel.noise.source import SeededNoise, SystemNoise
 
 
 def test_words_are_the_systems_bytes_each_used_once(monkeypatch) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpqr.noise.source import SeededNoise
-from dpqr.noise.spherical_laplace import LARGEST_SCALE, RealExponential, SphericalLaplace, real_exponential
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.noise.spherical_laplace import LARGEST_SCALE, RealExponential, SphericalLaplace, real_exponential
 
 SCALE = Fraction(3, 4)
 GRAIN = 32

@@ -7,8 +7,15 @@ import numpy as np
 import pytest
 from support.prediction_tables import UNITS, VALUES, Given
 
-from dpqr.data.unit import Neighbours
-from dpqr.mechanisms.learned_functions import GaussianWeights, SphericalWeights
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.events import (
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    PermuteAndFlipEvent,
+    RoundedGaussianEvent,
+    SphericalLaplaceEvent,
+)
+from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.forms import (
     AveragesForm,
     FunctionForm,
@@ -17,17 +24,10 @@ from dpqr.prediction.forms import (
     VotesForm,
     better_selection,
 )
-from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.prediction.learned_functions import GaussianWeights, SphericalWeights
+from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.losses import Hinge
 from dpqr.prediction.learners.stable import LipschitzLearner
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import (
-    DiscreteLaplaceEvent,
-    ExponentialEvent,
-    PermuteAndFlipEvent,
-    RoundedGaussianEvent,
-    SphericalLaplaceEvent,
-)
 
 PURE, RHO = Price(epsilon=Fraction(1, 3)), Price(rho=Fraction(1, 50))
 STEPS = 2**20
@@ -88,7 +88,7 @@ def test_a_pure_price_buys_permute_and_flip_as_much_as_the_exponential_mechanism
 def test_what_a_form_is_charged_is_what_its_mechanism_draws(width):
     vectors = np.eye(width)[:1]
     given = Examples(features=Given(vectors), axis=1, values=VALUES)
-    scale = Scale(unit=UNITS[Neighbours.ADD_REMOVE], records=9)
+    scale = LossScale(unit=UNITS[Neighbours.ADD_REMOVE], records=9)
     learner = LipschitzLearner(examples=given, loss=Hinge(), penalty=Fraction(1, 5), scale=scale)
     form = FunctionForm(width=width)
     spherical, gaussian = form.event(PURE, "spherical"), form.event(RHO, "gaussian")

@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 from support.prediction_tables import counts, examples, unit_vectors
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.learned_functions import GaussianWeights, step, weights_sensitivity
-from dpqr.noise.source import SeededNoise
-from dpqr.prediction.kernel_process import NUGGET, KernelProcess, ProcessForm
+from dpqr.kernel.budget import Price
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.learned_functions import GaussianWeights, step, weights_sensitivity
 from dpqr.prediction.learners.exact_kernel import ExactKernel
-from dpqr.prediction.learners.examples import Scale
-from dpqr.prediction.learners.kernels import Kernel
+from dpqr.prediction.learners.examples import LossScale
+from dpqr.prediction.learners.features import Kernel
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Square
-from dpqr.privacy.budget import Price
+from dpqr.prediction.plan import NUGGET, KernelProcess, ProcessForm
 
 GAUSSIAN = Kernel(name="gaussian", bandwidth=Fraction(1, 2))
 POINTS = np.arange(8)[:, None]
 
 
 def process(vectors, loss=None, kernel=GAUSSIAN, records=20, penalty="1/50", points=POINTS):
-    scale = Scale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=records)
+    scale = LossScale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=records)
     given = {"kernel": kernel, "loss": loss or Hinge(), "penalty": Fraction(penalty), "scale": scale}
     return KernelProcess(values=ExactKernel(examples=examples(vectors, [-1.0, 1.0]), **given).at(points))
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
-from dpqr.prediction.loss_trial import PREDICTIONS, loss_faults
+from dpqr.prediction.third_party import PREDICTIONS, loss_faults
 
 
 @pytest.mark.parametrize("kind", [Logistic, Hinge, Pinball])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpqr.errors import UsageFault
-from dpqr.prediction.names import METHODS, REGULARISED, require_method
+from dpqr.kernel.errors import UsageFault
+from dpqr.prediction.problem import METHODS, REGULARISED, require_method
 
 
 def test_every_learner_with_a_lambda_has_a_descent_without():

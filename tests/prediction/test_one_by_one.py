@@ -7,23 +7,20 @@ import pytest
 from support.prediction_tables import domain
 from support.slow_cases import slowly
 
-from dpqr.data.attribute import Attribute, Bins
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.source import SeededNoise
+from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.learners.exact_kernel import ExactKernel
-from dpqr.prediction.learners.features import CellFeatures
-from dpqr.prediction.learners.kernels import Kernel
-from dpqr.prediction.one_by_one import OnePoint, Shared, one_by_one
-from dpqr.prediction.planner import PlannerInput, least_spread
+from dpqr.prediction.learners.features import CellFeatures, Kernel
+from dpqr.prediction.planner import FitCache, OnePoint, PlannerInput, least_spread, one_by_one
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import PrivacyBudget
 
 RECORDS, CODES = 60, np.array([[0], [2], [1], [2]])
 FEATURES = CellFeatures(domain=domain(3))
@@ -80,7 +77,7 @@ class Panel:
 
 def test_a_unit_in_several_parts_changes_that_many_at_every_point():
     for name in ("votes", "randomised", "averages"):
-        plan, points = PLANS[name](), [OnePoint(ensemble=Panel(), shared=Shared(), place=place) for place in range(4)]
+        plan, points = PLANS[name](), [OnePoint(ensemble=Panel(), shared=FitCache(), place=place) for place in range(4)]
         for point in points:
             assert (point.parts, point.touched, point.predictions) == (5, 3, 1)
             ((event, count),) = plan.voted(point).events
@@ -161,6 +158,6 @@ def test_an_exact_kernel_serves_its_points():
 
 
 def test_what_is_shared_shows_no_value():
-    shared = Shared()
+    shared = FitCache()
     shared.of(DenseHistogram(ONE), lambda: np.array([12345]))
     assert "12345" not in repr(shared)

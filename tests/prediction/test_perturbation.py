@@ -4,12 +4,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.prediction.learners.losses import ExactPinball, Hinge, Logistic, Pinball
+from dpqr.kernel.accountants.analytic import Analytic
+from dpqr.kernel.accountants.losses import log_above, pure_epsilon
+from dpqr.prediction.learners.losses import ExactPinball, Hinge, Logistic, Pinball, TaperedCorner
 from dpqr.prediction.learners.solver import FEATURE_NORM
-from dpqr.prediction.learners.tapered import TaperedCorner
-from dpqr.prediction.perturbation import CLOSING, Perturbation, tapered, widened
-from dpqr.privacy.accountants.analytic import Analytic
-from dpqr.privacy.accountants.losses import log_above, pure_epsilon
+from dpqr.prediction.perturbation import CLOSING, Perturbation, round_corner, round_corner_logistic
 
 
 def figures(changes=1, **given):
@@ -67,21 +66,24 @@ def test_an_opposite_slope_costs_more_than_none_and_less_than_a_second_record():
 
 def test_a_corner_is_rounded_more_widely_where_records_are_few_and_epsilon_is_small():
     widths = [
-        widened(Hinge(), 10, n, epsilon).width for n, epsilon in ((10**7, 1), (10**4, 1), (10**4, Fraction(1, 10)))
+        round_corner(Hinge(), 10, n, epsilon).width for n, epsilon in ((10**7, 1), (10**4, 1), (10**4, Fraction(1, 10)))
     ]
     assert widths == [Fraction(1, 8), Fraction(47, 100), 1]
-    assert widened(Hinge(), 10, None, Fraction(1)).width == Fraction(47, 100)
-    assert widened(Logistic(), 10, 100, Fraction(1)) == Logistic()
-    assert widened(Pinball(tau=Fraction(3, 4)), 2, 10**4, Fraction(1)).tau == Fraction(3, 4)
+    assert round_corner(Hinge(), 10, None, Fraction(1)).width == Fraction(47, 100)
+    assert round_corner(Logistic(), 10, 100, Fraction(1)) == Logistic()
+    assert round_corner(Pinball(tau=Fraction(3, 4)), 2, 10**4, Fraction(1)).tau == Fraction(3, 4)
 
 
 def test_a_tapered_corner_follows_records_and_epsilon_too():
     widths = [
-        tapered(Pinball(), 1, n, epsilon).width for n, epsilon in ((10**9, 1), (10**4, 1), (10**4, Fraction(1, 10)))
+        round_corner_logistic(Pinball(), 1, n, epsilon).width
+        for n, epsilon in ((10**9, 1), (10**4, 1), (10**4, Fraction(1, 10)))
     ]
     assert widths[0] == Fraction(1, 128) < widths[1] < widths[2] < Fraction(1, 4)
-    assert tapered(Logistic(), 1, 100, Fraction(1)) == Logistic()
-    assert tapered(Pinball(tau=Fraction(3, 4)), 2, 10**4, Fraction(1)).corner == ExactPinball(tau=Fraction(3, 4))
+    assert round_corner_logistic(Logistic(), 1, 100, Fraction(1)) == Logistic()
+    assert round_corner_logistic(Pinball(tau=Fraction(3, 4)), 2, 10**4, Fraction(1)).corner == ExactPinball(
+        tau=Fraction(3, 4)
+    )
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(8)])

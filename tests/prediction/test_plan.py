@@ -7,23 +7,21 @@ import numpy as np
 import pytest
 from support.prediction_tables import domain
 
-from dpqr.data.attribute import Attribute, Bins
-from dpqr.data.domain import Domain
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.domain import Domain
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.currency import EPSILON, RHO, SQUARED_MU
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.forms import PointsForm, VotesForm
-from dpqr.prediction.kernel_process import ProcessForm
-from dpqr.prediction.learners.features import CellFeatures
-from dpqr.prediction.learners.kernels import Kernel
-from dpqr.prediction.plan import selected, usable
+from dpqr.prediction.learners.features import CellFeatures, Kernel
+from dpqr.prediction.plan import ProcessForm, make_selection, usable
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.currency import EPSILON, RHO, SQUARED_MU
 
 FEATURES = CellFeatures(domain=domain(3))
 LABELS = domain(3, 2)
@@ -107,7 +105,7 @@ PRICES = [Price(epsilon=Fraction(1, 2)), Price(rho=Fraction(1, 8)), Price(square
 @pytest.mark.parametrize("noise", ["exponential", "permute-and-flip"])
 def test_a_label_is_selected_by_the_named_mechanism_for_no_more_than_its_price(noise, price):
     """Of bounded range the exponential mechanism alone is; in rho and mu^2 the other one has half of its epsilon."""
-    drawn = selected(Panel(), price, noise)
+    drawn = make_selection(Panel(), price, noise)
     ((event, count),) = drawn.events
     assert (type(event).__name__, count) == (KINDS[noise], 7)
     assert event == VotesForm(count=7, noises=(noise,)).event(price, noise)

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Bins, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.errors import DocumentError, InfeasiblePlan, UsageFault
+from dpqr.domain.attribute import Attribute, Bins, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.prediction.problem import read_target
 
 DOMAIN = Domain(

@@ -6,20 +6,19 @@ from fractions import Fraction
 import pytest
 from support.prediction_tables import domain
 
-from dpqr.data.attribute import Attribute, Bins
-from dpqr.data.domain import Domain
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
+from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.domain import Domain
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.exact_kernel import ExactKernel
-from dpqr.prediction.learners.examples import Scale
-from dpqr.prediction.learners.features import CellFeatures
-from dpqr.prediction.learners.kernels import Kernel
+from dpqr.prediction.learners.examples import LossScale
+from dpqr.prediction.learners.features import CellFeatures, Kernel
 from dpqr.prediction.learners.losses import Pinball
-from dpqr.prediction.learners.stable import LeastSquares
-from dpqr.prediction.perturbation import tapered, widened
+from dpqr.prediction.learners.stable import RidgeRegression
+from dpqr.prediction.perturbation import round_corner, round_corner_logistic
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.budget import PrivacyBudget
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 PERSONS = PrivacyUnit(neighbours=Neighbours.REPLACE, column="who", rows=3)
@@ -68,11 +67,11 @@ def test_a_corner_is_rounded_for_the_share_of_epsilon_that_one_record_has(delta,
     budget, found = PrivacyBudget(Fraction(2), Fraction(delta)), recipe("quantile")
     changes = unit.rows * (2 if unit.neighbours is Neighbours.REPLACE else 1)
     bought = found.perturbation(problem(unit, records=records, points=None), budget)
-    curved = tapered if delta != "0" and changes == 1 else widened
+    curved = round_corner_logistic if delta != "0" and changes == 1 else round_corner
     expected = curved(Pinball(), bought.reach, records, Fraction(2, changes))
     assert bought.loss == expected
     assert (bought.changes, bought.units, bought.gradient) == (changes, unit.rows, changes * expected.lipschitz)
-    assert bought.tapers == (curved is tapered)
+    assert bought.tapers == (curved is round_corner_logistic)
 
 
 def test_every_release_has_learned_from_its_part_of_the_slots_and_the_last_from_all():
@@ -95,7 +94,7 @@ def test_the_private_number_of_records_never_decides_which_learner_is_used():
     assert isinstance(drawn.learner(wide, 100, 1.0), ExactKernel)
     for unit in (PrivacyUnit(), PERSONS, PrivacyUnit(neighbours=Neighbours.REPLACE, drops=True)):
         assert not drawn.exact(problem(unit))
-        assert isinstance(drawn.learner(problem(unit), 100, 1.0), LeastSquares)
+        assert isinstance(drawn.learner(problem(unit), 100, 1.0), RidgeRegression)
 
 
 def replace_features(kernel):
@@ -105,19 +104,19 @@ def replace_features(kernel):
 
 @pytest.mark.parametrize("name", ["logistic", "svm", "quantile", "least-squares"])
 def test_lambda_is_a_number_of_two_digits_within_its_bounds(name):
-    scale = Scale(unit=REPLACED, records=1000)
+    scale = LossScale(unit=REPLACED, records=1000)
     for spread in (0.0, 1e-300, 0.37, 12.3456, 1e9, 1e40):
         found = recipe(name).chosen_penalty(scale, spread)
         assert Fraction(1, 10**9) <= found <= 100
         assert found == Fraction(f"{float(found):.1e}")
     assert recipe(name).chosen_penalty(scale, 1e40) == 100
-    assert recipe(name).chosen_penalty(Scale(unit=REPLACED, records=2**28), 0.0, Fraction(1, 10**9)) == Fraction(
+    assert recipe(name).chosen_penalty(LossScale(unit=REPLACED, records=2**28), 0.0, Fraction(1, 10**9)) == Fraction(
         1, 10**9
     )
 
 
 def test_a_lambda_by_the_theory_lies_on_the_grid_too():
-    scale = Scale(unit=REPLACED, records=12_345)
+    scale = LossScale(unit=REPLACED, records=12_345)
     assert recipe("svm", smoothness=Fraction(1, 2)).chosen_penalty(scale, 1.0) == Fraction("0.009")
     assert recipe("svm", penalty=Fraction(1, 7)).chosen_penalty(scale, 1.0) == Fraction(1, 7)
 

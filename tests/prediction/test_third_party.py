@@ -8,11 +8,11 @@ import pytest
 from support.guide_rule import LEARNER, LOSS, made_of
 from support.prediction_tables import domain
 
-from dpqr.data.attribute import Attribute, Bins
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import UsageFault
-from dpqr.prediction.learners.examples import Examples, Scale
+from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.prediction.learners.examples import Examples, LossScale
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
@@ -41,7 +41,7 @@ def test_a_loss_has_the_sensitivity_of_its_stated_constants():
 def test_a_learner_states_its_bound_and_chooses_no_lambda():
     recipe = StableRecipe(name="centroids", features=FEATURES, own=LEARNS)
     examples = Examples(features=FEATURES, axis=1, values=np.array([-1.0, 1.0]))
-    made = LEARNS.made(examples, Scale(unit=PrivacyUnit(), records=100))
+    made = LEARNS.made(examples, LossScale(unit=PrivacyUnit(), records=100))
     assert float(made.bound) == pytest.approx(65 / 6400)
     assert (made.penalty, recipe.classifies) == (0, True)
     with pytest.raises(UsageFault, match="has no lambda"):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from support.prediction_tables import counts, domain, examples
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.noise.source import SeededNoise
-from dpqr.prediction.learners.examples import Scale
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.prediction.learners.examples import LossScale
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.learners.losses import Logistic
 from dpqr.prediction.learners.stable import LipschitzLearner
@@ -23,7 +23,7 @@ NOISE = SeededNoise(0)
 
 def candidate(penalty, deviation):
     def learner(records):
-        scale = Scale(unit=PrivacyUnit(), records=max(1, records))
+        scale = LossScale(unit=PrivacyUnit(), records=max(1, records))
         given = examples(VECTORS, [-1.0, 1.0])
         return LipschitzLearner(examples=given, loss=Logistic(), penalty=Fraction(penalty), scale=scale)
 

@@ -2,8 +2,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.accountant import Portion
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.errors import InfeasiblePlan
 
 
 @pytest.mark.parametrize(("share", "count"), [(Fraction(0), 1), (Fraction(-1), 1), (Fraction(1), -1)])

@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.privacy.accountants.losses import concentrated_rho
-from dpqr.privacy.budget import (
+from dpqr.kernel.accountants.losses import concentrated_rho
+from dpqr.kernel.budget import (
     NO_COST,
     Cost,
     Price,
     PrivacyBudget,
-    decimal,
     downward_text,
+    exact_decimal,
     root_below,
     upward,
     upward_text,
 )
-from dpqr.privacy.events import (
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -91,7 +91,7 @@ NO_NUMBERS = [
 
 @pytest.mark.parametrize(("text", "value"), NUMBERS.items())
 def test_decimal_text_is_exact(text, value):
-    assert decimal(text, option="--eps") == value
+    assert exact_decimal(text, option="--eps") == value
 
 
 @pytest.mark.parametrize("parse", [lambda text: PrivacyBudget.parse(text), lambda text: PrivacyBudget.parse("1", text)])

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, ndtri
 from scipy.stats import norm
 
-from dpqr.privacy.conversions import LARGE, SMALLEST, pure_of_squared_mu, squared_mu_of_pure, squared_mu_of_ranged
+from dpqr.kernel.budget import LARGE, SMALLEST, pure_of_squared_mu, squared_mu_of_pure, squared_mu_of_ranged
 
 EPSILONS = [
     Fraction(1, 10**9),

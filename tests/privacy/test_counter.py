@@ -5,13 +5,12 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from dpqr.data.period import Period
-from dpqr.data.period_tree import PeriodTree
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import UsageFault
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.counter import Counter, CounterTurn
-from dpqr.privacy.currency import currency
+from dpqr.domain.periods import Period, PeriodTree
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.currency import currency
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.strategies.counter import Counter, CounterStep
 
 ROW, PERSON = PrivacyUnit(), PrivacyUnit(column="person", rows=3)
 LIFE = PrivacyBudget.parse("1")
@@ -75,7 +74,7 @@ def test_a_share_that_is_too_small_is_refused():
 
 def turn(period, base=3, first="2026-01"):
     found = Counter(tree=PeriodTree(periods=9, base=base), life=LIFE, accountant="basic", unit=ROW)
-    return CounterTurn(counter=found, first=Period.parse(first), period=Period.parse(period))
+    return CounterStep(counter=found, first=Period.parse(first), period=Period.parse(period))
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,16 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from dpqr.data.period_tree import PeriodTree
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import UsageFault
-from dpqr.privacy.accountants.known import PREDICTING, RELEASING
-from dpqr.privacy.budget import Cost, PrivacyBudget
-from dpqr.privacy.counter import ADDED, Counter
-from dpqr.privacy.currency import currency
+from dpqr.domain.periods import PeriodTree
+from dpqr.kernel.accountants.known import PREDICTING, RELEASING
+from dpqr.kernel.budget import Cost, PrivacyBudget
+from dpqr.kernel.currency import currency
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.strategies.counter import ADDITIVE_ACCOUNTANTS, Counter
 
 LENGTHS = (1, 2, 3, 7, 9, 24)
-LIVES = [("basic", None), *product(ADDED, ("1e-9", "0.01"))]
+LIVES = [("basic", None), *product(ADDITIVE_ACCOUNTANTS, ("1e-9", "0.01"))]
 UNITS = {"row": (None, 1), "person of one row": ("who", 1), "person of two rows": ("who", 2)}
 SHORTEST = 9
 """Longer counters have too many ways to spread two persons' rows."""
@@ -87,7 +87,7 @@ def test_the_tree_has_the_least_error_that_the_accountant_allows(accountant, pow
     assert errors[chosen.base] == min(errors.values())
 
 
-@pytest.mark.parametrize("accountant", sorted({*RELEASING, *PREDICTING, "by-count"} - {*ADDED}))
+@pytest.mark.parametrize("accountant", sorted({*RELEASING, *PREDICTING, "by-count"} - {*ADDITIVE_ACCOUNTANTS}))
 def test_theorems_of_a_schedule_that_is_fixed_in_advance_prove_no_counter(accountant):
     with pytest.raises(UsageFault, match="choose basic, zcdp, gdp"):
         Counter.of(3, PrivacyBudget.parse("1", "1e-9"), accountant, PrivacyUnit())

@@ -2,11 +2,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho
-from dpqr.privacy.budget import Cost, Pricing, PrivacyBudget
-from dpqr.privacy.currency import CURRENCIES, currency
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.sums import ZeroConcentrated, largest_rho, zcdp_to_epsilon
+from dpqr.kernel.budget import Cost, Pricing, PrivacyBudget
+from dpqr.kernel.currency import CURRENCIES, PAIR, currency
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -14,7 +14,6 @@ from dpqr.privacy.events import (
     PermuteAndFlipEvent,
     RhoSumEvent,
 )
-from dpqr.privacy.pair_currency import PAIR
 
 HALF = Fraction(1, 2)
 DELTA = Fraction(1, 10**9)
@@ -50,7 +49,7 @@ def test_only_filters_are_charged_for_life(name):
 def test_the_limit_in_rho_stays_within_the_budget():
     budget = PrivacyBudget(Fraction(2), DELTA)
     limit = currency("zcdp").limit(budget).amount
-    assert converted(limit, DELTA) <= 2 < converted(limit * Fraction(1001, 1000), DELTA)
+    assert zcdp_to_epsilon(limit, DELTA) <= 2 < zcdp_to_epsilon(limit * Fraction(1001, 1000), DELTA)
 
 
 def test_the_limit_in_mu_stays_within_the_budget_and_is_what_a_run_of_it_takes():
@@ -148,8 +147,8 @@ def test_a_recorded_cost_proves_itself_and_what_is_cheaper(name):
 
 def test_what_was_spent_is_shown_as_an_epsilon_that_is_proved():
     assert currency("basic").epsilon(Cost(HALF), DELTA) == HALF
-    assert currency("zcdp").epsilon(Cost(HALF), DELTA) == converted(HALF, DELTA) > HALF
-    assert currency("gdp").epsilon(Cost(2 * HALF), DELTA) < converted(HALF, DELTA)
+    assert currency("zcdp").epsilon(Cost(HALF), DELTA) == zcdp_to_epsilon(HALF, DELTA) > HALF
+    assert currency("gdp").epsilon(Cost(2 * HALF), DELTA) < zcdp_to_epsilon(HALF, DELTA)
     assert currency("zcdp").epsilon(Cost(HALF), Fraction(0)) is None
     assert currency("zcdp").epsilon(Cost(), Fraction(0)) == 0
     assert currency("zcdp").price(((GAUSSIAN, 3),)) == Fraction(3, 200)

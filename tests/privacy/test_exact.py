@@ -2,13 +2,13 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.filters import SumFilter, require_pure
-from dpqr.privacy.accountants.known import available
-from dpqr.privacy.accountants.losses import concentrated_rho
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import PermuteAndFlipEvent
-from dpqr.privacy.exact import ExactEvent, PublicFilter
+from dpqr.kernel.accountants.accountant import SumFilter, require_pure
+from dpqr.kernel.accountants.known import available
+from dpqr.kernel.accountants.losses import concentrated_rho
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import PermuteAndFlipEvent
+from dpqr.kernel.exact import ExactEvent, PublicFilter
 
 EXACT = ExactEvent().as_event
 

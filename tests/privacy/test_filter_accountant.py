@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountant import FilterAccountant
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.currency import CURRENCIES
-from dpqr.privacy.events import DiscreteLaplaceEvent
+from dpqr.kernel.accountants.accountant import FilterAccountant
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.currency import CURRENCIES
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import DiscreteLaplaceEvent
 
 FILTERS = {name: one for name, one in ACCOUNTANTS.items() if isinstance(one, FilterAccountant)}
 BUDGET = PrivacyBudget.parse("1", "1e-6")

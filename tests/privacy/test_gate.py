@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.errors import BudgetRefused, MechanismFailed
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.gate import measure, measure_together
-from dpqr.privacy.sealed import Private, Released
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused, MechanismFailed
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.gate import measure, measure_together
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private, ReleasedValue
 
 SECRET = "4242424242"
 TENTH = ExponentialEvent(epsilon=Fraction(1, 10))
@@ -53,7 +53,7 @@ def run(diary, act):
 
 def test_it_is_paid_then_opened():
     diary = Diary()
-    assert run(diary, lambda value, noise: value + "!") == Released(SECRET + "!", 17)
+    assert run(diary, lambda value, noise: value + "!") == ReleasedValue(SECRET + "!", 17)
     assert diary.lines == ["charged 1/10", "opened"]
 
 
@@ -210,7 +210,7 @@ class Acts:
 def test_a_batch_pays_for_every_draw_of_every_event_and_is_then_opened():
     diary = Diary()
     drawn = measure_together(Private(SECRET), Acts(diary), accountant=diary, noise=NOISE)
-    assert drawn == Released(SECRET, 17)
+    assert drawn == ReleasedValue(SECRET, 17)
     assert diary.lines == ["charged 1/10"] * 3 + ["charged 1/5"] * 2 + ["opened"]
 
 

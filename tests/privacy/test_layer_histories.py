@@ -6,12 +6,11 @@ from itertools import combinations, product
 
 import pytest
 
-from dpqr.data.period import Period, PeriodRows
-from dpqr.data.unit import Neighbours
-from dpqr.privacy.budget import Cost, PrivacyBudget
-from dpqr.privacy.layers import Layer, LayerNode, free_layer, is_free
-from dpqr.privacy.ledger import DataKind, Terms
-from dpqr.privacy.periods import PeriodBudgets
+from dpqr.domain.periods import Period, PeriodRows
+from dpqr.kernel.budget import Cost, PrivacyBudget
+from dpqr.kernel.unit import Neighbours
+from dpqr.ledger.ledger import BudgetTerms, DataKind
+from dpqr.ledger.periods import Layer, LayerNode, PeriodBudgets, free_layer, is_free
 
 FIRST = Period.parse("2026-01")
 SPANS = [(start, stop) for start in range(1, 4) for stop in range(start, 4)]
@@ -89,7 +88,7 @@ def test_no_layer_begins_before_its_first_period():
 
 def terms(relation, periods=None):
     budget = PrivacyBudget(Fraction(10))
-    return Terms(
+    return BudgetTerms(
         dataset="survey",
         budget=budget,
         accountant="basic",

@@ -5,10 +5,9 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from dpqr.data.period import Period, PeriodRows
-from dpqr.data.period_tree import PeriodTree
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.layers import Layer, LayerNode, free_layer, is_free, of_layers
+from dpqr.domain.periods import Period, PeriodRows, PeriodTree
+from dpqr.kernel.budget import Cost
+from dpqr.ledger.periods import Layer, LayerNode, free_layer, is_free, of_layers
 
 FIRST = Period.parse("2026-01")
 LAYER = Layer(column="day", first="2026-01", rows=3, read="", number=0)

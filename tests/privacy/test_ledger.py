@@ -3,8 +3,8 @@ from fractions import Fraction
 
 from support.ledger_jobs import terms
 
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.ledger import Account
+from dpqr.kernel.budget import Cost
+from dpqr.ledger.ledger import Account
 
 
 def test_left_is_what_is_not_spent_and_a_release_gets_at_most_the_cap():

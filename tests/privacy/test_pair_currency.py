@@ -6,18 +6,18 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy import pair_currency
-from dpqr.privacy.accountants.known import PREDICTING
-from dpqr.privacy.budget import PURE, Cost, Pricing, PrivacyBudget
-from dpqr.privacy.events import (
+from dpqr.kernel import currency as pair_currency
+from dpqr.kernel.accountants.known import PREDICTING
+from dpqr.kernel.budget import PURE, Cost, Pricing, PrivacyBudget
+from dpqr.kernel.currency import PAIR, ROUNDING
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
     RhoSumEvent,
     RoundedGaussianEvent,
 )
-from dpqr.privacy.pair_currency import PAIR, ROUNDING
 
 MICRO = Fraction(1, 10**6)
 PURE_EVENTS = ((ExponentialEvent(epsilon=Fraction(1, 10)), 20),)

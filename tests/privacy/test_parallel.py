@@ -4,24 +4,23 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.errors import BudgetRefused
-from dpqr.mechanisms.noisy_answers import LeftOut
-from dpqr.privacy.accountants.dominating_pairs import dominating_pair
-from dpqr.privacy.accountants.filters import PlanFilter, beside_other_runs
-from dpqr.privacy.accountants.known import PREDICTING
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
-from dpqr.privacy.accountants.zcdp import total_rho
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.currency import currency
-from dpqr.privacy.events import (
-    DiscreteGaussianEvent,
-    DiscreteLaplaceEvent,
-    ExponentialEvent,
-    LeftOutEvent,
-    PureSumEvent,
+from dpqr.kernel.accountants.accountant import (
+    PlanFilter,
+    bound_across_runs,
+    in_parallel,
+    one_after_another,
+    pure_losses,
 )
-from dpqr.privacy.exact import ExactEvent
-from dpqr.privacy.parallel import in_parallel, one_after_another, pure_losses
+from dpqr.kernel.accountants.known import PREDICTING
+from dpqr.kernel.accountants.loss_laws import dominating_pair
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.kernel.accountants.sums import total_rho
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.currency import currency
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, LeftOutEvent, PureSumEvent
+from dpqr.kernel.exact import ExactEvent
+from dpqr.mechanisms.noisy_answers import DroppedRecordsMechanism
 
 DELTA = Fraction(1, 10**6)
 
@@ -95,12 +94,12 @@ def test_a_ledger_prices_runs_by_the_larger_group_and_adds_them_up(name) -> None
 
 def test_a_count_that_one_kept_draw_covers_is_not_counted_beside_other_runs() -> None:
     covered = ((out(laplace("0.1")), 1), (laplace(1), 1))
-    assert beside_other_runs(covered) == ((laplace(1), 1),)
+    assert bound_across_runs(covered) == ((laplace(1), 1),)
     for dearer in (((out(laplace(2)), 1), (laplace(1), 1)), ((out(laplace("0.1")), 2), (laplace(1), 1))):
-        assert beside_other_runs(dearer) == one_after_another(dearer)
+        assert bound_across_runs(dearer) == one_after_another(dearer)
     other = ((out(laplace("0.1")), 1), (ExponentialEvent(epsilon=Fraction(1)), 1))
-    assert beside_other_runs(other) == one_after_another(other)
-    assert beside_other_runs(KEPT) == KEPT
+    assert bound_across_runs(other) == one_after_another(other)
+    assert bound_across_runs(KEPT) == KEPT
 
 
 def test_an_early_stop_settles_at_the_larger_group() -> None:
@@ -141,8 +140,8 @@ def test_the_mechanism_is_the_inner_one_under_that_event() -> None:
         def sample(self, value, noise):
             return value, noise
 
-    wrapped = LeftOut(inner=Inner())
+    wrapped = DroppedRecordsMechanism(inner=Inner())
     assert wrapped.event == out(laplace(1))
     assert wrapped.sample(3, 4) == (3, 4)
     with pytest.raises(BudgetRefused, match="once"):
-        _ = LeftOut(inner=wrapped).event
+        _ = DroppedRecordsMechanism(inner=wrapped).event

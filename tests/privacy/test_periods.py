@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.errors import UsageFault
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.periods import WHOLE, PeriodBudgets
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.errors import UsageFault
+from dpqr.ledger.periods import ALL_PERIODS, PeriodBudgets
 
-NAMES = (WHOLE, "2026-01", "2026-02", "2026-03")
+NAMES = (ALL_PERIODS, "2026-01", "2026-02", "2026-03")
 SHARE = Cost(Fraction(1), Fraction(1, 10))
 
 
@@ -22,7 +22,7 @@ def spending():
 
 def paid_by(unit, spent):
     """What a unit with rows in these periods has paid: the releases that read any of its rows, added up."""
-    read = [cost for name, cost in spent.items() if name == WHOLE or name in unit]
+    read = [cost for name, cost in spent.items() if name == ALL_PERIODS or name in unit]
     return sum((cost.amount for cost in read), Fraction(0)), sum((cost.delta for cost in read), Fraction(0))
 
 
@@ -38,7 +38,7 @@ def test_no_unit_pays_more_than_the_total_and_no_figure_of_it_is_in_vain(paralle
         for month in months:
             own = budgets.of(month, spent)
             assert (own.amount, own.delta) == paid_by((month,), spent)
-        assert all(budgets.of(month, spent) <= budgets.of(WHOLE, spent) for month in months)
+        assert all(budgets.of(month, spent) <= budgets.of(ALL_PERIODS, spent) for month in months)
 
 
 @pytest.mark.parametrize("parallel", [True, False], ids=["rows", "persons"])
@@ -48,7 +48,7 @@ def test_the_largest_request_fits_and_no_larger_one_does(parallel):
         Cost(Fraction(3, 2), SHARE.delta),
     )
     for spent in spending():
-        if not (budgets.total(spent) <= life and budgets.of(WHOLE, spent) <= SHARE):
+        if not (budgets.total(spent) <= life and budgets.of(ALL_PERIODS, spent) <= SHARE):
             continue
         for name in NAMES:
             room = budgets.room(name, spent, life - budgets.total(spent))
@@ -63,7 +63,7 @@ def test_a_release_of_several_periods_charges_each_of_them():
     held = PeriodBudgets(column="day", every="month", share=Cost(Fraction(1)))
     assert held.paying("2026-11/2027-01") == ("2026-11", "2026-12", "2027-01")
     assert held.paying("2026-11") == ("2026-11",)
-    assert held.paying(WHOLE) == (WHOLE,)
+    assert held.paying(ALL_PERIODS) == (ALL_PERIODS,)
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,16 @@ from dataclasses import fields, replace
 
 import pytest
 
-from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.io.tables.limits import Limits
-from dpqr.privacy.policy import (
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.tables.limits import Limits
+from dpqr.tables.policy import (
     BUILT_IN,
     Policy,
     PolicyChange,
     Source,
     known_encoding,
     require_stricter,
-    resolved,
+    resolve_policy,
     uncovered_bits,
 )
 
@@ -39,26 +39,26 @@ def test_the_built_in_limits_are_those_that_tables_are_read_under():
 
 
 def test_what_is_not_stated_is_the_policys():
-    assert resolved(FIXED, Policy()) == replace(FIXED, fail=False)
-    assert resolved(FIXED, Policy(fail=True)) == FIXED
-    assert resolved(Policy(), Policy()) == Policy()
+    assert resolve_policy(FIXED, Policy()) == replace(FIXED, fail=False)
+    assert resolve_policy(FIXED, Policy(fail=True)) == FIXED
+    assert resolve_policy(Policy(), Policy()) == Policy()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_who_states_the_same_passes(name):
-    assert resolved(FIXED, Policy(**{name: getattr(FIXED, name)})) == replace(FIXED, fail=False)
+    assert resolve_policy(FIXED, Policy(**{name: getattr(FIXED, name)})) == replace(FIXED, fail=False)
 
 
 @pytest.mark.parametrize("name", ["records", "bytes", "memory"])
 def test_a_built_in_limit_may_be_stated(name):
-    assert resolved(Policy(), Policy(**{name: getattr(BUILT_IN, name)})) == Policy()
+    assert resolve_policy(Policy(), Policy(**{name: getattr(BUILT_IN, name)})) == Policy()
 
 
 @pytest.mark.parametrize("policy", [FIXED, Policy()], ids=["stated", "default"])
 @pytest.mark.parametrize("name", NAMES)
 def test_who_states_otherwise_is_refused_and_told_the_policy(policy, name):
     with pytest.raises(BudgetRefused) as refused:
-        resolved(policy, Policy(**{name: OTHERWISE[name]}))
+        resolve_policy(policy, Policy(**{name: OTHERWISE[name]}))
     first, second = str(refused.value).split("\n")
     assert first.startswith(f"{NAMES[name]} ")
     assert "the owner of the budget fixed" in first
@@ -67,12 +67,12 @@ def test_who_states_otherwise_is_refused_and_told_the_policy(policy, name):
 
 def test_large_powers_of_two_are_worded_as_such():
     with pytest.raises(BudgetRefused, match=r"--max-records 39: the owner of the budget fixed 2\^36"):
-        resolved(Policy(), Policy(records=39))
+        resolve_policy(Policy(), Policy(records=39))
 
 
 def test_a_rule_fail_needs_the_owners_word():
     with pytest.raises(BudgetRefused, match="a rule `fail`"):
-        resolved(Policy(), Policy(fail=True))
+        resolve_policy(Policy(), Policy(fail=True))
 
 
 def test_no_request_that_passes_reads_the_table_in_another_way():
@@ -84,7 +84,7 @@ def test_no_request_that_passes_reads_the_table_in_another_way():
         for name, values in grid.items():
             for value in values:
                 try:
-                    found.add(resolved(policy, Policy(**{name: value})))
+                    found.add(resolve_policy(policy, Policy(**{name: value})))
                 except BudgetRefused:
                     continue
         assert found <= {replace(policy, fail=False)}
@@ -193,9 +193,9 @@ def test_every_stated_limit_and_fail_are_named_as_bits():
 
 
 def test_utf_8_may_be_stated_where_no_encoding_is_and_an_encoding_has_one_name():
-    assert resolved(Policy(), Policy(encoding="utf-8")) == Policy()
+    assert resolve_policy(Policy(), Policy(encoding="utf-8")) == Policy()
     with pytest.raises(BudgetRefused, match="--encoding 'utf-8': the owner of the budget fixed 'cp1252'"):
-        resolved(FIXED, Policy(encoding="utf-8"))
+        resolve_policy(FIXED, Policy(encoding="utf-8"))
     assert known_encoding("Windows-1252") == "cp1252"
     assert known_encoding("latin1") == known_encoding("L1") == "iso8859-1"
     assert known_encoding("klingon") == "klingon"

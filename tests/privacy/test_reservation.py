@@ -3,11 +3,10 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.budget import Cost, Pricing
-from dpqr.privacy.currency import currency
-from dpqr.privacy.pair_currency import PAIR
-from dpqr.privacy.reservation import Reservation
+from dpqr.kernel.budget import Cost, Pricing
+from dpqr.kernel.currency import PAIR, currency
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.ledger.ledger import Reservation
 
 
 @pytest.mark.parametrize(("accountant", "cost"), [("basic", "1/2"), ("zcdp", "1/32")])

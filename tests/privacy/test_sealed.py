@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from dpqr.privacy.sealed import Private, Released, SealKey
+from dpqr.kernel.sealed import Private, ReleasedValue, SealKey
 
 SECRET = "4242424242"
 
@@ -95,8 +95,8 @@ def test_numpy_never_wraps_it_into_an_array_by_ufuncs():
 
 
 def test_a_released_value_is_plain_and_knows_what_paid():
-    released = Released(3, 7)
+    released = ReleasedValue(3, 7)
     assert (released.value, released.charge) == (3, 7)
-    assert released == Released(3, 7)
+    assert released == ReleasedValue(3, 7)
     with pytest.raises(dataclasses.FrozenInstanceError):
         released.value = 4

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answers.answered import answered
-from dpqr.report.answers_view import answers_view, block_view, blocks_view
+from dpqr.releases.answers.answered import answered_block
+from dpqr.report.answers import answers_view, block_view, blocks_view
 
 ANSWERS = """\
 query        cells                     estimate  measured  noise  lower  upper  basis
@@ -46,7 +46,7 @@ age=[20, 40)
 
 @pytest.fixture
 def blocks(release):
-    return [answered(each, release.plan.problem.domain) for each in release.answers]
+    return [answered_block(each, release.plan.problem.domain) for each in release.answers]
 
 
 def test_all_answers_as_one_table(blocks):

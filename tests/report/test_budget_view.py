@@ -4,10 +4,10 @@ from fractions import Fraction
 from rich.console import Console
 from support.ledger_jobs import draws, terms
 
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.ledger import Account, Entry
-from dpqr.privacy.policy import Policy
-from dpqr.report.budget_view import account_view, accounts_view, history_view
+from dpqr.kernel.budget import Cost
+from dpqr.ledger.ledger import Account, LedgerEntry
+from dpqr.report.budget import account_view, accounts_view, history_view
+from dpqr.tables.policy import Policy
 
 
 def printed(view):
@@ -53,14 +53,14 @@ def test_an_empty_ledger_says_how_to_begin():
 
 
 def test_a_history_has_one_line_an_entry():
-    reserve = Entry(
+    reserve = LedgerEntry(
         number=2, kind="reserve", time="T", dataset="survey", cost=Cost(Fraction(1, 3)), events=draws("1/3")
     )
     entries = [
-        Entry(number=0, kind="open", time="T", note="00ff"),
-        Entry(number=1, kind="init", time="T", dataset="survey", terms=terms()),
+        LedgerEntry(number=0, kind="open", time="T", note="00ff"),
+        LedgerEntry(number=1, kind="init", time="T", dataset="survey", terms=terms()),
         replace(reserve, note="release [bold]x[/bold] \x1b[31m"),
-        Entry(number=4, kind="policy", time="T", dataset="survey", policy=Policy(records=9, counts="n")),
+        LedgerEntry(number=4, kind="policy", time="T", dataset="survey", policy=Policy(records=9, counts="n")),
         replace(reserve, number=3, kind="settle", settles=2, cost=Cost(Fraction(0)), events=(), note="released"),
         replace(reserve, number=5, kind="reserve"),
         replace(reserve, number=6, kind="settle", settles=5, events=(), note="released"),

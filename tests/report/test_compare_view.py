@@ -6,7 +6,7 @@ from math import nan
 
 from support.plain_screen import printed
 
-from dpqr.report.compare_view import compared_view
+from dpqr.report.comparison import compared_view
 
 NAMES = ("noise A", "apart")
 

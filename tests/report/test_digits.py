@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpqr.report.digits import answer_texts, error_texts, lower_texts, upper_texts
+from dpqr.report.answers import answer_texts, error_texts, lower_texts, upper_texts
 
 NAN = float("nan")
 

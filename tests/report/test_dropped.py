@@ -8,14 +8,13 @@ from support.fakes import measured
 from support.plain_screen import printed
 from support.plan_phases import first
 
-from dpqr.construction.dropped import DroppedCount
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.privacy.budget import Price
-from dpqr.report.plan_view import plan_view
-from dpqr.report.receipt import receipt
-from dpqr.report.wording import facts
+from dpqr.kernel.budget import Price
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.wording import facts
+from dpqr.releases.draws import DroppedCount
+from dpqr.releases.receipt import plan_view, receipt
 from dpqr.strategies.plan import Phase
-from dpqr.strategies.schedules.dropped_count import DROPPED
+from dpqr.strategies.schedules.error_bars import DROPPED
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 PERSONS = PrivacyUnit(column="pid", rows=3)

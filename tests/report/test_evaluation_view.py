@@ -5,10 +5,10 @@ import pytest
 from rich.console import Console
 from support.plain_screen import printed
 
-from dpqr.audit.attack import Loss
-from dpqr.audit.claim import Claim
-from dpqr.evaluation import Accuracy, BlockError
-from dpqr.report.evaluation_view import accuracy_view, audit_view, claimed, proved
+from dpqr.audit.attack import LossLowerBound
+from dpqr.audit.case import Claim
+from dpqr.releases.exact_errors import Accuracy, BlockError
+from dpqr.report.evaluation import accuracy_view, audit_view, claim_words, proved_words
 
 BLOCKS = tuple(
     BlockError(name=name, queries=12, l1=l1, l2=l1 / 2, largest=1.5, worst=0, missing=missing)
@@ -34,8 +34,8 @@ def test_the_worst_blocks_and_how_many_there_are_more():
 
 PURE = Claim(epsilon=Fraction(1, 3))
 PRICED = Claim(epsilon=Fraction(2), delta=Fraction(1, 100), rho=Fraction(1, 3))
-SOUND = Loss(epsilon=0.2, rho=None, share=0.6)
-BROKEN = Loss(epsilon=2.77777, rho=0.44444, share=1.38)
+SOUND = LossLowerBound(epsilon=0.2, rho=None, share=0.6)
+BROKEN = LossLowerBound(epsilon=2.77777, rho=0.44444, share=1.38)
 
 
 def text(lines):
@@ -45,10 +45,10 @@ def text(lines):
 
 
 def test_claims_are_rounded_up_and_what_is_proved_down():
-    assert claimed(PURE) == "eps 0.3334"
-    assert claimed(PRICED) == "rho 0.3334, eps 2 at delta 0.01"
-    assert proved(PURE, SOUND) == "eps 0.2"
-    assert proved(PRICED, BROKEN) == "rho 0.4444, eps 2.777"
+    assert claim_words(PURE) == "eps 0.3334"
+    assert claim_words(PRICED) == "rho 0.3334, eps 2 at delta 0.01"
+    assert proved_words(PURE, SOUND) == "eps 0.2"
+    assert proved_words(PRICED, BROKEN) == "rho 0.4444, eps 2.777"
 
 
 def test_a_sound_build():

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 from support.plain_screen import printed
 
-from dpqr.report.explanation_view import explanation_view
+from dpqr.report.forecast import explanation_view
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 
 FORECASTS = (

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpqr.errors import DocumentError, Fault, Fix
-from dpqr.report.fault_view import fault_lines, fixed_line
+from dpqr.kernel.errors import DocumentError, Fault, Fix
+from dpqr.report.html import fault_lines, fix_line
 
 FILE = Path("sub/q.json")
 ONE = Fault(message="is wrong", document="q.json", path="$.a", file=FILE, line=3)
@@ -33,5 +33,5 @@ def test_a_file_that_is_no_json_is_corrected_by_hand() -> None:
 
 
 def test_fixes_are_shown() -> None:
-    assert fixed_line(FILE, 3, "$.a", '"0"', "0") == 'fixed sub/q.json:3: $.a: "0" -> 0'
-    assert fixed_line(FILE, 3, "$.a[1]", '"F"', "") == 'fixed sub/q.json:3: $.a[1]: "F" removed'
+    assert fix_line(FILE, 3, "$.a", '"0"', "0") == 'fixed sub/q.json:3: $.a: "0" -> 0'
+    assert fix_line(FILE, 3, "$.a[1]", '"F"', "") == 'fixed sub/q.json:3: $.a[1]: "F" removed'

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dpqr.report.figures_view import figures_view, views_view
+from dpqr.report.answers import figures_view, views_view
 from dpqr.report.html import text
 
 ROW = {"figure": "mean(pay) by sex", "kind": "mean", "sex": "f", "detail": None, "basis": "measured"}

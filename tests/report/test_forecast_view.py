@@ -5,8 +5,8 @@ from __future__ import annotations
 from support.handmade_forecasts import forecasts
 from support.plain_screen import printed
 
-from dpqr.construction.forecasts.goal import Goal
-from dpqr.report.forecast_view import forecast_view
+from dpqr.releases.forecast import Goal
+from dpqr.report.forecast import forecast_view
 
 
 def shown(found, **more):

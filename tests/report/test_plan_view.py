@@ -6,8 +6,8 @@ from support.handmade_release import BLOCKS, Stub, make_theory_plan
 from support.plain_screen import printed
 from support.plan_phases import changed, without
 
-from dpqr.privacy.budget import Price
-from dpqr.report.plan_view import plan_view
+from dpqr.kernel.budget import Price
+from dpqr.releases.receipt import plan_view
 from dpqr.strategies.plan import BlockForecast, Phase
 from dpqr.strategies.schedules.drafts import search_phases
 

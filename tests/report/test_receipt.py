@@ -4,10 +4,10 @@ from fractions import Fraction
 from support.handmade_release import make_stopped_release
 from support.plain_screen import printed
 
-from dpqr.privacy.accountants.advanced import Advanced
-from dpqr.privacy.budget import Price
-from dpqr.report.receipt import receipt
-from dpqr.report.wording import facts
+from dpqr.kernel.accountants.fixed_schedules import Advanced
+from dpqr.kernel.budget import Price
+from dpqr.kernel.wording import facts
+from dpqr.releases.receipt import receipt
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.drafts import search_phases
 

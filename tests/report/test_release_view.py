@@ -4,10 +4,10 @@ from fractions import Fraction
 from support.handmade_release import make_stopped_release
 from support.plain_screen import printed
 
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.currency import EPSILON
-from dpqr.privacy.reservation import Reservation
-from dpqr.report.release_view import release_view
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.currency import EPSILON
+from dpqr.ledger.ledger import Reservation
+from dpqr.report.release import release_view
 
 SCREEN = """\
 Guarantee  Differentially private with epsilon = 1 (pure: delta = 0), for one

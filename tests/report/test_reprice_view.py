@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from support.plain_screen import printed
 
-from dpqr.report.reprice_view import repriced_view
+from dpqr.report.budget import repriced_view
 
 
 def test_a_line_an_accountant():

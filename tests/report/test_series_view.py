@@ -3,16 +3,15 @@ from dataclasses import replace
 import numpy as np
 from support.plain_screen import printed
 
-from dpqr.construction.answers.answered import answered
-from dpqr.construction.answers.series import trend
-from dpqr.report.series_view import series_view
+from dpqr.releases.answers.answered import answered_block, trend
+from dpqr.report.release import series_view
 
 NAMES = ("2026-01", "2026-02")
 
 
 def two_points(release):
     """Errors of 3 and 4; one answer moves by more than their 5 explain."""
-    block = answered(release.answers[0], release.plan.problem.domain)
+    block = answered_block(release.answers[0], release.plan.problem.domain)
     moved = block.estimate + np.where(np.arange(block.rows) == 1, 20.0, 1.0)
     error = np.full(block.rows, 3.0)
     lower, upper = block.estimate - 6, block.estimate + 6

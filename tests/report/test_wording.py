@@ -2,8 +2,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.privacy.budget import Price
-from dpqr.report.wording import amount, bytes_words, counted, figures_words, optional, plain, price_words
+from dpqr.kernel.budget import Price
+from dpqr.kernel.wording import amount, bytes_words, count_words, figures_words, optional, plain, price_words
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_sizes_in_memory(count, text):
 
 
 def test_counted_nouns():
-    assert [counted(1, "query"), counted(2, "query"), counted(1200, "block")] == [
+    assert [count_words(1, "query"), count_words(2, "query"), count_words(1200, "block")] == [
         "1 query",
         "2 queries",
         "1,200 blocks",

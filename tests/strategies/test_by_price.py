@@ -4,10 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.privacy.budget import Price
-from dpqr.strategies.by_price import CheckByPrice, DistinguisherByPrice
-from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.kernel.budget import Price
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.strategies.checks import CheckByPrice, DistinguisherByPrice, Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.workload.block import Factor, QueryBlock
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from support.fakes import Says
 
-from dpqr.data.histogram import RECORDS, DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.dense import DenseDistribution
+from dpqr.domain.histogram import RECORDS, DenseHistogram
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.noisy_answers import CEILING
-from dpqr.mechanisms.scores import QueryScores
+from dpqr.mechanisms.selection import QueryScores
+from dpqr.models.hypothesis import DenseDistribution
 from dpqr.strategies import candidates as candidates_module
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
 from dpqr.workload.block import Factor, QueryBlock

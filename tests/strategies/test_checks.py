@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from support.fakes import Says, measured
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import RoundedGaussianEvent
+from dpqr.kernel.budget import Price
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import RoundedGaussianEvent
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.checks import Gaussian, Laplace, gap
 from dpqr.strategies.known import CHECKS
 from dpqr.workload.block import Factor, QueryBlock

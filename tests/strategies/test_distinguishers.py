@@ -7,9 +7,9 @@ import pytest
 from audits.choices import exponential_law, permute_and_flip_law
 from support.fakes import Says
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
+from dpqr.kernel.budget import Price
+from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.strategies.known import DISTINGUISHERS

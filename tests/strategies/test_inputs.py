@@ -1,4 +1,4 @@
-from dpqr.strategies.inputs import PublicInputs
+from dpqr.strategies.plan import PublicInputs
 
 
 def test_public_inputs_stand_apart_from_the_files_they_name() -> None:

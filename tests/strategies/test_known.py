@@ -7,7 +7,7 @@ from importlib import import_module
 
 import pytest
 
-from dpqr.plugins import lacking
+from dpqr.kernel.plugins import lacking
 from dpqr.strategies.known import ROLES
 
 EVERY = [(registry, name) for registry in ROLES for name in registry.builtins]

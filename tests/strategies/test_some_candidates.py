@@ -5,10 +5,9 @@ from fractions import Fraction
 import numpy as np
 from support.fakes import Says
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.strategies.candidates import BlockCandidates
-from dpqr.strategies.some_candidates import SomeCandidates
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.strategies.candidates import BlockCandidates, SomeCandidates
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 

@@ -1,6 +1,6 @@
 from fractions import Fraction
 
-from dpqr.privacy.budget import Price
+from dpqr.kernel.budget import Price
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.transcript import Step
 from dpqr.workload.block import Factor, QueryBlock

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from dpqr.audit.attack import attack
 from dpqr.audit.run import ALARM
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
 
 RUNS = 1200
 

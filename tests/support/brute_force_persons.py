@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 
 BASES = 1
 """Most rows of all other persons."""

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from dpqr.io.codebooks.column import document
+from dpqr.tables.codebooks.columns import outline_document
 
 SAMPLES = Path(__file__).parents[2] / "sample_data" / "codebooks"
 
 
 def fields_of(codebook):
     """The fields of a codebook, by name."""
-    return {field.pop("name"): field for field in document(codebook.outline)["fields"]}
+    return {field.pop("name"): field for field in outline_document(codebook.outline)["fields"]}

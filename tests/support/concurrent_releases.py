@@ -19,11 +19,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from dpqr.app.releasing import release as release_module
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import OutputRequest, ReleaseRequest
-from dpqr.errors import DpqrError
-from dpqr.io.tables.source import TableSource
+from dpqr.kernel.errors import DpqrError
+from dpqr.releases import release as release_module
+from dpqr.releases.release import release
+from dpqr.releases.requests import OutputRequest, ReleaseRequest
+from dpqr.tables.source import TableSource
 from support.ledger_jobs import SERVER, ledger_in
 from support.paid_releases import Unwatched, request, run, transcript, unsound
 from support.process_races import race
@@ -200,8 +200,8 @@ def warm(directory):
     output = OutputRequest(directory=str(directory / "warm"))
     made = release(ReleaseRequest(source=source, plan=request(directory, **ASKED), output=output), Unwatched())
     shutil.rmtree(directory / "warm")
-    prices = release_module.whole_prices(made.plan)
-    release_module.whole_prices = lambda _: prices
+    prices = release_module.price_schedule(made.plan)
+    release_module.price_schedule = lambda _: prices
     ledger_in(directory).account("survey")
 
 

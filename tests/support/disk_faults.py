@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpqr.io.ledger.sqlite_store import SqliteSession
+from dpqr.ledger.sqlite import SqliteSession
 
 FULL = {
     errno.ENOSPC: sqlite3.SQLITE_FULL,

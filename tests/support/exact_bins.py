@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from dpqr.data.attribute import Bins
+from dpqr.domain.attribute import Bins
 
 SIDES = st.sampled_from(["left", "right"])
 FINE = st.fractions(min_value=-300, max_value=300, max_denominator=8)

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.histogram import Counts
-from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.learned_functions import step
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.privacy.events import PrivacyEvent
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.events import PrivacyEvent
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.prediction.learned_functions import step
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 

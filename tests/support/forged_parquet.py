@@ -12,7 +12,7 @@ import struct
 import pyarrow as pa
 from pyarrow import parquet
 
-from dpqr.io.tables.parquet.footer import BINARY, BYTE, DOUBLE, FALSE, I16, I32, I64, LIST, SET, STRUCT, TRUE
+from dpqr.tables.parquet import BINARY, BYTE, DOUBLE, FALSE, I16, I32, I64, LIST, SET, STRUCT, TRUE
 
 SCHEMA, ROWS, GROUPS = 2, 3, 4
 """Fields of the footer."""

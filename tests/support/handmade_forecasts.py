@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpqr.construction.forecasts.forecast import BlockError, Expected, Forecast
+from dpqr.releases.forecast_error import ErrorDistribution, ExpectedBlockError, PlanForecast
 
 
 def forecasts(*epsilons, name="one"):
     """One an epsilon; errors fall with it. A query of 4 counts, and one sum whose largest coefficient is 10."""
     return [
-        Forecast(
+        PlanForecast(
             epsilon=Fraction(epsilon),
             schedule="rounds",
             records=100,
             blocks=(
-                BlockError(name=name, answers=4, reach=1.0, error=_law(10 / epsilon)),
-                BlockError(name="years", answers=1, reach=10.0, error=_law(500 / epsilon)),
+                ExpectedBlockError(name=name, answers=4, reach=1.0, error=_law(10 / epsilon)),
+                ExpectedBlockError(name="years", answers=1, reach=10.0, error=_law(500 / epsilon)),
             ),
             error=_law(7.5 / epsilon),
             over_n=_law(0.45 / epsilon),
@@ -29,4 +29,4 @@ def forecasts(*epsilons, name="one"):
 
 
 def _law(mean):
-    return Expected(mean=mean, deviation=0.41 * mean)
+    return ErrorDistribution(mean=mean, deviation=0.41 * mean)

@@ -7,23 +7,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.construction.answers.block_answers import BlockAnswers
-from dpqr.construction.answers.noisy import Noisy
-from dpqr.construction.certificate import Certificate
-from dpqr.construction.release import Release
-from dpqr.data.attribute import Attribute, Bins, Codes, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.marginals import dense_marginal
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.domain.attribute import Attribute, Bins, Codes, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import dense_marginal
+from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.answers.answered import BlockAnswers
+from dpqr.releases.answers.noisy import Noisy
+from dpqr.releases.error_bounds import Certificate
+from dpqr.releases.result import FinishedRun
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.rounds import Rounds
-from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
@@ -164,7 +163,7 @@ def make_release(plan=None):
     transcript.add(Round(choice=2, measurement=second, charges=(1, 2)))
     transcript.add(Round(choice=0, measurement=second, charges=(3, 4)))
     found = {BLOCKS[0].name: first, BLOCKS[3].name: second}
-    return Release(
+    return FinishedRun(
         plan=plan,
         answers=tuple(answered(block, found.get(block.name)) for block in BLOCKS),
         hypothesis=TinyHypothesis(WEIGHTS),

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.unit import Neighbours
+from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.learners.losses import ExactHinge, Hinge, Logistic, Pinball
 from dpqr.prediction.learners.perturbed import PerturbedLearner
 from support.prediction_tables import LOSSES, UNITS, VALUES, counts, examples, learner

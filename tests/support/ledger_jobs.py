@@ -20,18 +20,16 @@ from contextlib import closing, contextmanager
 from fractions import Fraction
 from pathlib import Path
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import DpqrError
-from dpqr.io.ledger.chain import Anchor, seal
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.ledger.sqlite_store import SqliteSession, SqliteStore
-from dpqr.io.ledger.stores import ledger_store
-from dpqr.noise.source import SystemNoise
-from dpqr.privacy.budget import PURE, Pricing, PrivacyBudget
-from dpqr.privacy.currency import currency
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.ledger import DataKind, Terms
-from dpqr.privacy.pair_currency import PAIR
+from dpqr.kernel.budget import PURE, Pricing, PrivacyBudget
+from dpqr.kernel.currency import PAIR, currency
+from dpqr.kernel.errors import DpqrError
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.ledger.chain import Anchor, seal
+from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.ledger.ledger import BudgetTerms, DataKind
+from dpqr.ledger.sqlite import SqliteSession, SqliteStore, ledger_store
 from support.process_races import race
 
 SERVER = "DPQR_TEST_SERVER"
@@ -45,7 +43,7 @@ LONGEST_LIFE = 0.06
 def terms(dataset="survey", epsilon="5", delta="0", accountant="basic", cap=None, unit=UNIT):
     budget = PrivacyBudget(Fraction(epsilon), Fraction(delta))
     money = currency(accountant, pure=budget.pure)
-    return Terms(
+    return BudgetTerms(
         dataset=dataset,
         budget=budget,
         accountant=accountant,
@@ -79,7 +77,7 @@ def session_of(store):
     """The class of its transactions."""
     if isinstance(store, SqliteStore):
         return SqliteSession
-    from dpqr.io.ledger.postgres_store import PostgresSession
+    from dpqr.ledger.postgres import PostgresSession
 
     return PostgresSession
 

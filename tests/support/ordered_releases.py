@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.filters import EveryFilter
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.sealed import Private
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.accountant import EveryFilter
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.result import assemble
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.ordered.schedule import Ordered
-from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
+from dpqr.strategies.schedules.ordered import Ordered
+from dpqr.strategies.updates.least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.workload import Workload
@@ -55,7 +55,7 @@ class Quiet:
 
 
 def released(plan, counts, seed=1):
-    noise, guard = SeededNoise(seed), EveryFilter(filters=(guarded(plan),))
+    noise, guard = SeededNoise(seed), EveryFilter(filters=(make_filter(plan),))
     draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard, noise=noise)
     release = assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=noise.private)
     return release, guard

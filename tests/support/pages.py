@@ -7,12 +7,12 @@ from fractions import Fraction
 from html.parser import HTMLParser
 from itertools import pairwise
 
-from dpqr.app.report import reported_release
-from dpqr.data.unit import Neighbours
-from dpqr.io.outputs.records.release_document import release_document
-from dpqr.privacy.budget import Cost, PrivacyBudget
-from dpqr.privacy.ledger import Account, DataKind, Terms
-from dpqr.report.page.reported import Charge, Spending
+from dpqr.kernel.budget import Cost, PrivacyBudget
+from dpqr.kernel.unit import Neighbours
+from dpqr.ledger.ledger import Account, BudgetTerms, DataKind
+from dpqr.releases.record.release_document import release_document
+from dpqr.report.page.reported import ChargeRow, Spending
+from dpqr.report.reports import reported_release
 from support.handmade_release import make_release
 
 VOID = {"meta", "br"}
@@ -26,7 +26,7 @@ def made(**record):
 
 
 def spending(spent=3, limit=4):
-    terms = Terms(
+    terms = BudgetTerms(
         dataset="survey",
         budget=PrivacyBudget(epsilon=Fraction(limit)),
         accountant="basic",
@@ -36,7 +36,7 @@ def spending(spent=3, limit=4):
         unit="row",
         kind=DataKind.PRIVATE,
     )
-    charges = [Charge(number=2 * n, date="2026-11-22", cost=Cost(Fraction(1)), own=n == 1) for n in range(spent)]
+    charges = [ChargeRow(number=2 * n, date="2026-11-22", cost=Cost(Fraction(1)), own=n == 1) for n in range(spent)]
     return Spending(account=Account(terms=terms, spent=Cost(Fraction(spent)), reservations=spent), charges=charges)
 
 

@@ -6,15 +6,15 @@ import signal
 import warnings
 from dataclasses import replace
 
-from dpqr.app.paying import paid_run as module
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.errors import DpqrError
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
-from dpqr.privacy.budget import PURE
-from dpqr.privacy.ledger import DataKind
-from dpqr.privacy.policy import Policy
+from dpqr.kernel.budget import PURE
+from dpqr.kernel.errors import DpqrError
+from dpqr.ledger.ledger import DataKind
+from dpqr.releases import paying as module
+from dpqr.releases.release import release
+from dpqr.releases.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.tables.limits import Limits
+from dpqr.tables.policy import Policy
+from dpqr.tables.source import TableSource
 from support.command_desk import DOMAIN, TABLE
 from support.ledger_jobs import ledger_in, store_of, terms
 

@@ -4,19 +4,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import SparseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.prediction.learners.descent import GradientDescent
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.exact_kernel import ExactKernel
-from dpqr.prediction.learners.examples import Examples, Scale
-from dpqr.prediction.learners.kernels import Kernel
-from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball, Square
-from dpqr.prediction.learners.online import OnlineLearner, Steps
+from dpqr.prediction.learners.examples import Examples, LossScale
+from dpqr.prediction.learners.features import Kernel
+from dpqr.prediction.learners.gradient_steps import GradientDescent, OnlineLearner, Steps
+from dpqr.prediction.learners.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball, Square, TaperedCorner
 from dpqr.prediction.learners.perturbed import PerturbedLearner
-from dpqr.prediction.learners.stable import LeastSquares, LipschitzLearner
-from dpqr.prediction.learners.tapered import TaperedCorner
+from dpqr.prediction.learners.stable import LipschitzLearner, RidgeRegression
 
 
 class Given:
@@ -70,12 +68,12 @@ LOSSES = {
 
 
 def learner(name, vectors, penalty, unit, records):
-    given = {"examples": examples(vectors, VALUES), "penalty": penalty, "scale": Scale(unit=unit, records=records)}
-    return LipschitzLearner(loss=LOSSES[name], **given) if LOSSES[name] else LeastSquares(**given)
+    given = {"examples": examples(vectors, VALUES), "penalty": penalty, "scale": LossScale(unit=unit, records=records)}
+    return LipschitzLearner(loss=LOSSES[name], **given) if LOSSES[name] else RidgeRegression(**given)
 
 
 def descent(name, vectors, *, radius, horizon, unit, records, part=False):
-    scale, loss = Scale(unit=unit, records=records, part=part), LOSSES[name] or Square()
+    scale, loss = LossScale(unit=unit, records=records, part=part), LOSSES[name] or Square()
     given = examples(vectors, VALUES)
     return GradientDescent(examples=given, loss=loss, radius=Fraction(radius), horizon=horizon, scale=scale)
 
@@ -200,7 +198,7 @@ def unit_vectors(drawn, number=8, width=3):
 
 
 def exact_kernel(vectors, loss, kernel, records, penalty="1/50"):
-    scale = Scale(unit=UNITS[Neighbours.REPLACE], records=records)
+    scale = LossScale(unit=UNITS[Neighbours.REPLACE], records=records)
     given = examples(vectors, KERNEL_VALUES)
     return ExactKernel(examples=given, kernel=kernel, loss=loss, penalty=Fraction(penalty), scale=scale)
 

@@ -8,8 +8,8 @@ So the kill never comes too late, however busy the machine is. Everything else i
 import signal
 import sys
 
-from dpqr.app.releasing import release
 from dpqr.cli.main import main
+from dpqr.releases import release
 
 KILLED = {"release", "third", "none"}
 """Arguments of that run: `--out third --progress none`."""

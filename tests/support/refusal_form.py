@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dpqr.errors import STAYS_SPENT
+from dpqr.kernel.errors import STAYS_SPENT
 from support.command_desk import DOMAIN, PRIVATE, QUERIES
 
 

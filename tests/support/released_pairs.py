@@ -6,15 +6,15 @@ from itertools import combinations
 
 import numpy as np
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.data.histogram import SparseHistogram
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.result import assemble
+from dpqr.strategies.guard import make_filter
 
 SIZES = {"a": 12, "b": 12, "c": 8, "d": 8, "e": 6, "f": 40, "g": 30}
 
@@ -41,6 +41,6 @@ def run(queries=None, domain=None, table=None, seed=5, **options):
     queries = queries or [{"marginals": [list(pair) for pair in combinations(SIZES, 2)]}]
     document = {"domain": domain or SIZES, "queries": queries}
     plan = plan_release(PlanRequest(queries=document, domain=None, **{"epsilon": "1", "delta": "1e-9", **options}))
-    draws = Draws(data=Private(table or counts()), accountant=guarded(plan), noise=SeededNoise(seed))
+    draws = Draws(data=Private(table or counts()), accountant=make_filter(plan), noise=SeededNoise(seed))
     outcome = iterative_construction(draws, plan, Quiet())
     return plan, outcome, assemble(plan, outcome, {}, private=False)

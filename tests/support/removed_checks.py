@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from dpqr.errors import GoalMissed
+from dpqr.kernel.errors import GoalMissed
 
 
 def removals(module: ModuleType) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dpqr.noise.source import SeededNoise, SystemNoise
+from dpqr.kernel.noise.source import SeededNoise, SystemNoise
 
 
 @contextmanager

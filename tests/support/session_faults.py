@@ -9,17 +9,18 @@ from unittest.mock import patch
 
 import pytest
 
-from dpqr.app.requests import PlanRequest, ReleaseRequest
-from dpqr.app.sessions import turn
-from dpqr.app.sessions.interactive import AskRequest, ask, open_session
-from dpqr.app.sessions.planning import OpenRequest
-from dpqr.construction.questions import online
-from dpqr.errors import DpqrError
-from dpqr.io.journal import transcript_file
-from dpqr.io.sessions import asking, session_folder
-from dpqr.io.sessions.session_folder import SessionFolder
-from dpqr.io.tables.source import TableSource
-from dpqr.mechanisms.sparse_vector import Comparison
+from dpqr.kernel.errors import DpqrError
+from dpqr.mechanisms.sparse_vector import ThresholdComparison
+from dpqr.releases import journal as transcript_file
+from dpqr.releases import questions as online
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
+from dpqr.sessions import folder as asking
+from dpqr.sessions import folder as session_folder
+from dpqr.sessions import turn
+from dpqr.sessions.folder import SessionFolder
+from dpqr.sessions.interactive import AskRequest, ask, open_session
+from dpqr.sessions.planning import OpenRequest
+from dpqr.tables.source import TableSource
 from support.disk_faults import Faults, Killed
 from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import Unwatched, payer
@@ -52,7 +53,7 @@ class Trace:
 @contextmanager
 def scripted(passed, trace):
     """Questions pass thresholds of these sides, and of no other."""
-    original = online.passes
+    original = online.is_above_threshold
 
     def passes(data, watch, question, noise):
         try:
@@ -64,7 +65,7 @@ def scripted(passed, trace):
     def sample(comparison, value, noise):
         return comparison.epoch.side in passed
 
-    with patch.object(online, "passes", passes), patch.object(Comparison, "sample", sample):
+    with patch.object(online, "is_above_threshold", passes), patch.object(ThresholdComparison, "sample", sample):
         yield
 
 
@@ -168,16 +169,16 @@ def old_protocol():
     def kept(folder, _):
         return KEPT(folder, (folder.secret() or {}).get("asks"))
 
-    RESTORED, KEPT = turn.RestoredSession.opened, turn.kept_thresholds  # noqa: N806 (the originals)
+    RESTORED, KEPT = turn.RestoredSession.opened, turn.load_thresholds  # noqa: N806 (the originals)
     with ExitStack() as stack:
         for owner, name, other in (
             (turn.RestoredSession, "opened", opened),
-            (turn.Kept, "passed", passed),
-            (turn, "kept_thresholds", kept),
-            (turn, "unanswered", lambda _: nullcontext()),
-            (asking.Asking, "seal", seal),
-            (asking.Asking, "rehearse", lambda made: None),
-            (asking.Asking, "end", lambda made: made.log.trim()),
+            (turn.SessionHardQueryLog, "passed", passed),
+            (turn, "load_thresholds", kept),
+            (turn, "refuse_on_disk_fault", lambda _: nullcontext()),
+            (asking.QuestionWriter, "seal", seal),
+            (asking.QuestionWriter, "rehearse", lambda made: None),
+            (asking.QuestionWriter, "end", lambda made: made.log.trim()),
             (asking, "_ballasts", lambda *given: {}),
             (session_folder, "fill", lambda descriptor, size: None),
             (transcript_file, "fill", lambda descriptor, size: None),

@@ -1,9 +1,9 @@
 """Statements and what each asks. Made up, after public descriptions of TPC-H's order lines, of census microdata (ACS
 PUMS), and of surveys."""
 
-from dpqr.io.sql.words import Columns
+from dpqr.workload.sql.statements import SqlColumns
 
-COLUMNS = Columns(
+COLUMNS = SqlColumns(
     names=(
         *("l_shipdate", "l_receiptdate", "l_quantity", "l_discount", "l_returnflag", "l_linestatus", "l_shipmode"),
         *("AGEP", "SEX", "RAC1P", "ST", "PINCP", "ESR", "HICOV", "WKHP", "MAR"),

@@ -4,22 +4,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.sealed import Private
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.theory.anytime import Anytime
+from dpqr.strategies.schedules.anytime import Anytime
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
@@ -68,7 +68,7 @@ class Watching:
 
 
 def run(plan, *, seed=1, counts=COUNTS, observer=None, guard=None):
-    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard or guarded(plan), noise=SeededNoise(seed))
+    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard or make_filter(plan), noise=SeededNoise(seed))
     return iterative_construction(draws, plan, observer or Watching())
 
 

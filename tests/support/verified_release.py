@@ -7,13 +7,13 @@ import random
 from contextlib import contextmanager
 from pathlib import Path
 
-from dpqr.app.paying.budget import export
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.app.verifying.evidence import VerifyRequest
-from dpqr.app.verifying.verify import verify
-from dpqr.io.outputs.records.record import document_text
-from dpqr.io.tables.source import TableSource
+from dpqr.ledger.budgets import export
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.verify import verify
+from dpqr.releases.files import document_text
+from dpqr.releases.release import release
+from dpqr.releases.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.tables.source import TableSource
 from support.command_desk import DOMAIN, TABLE
 from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import Unwatched

@@ -7,19 +7,17 @@ Private values are opaque to the type checker too: it knows no operation on `Pri
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpqr.data.histogram import Counts, DenseHistogram
-from dpqr.hypotheses.hypothesis import Hypothesis
-from dpqr.noise.source import NoiseSource
-from dpqr.privacy.accountant import Accountant, FilterAccountant, PrivacyFilter
-from dpqr.privacy.accountants.advanced import Advanced
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.optimal import Optimal
-from dpqr.privacy.accountants.pld import PrivacyLossDistribution
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent
-from dpqr.privacy.gate import Mechanism, measure
-from dpqr.privacy.sealed import Private
+from dpqr.domain.histogram import Counts, DenseHistogram
+from dpqr.kernel.accountants.accountant import Accountant, FilterAccountant, PrivacyFilter
+from dpqr.kernel.accountants.fixed_schedules import Advanced, Optimal
+from dpqr.kernel.accountants.pld import PrivacyLossDistribution
+from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent
+from dpqr.kernel.gate import Mechanism, measure
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.sealed import Private
+from dpqr.models.hypothesis import Hypothesis
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.block import QueryBlock

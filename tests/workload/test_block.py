@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpqr.data.histogram import DenseHistogram, SparseHistogram
-from dpqr.data.marginals import dense_marginal
+from dpqr.domain.histogram import DenseHistogram, SparseHistogram, dense_marginal
 from dpqr.workload import block as block_module
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse

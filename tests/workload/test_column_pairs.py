@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dpqr.workload import column_pairs
-from dpqr.workload.column_pairs import ColumnPairs, kronecker_distance
+from dpqr.workload import sensitivity as column_pairs
 from dpqr.workload.matrix import Dense, Identity, IntMatrix, Prefix
-from dpqr.workload.tree import Tree
+from dpqr.workload.sensitivity import ColumnPairs, kronecker_distance
+from dpqr.workload.trees import Tree
 
 
 def truth(matrices: list[IntMatrix], power: int) -> int:

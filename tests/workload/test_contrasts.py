@@ -5,10 +5,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.contrasts import Contrasts, interaction, interaction_cells, interaction_deviation, is_interaction
 from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.strategy_matrices import (
+    Contrasts,
+    interaction,
+    interaction_cells,
+    interaction_deviation,
+    is_interaction,
+)
 
 SIZES = (3, 2, 5)
 

@@ -2,7 +2,7 @@ import numpy as np
 
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity
-from dpqr.workload.naming import row_names
+from dpqr.workload.workload import row_names
 
 
 def labelled(axis, labels):

@@ -5,9 +5,9 @@ import pytest
 from support.rounding_error import least_squares, quadratic_form
 
 from dpqr.workload.matrix import Dense, Identity
-from dpqr.workload.nested_tree import NestedTree, Nesting
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.ranges import everything
+from dpqr.workload.trees import NestedTree, Nesting
 
 REGIONS = np.array([2, 0, 1, 2, 2, 1, 3])
 COUNTRIES = np.array([0, 1, 0, 1])
@@ -57,7 +57,9 @@ def test_recovery_is_the_pseudo_inverse(tree) -> None:
 
 @every_tree
 def test_variances_of_levels_and_of_any_rows(tree) -> None:
-    levels = [Merged(Identity(count), groups) for groups, count in zip(tree.nesting.groups, tree.counts, strict=True)]
+    levels = [
+        BucketMatrix(Identity(count), groups) for groups, count in zip(tree.nesting.groups, tree.counts, strict=True)
+    ]
     rows = np.arange(4 * tree.cells).reshape(4, -1) % 5 - 1
     for level, asked in enumerate(levels):
         np.testing.assert_allclose(tree.level_variances(level), tree.variances(asked), rtol=1e-12)
@@ -76,7 +78,7 @@ def test_variances_of_levels_and_of_any_rows(tree) -> None:
     ],
 )
 def test_levels_that_were_not_measured(groups) -> None:
-    check_variances(TREES["two levels"], Merged(Identity(max(groups) + 1), np.array(groups)))
+    check_variances(TREES["two levels"], BucketMatrix(Identity(max(groups) + 1), np.array(groups)))
 
 
 def test_levels_are_composed_from_the_groups_of_cells() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpqr.workload.overlaps import Overlaps
+from dpqr.workload.ranges import Overlaps
 
 RNG = np.random.default_rng(5)
 ENDS = np.sort(RNG.integers(0, 40, (200, 2)), axis=1)

@@ -5,10 +5,10 @@ import pytest
 from support.rounding_error import least_squares, quadratic_form
 
 from dpqr.workload import matrix as matrix_module
-from dpqr.workload import p_identity
+from dpqr.workload import strategy_matrices as p_identity
 from dpqr.workload.matrix import Dense, Identity, Prefix
-from dpqr.workload.p_identity import PIdentity
 from dpqr.workload.ranges import everything
+from dpqr.workload.strategy_matrices import PIdentity
 
 
 def made(widths, diagonal, sums) -> PIdentity:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dpqr.workload.matrix import Dense, Identity
-from dpqr.workload.p_identity import PIdentity
-from dpqr.workload.partition import Bisection, Boxes, Merged
-from dpqr.workload.tree import Tree
+from dpqr.workload.partition import Bisection, Boxes, BucketMatrix
+from dpqr.workload.strategy_matrices import PIdentity
+from dpqr.workload.trees import Tree
 
 SHAPES = [(1,), (2,), (7,), (8,), (4, 4), (5, 3), (2, 9), (3, 2, 4), (1, 1)]
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -72,7 +72,7 @@ every_inner = pytest.mark.parametrize("inner", INNER.values(), ids=INNER.keys())
 @every_inner
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_products_are_those_of_the_coefficients(inner, dtype) -> None:
-    matrix, table = Merged(inner, BUCKETS), inner.table(0, inner.rows)[:, BUCKETS]
+    matrix, table = BucketMatrix(inner, BUCKETS), inner.table(0, inner.rows)[:, BUCKETS]
     assert (matrix.rows, matrix.cells) == table.shape
     np.testing.assert_array_equal(matrix.table(0, matrix.rows), table)
     np.testing.assert_array_equal(matrix.row(1), table[1])
@@ -86,7 +86,7 @@ def test_products_are_those_of_the_coefficients(inner, dtype) -> None:
 @every_inner
 @pytest.mark.parametrize("power", [0, 1, 2])
 def test_no_column_is_larger_than_the_stated_norm(inner, power) -> None:
-    matrix = Merged(inner, BUCKETS)
+    matrix = BucketMatrix(inner, BUCKETS)
     dense = Dense(matrix.table(0, matrix.rows))
     assert matrix.column_norm(power) == dense.column_norm(power)
     assert matrix.column_distance(power) >= dense.column_distance(power)
@@ -94,7 +94,7 @@ def test_no_column_is_larger_than_the_stated_norm(inner, power) -> None:
 
 
 def test_a_bucket_without_cells_makes_the_figures_upper_bounds() -> None:
-    matrix = Merged(Dense(np.array([[1, 9]])), np.array([0, 0]))
+    matrix = BucketMatrix(Dense(np.array([[1, 9]])), np.array([0, 0]))
     assert matrix.column_norm(1) == 9
     assert matrix.merge(np.array([[2], [3]])).tolist() == [[5], [0]]
 
@@ -102,14 +102,14 @@ def test_a_bucket_without_cells_makes_the_figures_upper_bounds() -> None:
 @pytest.mark.parametrize("buckets", [[], [0, 3], [-1, 0]])
 def test_every_cell_needs_a_bucket(buckets) -> None:
     with pytest.raises(ValueError, match="bucket"):
-        Merged(Identity(3), np.array(buckets, dtype=np.int64))
+        BucketMatrix(Identity(3), np.array(buckets, dtype=np.int64))
 
 
 def test_buckets_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="read-only"):
-        Merged(Identity(3), BUCKETS.copy()).buckets[0] = 1
+        BucketMatrix(Identity(3), BUCKETS.copy()).buckets[0] = 1
 
 
 def test_buckets_are_told_in_runs() -> None:
-    assert Merged(Identity(3), BUCKETS).runs == [(2, 1), (0, 2), (1, 1), (2, 1)]
-    assert Merged(Identity(1), np.zeros(4, dtype=int)).runs == [(0, 4)]
+    assert BucketMatrix(Identity(3), BUCKETS).runs == [(2, 1), (0, 2), (1, 1), (2, 1)]
+    assert BucketMatrix(Identity(1), np.zeros(4, dtype=int)).runs == [(0, 4)]

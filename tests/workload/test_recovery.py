@@ -10,19 +10,19 @@ from support.small_universes import dense, marginal
 
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix
-from dpqr.workload.p_identity import PIdentity
 from dpqr.workload.ranges import Ranges
-from dpqr.workload.recovery import (
+from dpqr.workload.strategy_matrices import (
+    PIdentity,
     is_strategy,
     on_single_axes,
     query_variances,
+    recover_cells,
     recoverable,
-    recovered,
-    scaled,
+    scale_strategy,
     squared_norms,
     strategy_block,
 )
-from dpqr.workload.tree import Tree
+from dpqr.workload.trees import Tree
 
 SHAPE = (3, 4, 2)
 TREE = Tree(4, (4, 2, 1), (1, 2, 3))
@@ -70,7 +70,7 @@ def test_recovery_is_the_pseudo_inverse_of_all_factors(strategy) -> None:
     values = np.arange(float(strategy.rows)) ** 2 % 13
     sizes = [SHAPE[axis] for axis in strategy.axes]
     expected = (np.linalg.pinv(written(strategy)) @ values).reshape(sizes)
-    np.testing.assert_allclose(recovered(strategy, values), expected, atol=least_squares(written(strategy), values))
+    np.testing.assert_allclose(recover_cells(strategy, values), expected, atol=least_squares(written(strategy), values))
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
@@ -91,10 +91,12 @@ def test_variances_are_the_quadratic_form_of_all_factors(query) -> None:
 
 def test_a_share_multiplies_every_coefficient_and_divides_the_variance() -> None:
     for strategy in (STRATEGIES["two axes"], strategy_block("s", (0,), (Identity(3),))):
-        np.testing.assert_array_equal(written(scaled(strategy, 5)), 5 * written(strategy))
+        np.testing.assert_array_equal(written(scale_strategy(strategy, 5)), 5 * written(strategy))
         query = marginal((0,), SHAPE)
-        np.testing.assert_allclose(25 * query_variances(scaled(strategy, 5), query), query_variances(strategy, query))
-    assert scaled(STRATEGIES["total"], 5) is STRATEGIES["total"]
+        np.testing.assert_allclose(
+            25 * query_variances(scale_strategy(strategy, 5), query), query_variances(strategy, query)
+        )
+    assert scale_strategy(STRATEGIES["total"], 5) is STRATEGIES["total"]
 
 
 def test_what_is_no_strategy() -> None:

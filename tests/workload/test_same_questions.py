@@ -7,7 +7,7 @@ import pytest
 
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
-from dpqr.workload.same_questions import same_rows, spans
+from dpqr.workload.related_blocks import follows_from, same_rows
 
 SIZES = (2, 3, 4)
 
@@ -47,9 +47,9 @@ def test_other_questions_are_others(other):
 
 def test_answers_follow_from_a_span():
     known = block(factor(0), factor(1, (1, 0, 1), (0, 1, 0)))
-    assert spans(known, block(factor(0)))
-    assert spans(known, block(factor(0, (1, 0)), factor(1, (1, 0, 1))))
-    assert spans(known, block())
-    assert not spans(known, block(factor(1)))
-    assert not spans(known, block(factor(2)))
-    assert spans(block(Factor(axes=(1,), sizes=(3,), matrix=Prefix(3))), block(factor(1)))
+    assert follows_from(known, block(factor(0)))
+    assert follows_from(known, block(factor(0, (1, 0)), factor(1, (1, 0, 1))))
+    assert follows_from(known, block())
+    assert not follows_from(known, block(factor(1)))
+    assert not follows_from(known, block(factor(2)))
+    assert follows_from(block(Factor(axes=(1,), sizes=(3,), matrix=Prefix(3))), block(factor(1)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.workload import matrix
 from dpqr.workload import sensitivity as module
 from dpqr.workload.block import Factor, QueryBlock

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.facts import PublicFacts
-from dpqr.strategies.schedules.ordered.tuning import TUNING
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain, PublicFacts
+from dpqr.strategies.schedules.ordered import TUNING
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
-from dpqr.workload.separation import CELLS, columns_apart
+from dpqr.workload.related_blocks import CELLS, separable_columns
 from dpqr.workload.workload import Workload
 
 SIZES = (2, 3, 99, 7, 40)
@@ -44,8 +43,8 @@ def predicate(axis):
 def test_ordered_columns_stand_apart_where_no_query_joins_them(blocks, apart):
     workload = Workload(tuple(QueryBlock(name=str(place), factors=tuple(one)) for place, one in enumerate(blocks)))
     attributes = tuple(Attribute(name=f"c{axis}", axis=Codes(size)) for axis, size in enumerate(SIZES))
-    assert columns_apart(workload, Domain(attributes)) == apart
-    assert columns_apart(workload, Domain(attributes, facts=PublicFacts(least=5))) == ()
+    assert separable_columns(workload, Domain(attributes)) == apart
+    assert separable_columns(workload, Domain(attributes, facts=PublicFacts(least=5))) == ()
 
 
 def test_they_are_the_columns_whose_cells_ordered_merges():

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.workload import stacking
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.workload import related_blocks as stacking
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Sparse
 from dpqr.workload.ranges import Ranges
-from dpqr.workload.stacking import all_answers, stacked
+from dpqr.workload.related_blocks import all_answers, stack_blocks
 
 SHAPE = (5, 4, 3)
 COUNTS = DenseHistogram(np.arange(60).reshape(SHAPE) ** 2 % 37)
@@ -52,7 +52,7 @@ def test_answers_are_those_of_the_blocks(entries, monkeypatch) -> None:
     monkeypatch.setattr(stacking, "DENSE_ENTRIES", entries)
     blocks = mixed(4 * stacking.FEWEST)
     np.testing.assert_array_equal(all_answers(blocks, lambda block: block.answer(COUNTS)), by_hand(blocks))
-    arranged = stacked(blocks)
+    arranged = stack_blocks(blocks)
     assert len(arranged.blocks) == 3 + 4
     assert sum(block.rows for block in arranged.blocks) == sum(block.rows for block in blocks)
     kinds = [{type(factor.matrix) for factor in block.factors} for block in arranged.blocks[3:]]
@@ -63,6 +63,6 @@ def test_answers_are_those_of_the_blocks(entries, monkeypatch) -> None:
 
 def test_few_blocks_of_a_kind_are_left_alone() -> None:
     blocks = mixed(4 * (stacking.FEWEST - 1))
-    assert stacked(blocks).blocks is blocks
-    assert stacked(blocks).order is None
+    assert stack_blocks(blocks).blocks is blocks
+    assert stack_blocks(blocks).order is None
     np.testing.assert_array_equal(all_answers(blocks, lambda block: block.answer(COUNTS)), by_hand(blocks))

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support.rounding_error import least_squares, quadratic_form
 
-from dpqr.workload import weighted_levels
+from dpqr.workload import trees as weighted_levels
 from dpqr.workload.matrix import Dense, Identity, Prefix
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.ranges import Ranges
-from dpqr.workload.tree import CutGroups, Tree, dyadic
+from dpqr.workload.trees import CutGroups, Tree, dyadic
 
 TREES = {
     "binary, cut short": Tree(7, (8, 4, 2, 1), (3, 1, 2, 5)),
@@ -86,7 +86,7 @@ def test_variances_are_the_quadratic_form(matrix, form, monkeypatch) -> None:
         "table": Dense(all_ranges(cells).table(0, all_ranges(cells).rows)),
         "prefix": Prefix(cells),
         "identity": Identity(cells),
-        "merged": Merged(Identity(3), np.arange(cells) % 3),
+        "merged": BucketMatrix(Identity(3), np.arange(cells) % 3),
         "signed": Dense(np.arange(4 * cells).reshape(4, cells) % 7 - 3),
     }[form]
     rows = queries.table(0, queries.rows)

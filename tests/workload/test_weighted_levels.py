@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from dpqr.workload import weighted_levels
+from dpqr.workload import trees as weighted_levels
 from dpqr.workload.matrix import Dense
-from dpqr.workload.nested_tree import NestedTree, Nesting
-from dpqr.workload.tree import Tree
+from dpqr.workload.trees import NestedTree, Nesting, Tree
 
 NEIGHBOURS = Tree(7, (4, 2, 1), (2, 1, 3))
 SETS = NestedTree(Nesting.of_levels([np.arange(7) // 4, np.arange(7) // 2], 7), (2, 1, 3))

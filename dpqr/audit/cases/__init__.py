@@ -1,1 +1,1 @@
-"""Cases: what is attacked, from single mechanisms to whole releases and their files."""
+"""What is attacked."""

@@ -15,17 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.audit.case import Numbers, Outcomes, Shown
-from dpqr.audit.cases.releases import Unwatched
-from dpqr.audit.claim import Claim
+from dpqr.audit.case import Claim, Numbers, Outcomes, PublicOutcome
+from dpqr.audit.cases.releases import SilentObserver
 from dpqr.audit.law import Laws
-from dpqr.io.outputs.answer_tables.table_files import TableFormat, write_table
-from dpqr.io.outputs.answer_tables.tidy import Column, Texts, Tidy
-from dpqr.io.outputs.releases.read_release import file_text
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import NoiseSource
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.releases.read_release import file_text
+from dpqr.releases.release import release
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.releases.table_files import Column, TableFormat, Texts, Tidy, write_table
+from dpqr.tables.source import TableSource
 
 RUNS = 120
 """Runs of a short audit: enough for an event that separates neighbours nearly always."""
@@ -78,14 +76,14 @@ class FileCase:
             queries.write_text(json.dumps(self.queries))
             return Outcomes.of([self._released(desk, table, queries, noise) for _ in range(runs)])
 
-    def _released(self, desk: Path, table: Path, queries: Path, noise: NoiseSource) -> Shown:
+    def _released(self, desk: Path, table: Path, queries: Path, noise: NoiseSource) -> PublicOutcome:
         out = desk / "out"
         request = PlanRequest(queries=str(queries), **self.given)
         output = OutputRequest(directory=str(out), **self.output)
         source = TableSource(paths=(str(table),))
-        release(ReleaseRequest(source=source, plan=request, output=output), Silent(), noise=noise)
+        release(ReleaseRequest(source=source, plan=request, output=output), SilentReleaseObserver(), noise=noise)
         try:
-            return published(out)
+            return files_outcome(out)
         finally:
             shutil.rmtree(out)
 
@@ -102,13 +100,13 @@ def _column(cells: tuple[str, ...]) -> Column:
     return Texts(np.arange(len(cells)), cells)
 
 
-class Silent(Unwatched):
+class SilentReleaseObserver(SilentObserver):
     """Nobody looks at the reading either."""
 
     def read(self, percent: int) -> None: ...
 
 
-def published(directory: Path) -> Shown:
+def files_outcome(directory: Path) -> PublicOutcome:
     """All that the files of a release tell: names, sizes, every number to its last digit, and the text around them."""
     rest, numbers = sha256(), []
     for path in sorted(directory.rglob("*")):

@@ -8,23 +8,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.audit.case import Case, Shown, numbers, records
-from dpqr.audit.claim import Claim
-from dpqr.data.arrays import IntArray
-from dpqr.data.histogram import Counts
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused
+from dpqr.audit.case import Case, Claim, PublicOutcome, numbers, records
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.accountants.accountant import FilterAccountant, Portion
+from dpqr.kernel.accountants.analytic import GaussianDP, largest_squared_mu
+from dpqr.kernel.accountants.by_count import ByCount
+from dpqr.kernel.accountants.sums import total_rho
+from dpqr.kernel.arrays import IntArray
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import MuSumEvent
+from dpqr.kernel.gate import measure
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
 from dpqr.mechanisms.selection import ExponentialChoice
-from dpqr.noise.source import NoiseSource
-from dpqr.privacy.accountant import FilterAccountant, Portion
-from dpqr.privacy.accountants.by_count import ByCount
-from dpqr.privacy.accountants.gaussian_dp import GaussianDP, largest_squared_mu
-from dpqr.privacy.accountants.zcdp import total_rho
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import MuSumEvent
-from dpqr.privacy.gate import measure
-from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.workload.block import QueryBlock
 
@@ -69,7 +68,7 @@ class Adversary:
         spent = ((MuSumEvent(squared_mu=self.whole), 1),)
         return replace(Claim.proved(GaussianDP(), spent, BUDGET.delta), rho=total_rho(spent))
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         guard, seen, part = self.accountant.filter(BUDGET), 0.0, Fraction(1)
         for _ in range(MOST):
             try:
@@ -120,7 +119,7 @@ class Turned:
         sound = ByCount()
         return Claim.proved(sound, ((self.first.event, 1), *sound.sums(BUDGET)), BUDGET.delta)
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         guard = self.accountant.filter(BUDGET)
         (counted,) = numbers(measure(database, self.first, accountant=guard, noise=noise).value)
         following = self.many if counted > 0 else self.few

@@ -6,40 +6,43 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final
+from functools import partial
+from typing import Any, final
 
 import numpy as np
 
-from dpqr.audit.case import Case, Numbers, Pair, Shown, numbers, records
-from dpqr.audit.claim import Claim
-from dpqr.construction.draws import Draws
-from dpqr.construction.journal import Blocks, Past, Plain
-from dpqr.construction.loop import Outcome, iterative_construction
-from dpqr.construction.release import Release, assemble
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import Counts
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.source import NoiseSource
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import PrivacyEvent
-from dpqr.privacy.sealed import Private
+from dpqr.audit.case import Case, Claim, Numbers, Pair, PublicOutcome, numbers, records
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.events import PrivacyEvent
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.draws import Blocks, Draws, Plain, RecordedDraw
+from dpqr.releases.loop import Outcome, iterative_construction
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.result import FinishedRun, assemble
+from dpqr.releases.roles import allowed_strategies, make_schedule, resolve_auto_schedule
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
+from dpqr.strategies.guard import least_noise, make_filter
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.anytime import Anytime
 from dpqr.strategies.schedules.error_bars import WithErrorBars
+from dpqr.strategies.schedules.ordered import TUNING, Ordered, groups
 from dpqr.strategies.schedules.rounds import Rounds
-from dpqr.strategies.schedules.theory.anytime import Anytime
-from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.schedules.theory import Theory
+from dpqr.strategies.updates.least_squares import BucketLeastSquares
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
+from dpqr.workload.matrix import Dense, IntMatrix, Prefix
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.workload import Workload
 
 
@@ -63,11 +66,11 @@ class Tape:
         """The run is to be continued: what was kept is read from its beginning."""
         self._read = 0
 
-    def past(self, event: PrivacyEvent, blocks: Blocks) -> Past | None:
+    def past(self, event: PrivacyEvent, blocks: Blocks) -> RecordedDraw | None:
         if self._read == len(self._kept):
             return None
         self._read += 1
-        return Past(value=self._kept[self._read - 1])
+        return RecordedDraw(value=self._kept[self._read - 1])
 
     def begin(self, event: PrivacyEvent, blocks: Blocks) -> None:
         self._kept.append(None)
@@ -93,7 +96,7 @@ ADDED = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 
 
-class Unwatched:
+class SilentObserver:
     """Nobody looks at the rounds."""
 
     def finished(self, rounds: int, planned: int) -> None: ...
@@ -103,18 +106,18 @@ class Unwatched:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlannedTrial:
-    """One run of the loop by `plan`; `shown`: what an attack looks at in its outcome."""
+    """One run of the loop by `plan`; `release_outcome`: what an attack looks at in its outcome."""
 
     plan: Plan
-    shown: Callable[[Plan, Outcome], Shown]
+    shown: Callable[[Plan, Outcome], PublicOutcome]
 
     @property
     def claim(self) -> Claim:
         return Claim.planned(self.plan.budget, self.plan.events)
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
-        draws = Draws(data=database, accountant=guarded(self.plan), noise=noise)
-        return self.shown(self.plan, iterative_construction(draws, self.plan, Unwatched()))
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
+        draws = Draws(data=database, accountant=make_filter(self.plan), noise=noise)
+        return self.shown(self.plan, iterative_construction(draws, self.plan, SilentObserver()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -132,7 +135,7 @@ class ReleaseTrial:
     def claim(self) -> Claim:
         return Claim.planned(self.plan.budget, self.plan.events)
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         tape = Tape(lost=self.lost)
         try:
             return self._release(database, noise, tape)
@@ -140,14 +143,14 @@ class ReleaseTrial:
             tape.rewind()
             return self._release(database, noise, tape)
 
-    def _release(self, database: Private[Counts], noise: NoiseSource, tape: Tape) -> Shown:
+    def _release(self, database: Private[Counts], noise: NoiseSource, tape: Tape) -> PublicOutcome:
         plan = self.plan
-        draws = Draws(data=database, accountant=guarded(plan), noise=noise, journal=tape)
-        outcome = iterative_construction(draws, plan, Unwatched())
-        return shown(plan, assemble(plan, outcome, {}, private=noise.private))
+        draws = Draws(data=database, accountant=make_filter(plan), noise=noise, journal=tape)
+        outcome = iterative_construction(draws, plan, SilentObserver())
+        return release_outcome(plan, assemble(plan, outcome, {}, private=noise.private))
 
 
-def shown(plan: Plan, release: Release) -> Shown:
+def release_outcome(plan: Plan, release: FinishedRun) -> PublicOutcome:
     """The transcript, the errors that were bought, and the answers and the total of the released hypothesis, rounded to
     records."""
     rounds = release.transcript.rounds
@@ -164,7 +167,7 @@ def shown(plan: Plan, release: Release) -> Shown:
     return tuple(map(int, context)), tuple(measured), tuple(derived.tolist())
 
 
-def _errors(plan: Plan, release: Release) -> Numbers:
+def _errors(plan: Plan, release: FinishedRun) -> Numbers:
     """At most one integer for each block in each of two draws."""
     found = release.errors
     draws = [] if found is None else [draw for draw in (found.sums, found.largest) if draw is not None]
@@ -270,3 +273,130 @@ def _crowd(unit: PrivacyUnit, first: int) -> Pair:
 
 def _domain(shape: tuple[int, ...]) -> Domain:
     return Domain(tuple(Attribute(name=f"column {axis}", axis=Codes(size)) for axis, size in enumerate(shape)))
+
+
+# Whole releases by the schedules that `auto` takes. Choices that they pay for are in the outcome.
+
+CELLS = 8
+WIDEST = 4 * CELLS
+"""Answers of one measurement, at most: a tree has fewer than twice as many rows as cells, other designs fewer."""
+
+
+DRAWS = 1 + len(TUNING.recounts) + 3
+"""Measurements of a release of ordered columns, at most: records, a first look, boxes, and what answers rest on."""
+
+
+def rounds_outcome(rounds: int, widest: int, plan: Plan, outcome: Outcome) -> PublicOutcome:
+    """What was chosen, how many rows were measured and how exactly (in tenths of a record); what was found; what is
+    answered.
+
+    Args:
+        rounds: most of them, so that every run shows as many numbers.
+        widest: answers of one round, at most.
+    """
+    context, measured = list[int](), list[int]()
+    for finished in outcome.transcript.rounds:
+        assert finished.measurement is not None, "nothing was lost"
+        released = numbers(finished.measurement)
+        choice = -1 if finished.choice is None else finished.choice
+        context += [choice, len(released), round(10 * finished.measurement.law.deviation)]
+        measured += [*released, *(ABSENT,) * (widest - len(released))]
+    context += [ABSENT] * (3 * rounds - len(context))
+    measured += [ABSENT] * (widest * rounds - len(measured))
+    answers = np.concatenate([outcome.hypothesis.answer(block) for block in plan.problem.workload.blocks])
+    return tuple(context), tuple(measured), tuple(np.rint(answers).astype(np.int64).tolist())
+
+
+def schedule_cases() -> Iterator[Case]:
+    """Add-remove, where the number of records is paid for and steers what follows."""
+    yield queries_case("basic-add-remove", PrivacyBudget(Fraction(1)))
+    yield ordered_case("zcdp-add-remove", PrivacyBudget(Fraction(1), DELTA))
+
+
+def queries_case(name: str, budget: PrivacyBudget) -> Case:
+    """Two overlapping queries; a record comes to both, one of which is answered too low and the other too high.
+
+    A noisy total decides the number of rounds, and with it their prices: two or three, nine for a noise that never is.
+    """
+    matrix = Dense(np.array([[1, 1, 0, 0], [1, 0, 1, 0]]))
+    plan = automatic(_problem(4, matrix), budget, schedule="queries")
+    here: dict[tuple[int, ...], int] = {(1,): 3, (2,): 1}
+    return Case(
+        name=f"release-queries-{name}",
+        what=f"a release by single queries whose number a total tells, {plan.roles.check.name} (a tenth of the runs)",
+        pair=(records((4,), here), records((4,), {**here, (0,): 1})),
+        trial=PlannedTrial(plan=plan, shown=partial(rounds_outcome, 9, 1)),
+        work=WORK,
+    )
+
+
+def ordered_case(name: str, budget: PrivacyBudget) -> Case:
+    """A cumulative distribution as `auto` releases it, under rho: a count, looks at boxes, and what these decide.
+
+    As many records as decide what is looked at first: the noise of their count is a coin.
+    """
+    plan = automatic(_problem(CELLS, Prefix(CELLS)), budget, accountant="zcdp", check="gaussian")
+    (part,) = groups(plan)
+    here: dict[tuple[int, ...], int] = {(2,): math.floor(part.limit)}
+    return Case(
+        name=f"release-ordered-{name}",
+        what=f"a release of ordered cells by a paid count, {plan.roles.check.name} (a tenth of the runs)",
+        pair=(records((CELLS,), here), records((CELLS,), {**here, (0,): 1})),
+        trial=PlannedTrial(plan=plan, shown=partial(rounds_outcome, DRAWS, WIDEST)),
+        work=WORK,
+    )
+
+
+def automatic(problem: Problem, budget: PrivacyBudget, **stated: Any) -> Plan:
+    """The plan that `dpqr release` makes of the workload where the user states these options alone."""
+    request, _ = resolve_auto_schedule(PlanRequest(queries="", epsilon="", **stated), problem.workload)
+    return least_noise(problem, budget, make_schedule(request), allowed_strategies(request))
+
+
+def _problem(cells: int, matrix: IntMatrix) -> Problem:
+    block = QueryBlock(name="queries", factors=(Factor(axes=(0,), sizes=(cells,), matrix=matrix),))
+    domain = Domain((Attribute(name="column", axis=Codes(cells)),))
+    return Problem(domain=domain, workload=Workload((block,)), unit=ADDED)
+
+
+def buckets_outcome(plan: Plan, outcome: Outcome) -> PublicOutcome:
+    """Buckets, measurements and answers of one release by a plan of `Ordered`."""
+    block = plan.problem.workload.blocks[0]
+    released = [numbers(one) for one in outcome.transcript.measurements]
+    measured = [number for one in released for number in (*one, *(ABSENT,) * (WIDEST - len(one)))]
+    measured += [ABSENT] * (DRAWS * WIDEST - len(measured))
+    answers = np.rint(outcome.hypothesis.answer(block)).astype(np.int64)
+    return _buckets(outcome.transcript.measurements[-1].blocks[0]), tuple(measured), tuple(answers.tolist())
+
+
+def _buckets(block: QueryBlock) -> tuple[int, ...]:
+    """The bucket of every cell; each its own where the strategy over cells was measured."""
+    matrix = block.factors[0].matrix
+    found = matrix.buckets if isinstance(matrix, BucketMatrix) else np.arange(CELLS)
+    return tuple(int(bucket) for bucket in found)
+
+
+def partition_cases() -> Iterator[Case]:
+    """Add-remove, where all three draws are made. Replace, where n is public and two are, is left to the tests: its
+    worst pair is no worse, and a run takes milliseconds."""
+    pure = Roles(distinguisher=PermuteAndFlip(), check=Laplace(), update=BucketLeastSquares(), accountant=Basic())
+    yield partition_case("basic-add-remove", ADDED, PrivacyBudget(Fraction(1)), pure)
+
+
+def partition_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles) -> Case:
+    """A cumulative distribution over a few cells with a few records; one comes to the first cell."""
+    block = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(CELLS,), matrix=Prefix(CELLS)),))
+    here: dict[tuple[int, ...], int] = {(2,): 2}
+    problem = Problem(
+        domain=Domain((Attribute(name="column", axis=Codes(CELLS)),)),
+        workload=Workload((block,)),
+        unit=unit,
+    )
+    plan = Ordered().plan(problem, budget, roles)
+    return Case(
+        name=f"release-partition-{name}",
+        what=f"a release in buckets that noisy counts choose, {roles.check.name} (a tenth of the runs)",
+        pair=(records((CELLS,), here), records((CELLS,), {**here, (0,): 1})),
+        trial=PlannedTrial(plan=plan, shown=buckets_outcome),
+        work=WORK,
+    )

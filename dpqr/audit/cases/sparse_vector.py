@@ -12,22 +12,20 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.audit.case import Case, Shown, numbers, records
-from dpqr.audit.cases.answers import UNITS, noisy
-from dpqr.audit.claim import Claim
+from dpqr.audit.case import Case, Claim, PublicOutcome, numbers, records
+from dpqr.audit.cases.noisy_answers import UNITS, noisy
 from dpqr.audit.law import FirstPass, Laws
-from dpqr.construction.questions.terms import Terms
-from dpqr.data.histogram import Counts
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.sparse_vector import AboveThreshold, Question, open_watch, passes
-from dpqr.noise.source import NoiseSource
-from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.accountants.filters import SumFilter, require_pure
-from dpqr.privacy.accountants.losses import concentrated_rho
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import Composition
-from dpqr.privacy.gate import measure
-from dpqr.privacy.sealed import Private
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.accountants.accountant import PrivacyFilter, SumFilter, require_pure
+from dpqr.kernel.accountants.losses import concentrated_rho
+from dpqr.kernel.budget import Price
+from dpqr.kernel.events import Composition
+from dpqr.kernel.gate import measure
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.mechanisms.sparse_vector import AboveThreshold, Question, is_above_threshold, open_threshold
+from dpqr.releases.questions import SessionTerms
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 
@@ -62,14 +60,14 @@ class Epochs:
     def claim(self) -> Claim:
         return Claim.concentrated(self.events, self.delta) if self.delta else Claim.pure(self.events)
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         guard = self.guard()
         return (), tuple(self.ended(database, guard, noise) for _ in range(self.times)), ()
 
     def ended(self, database: Private[Counts], guard: PrivacyFilter, noise: NoiseSource) -> int:
         """Place of the question that ends one epoch."""
-        watch = open_watch(self.epoch, guard, noise)
-        answers = (passes(database, watch, question, noise) for question in self.questions)
+        watch = open_threshold(self.epoch, guard, noise)
+        answers = (is_above_threshold(database, watch, question, noise) for question in self.questions)
         return next((place for place, passed in enumerate(answers) if passed), len(self.questions))
 
     def guard(self) -> SumFilter:
@@ -86,30 +84,30 @@ def sparse_vector_cases() -> Iterator[Case]:
     yield epoch_case("pure-person", PERSON, "pure")
     yield epoch_case("below-add-remove", UNITS["add-remove"], "pure", side=-1)
     for relation, unit in UNITS.items():
-        yield surprise_case(relation, unit)
+        yield hard_query_case(relation, unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Surprise:
+class HardQueryTrial:
     """The noisy answer to one hard query of a session; claims what the session pays for it."""
 
-    terms: Terms
+    terms: SessionTerms
     query: QueryBlock
 
     @property
     def claim(self) -> Claim:
         return Claim.pure(((self.terms.check.event((self.query,), self.terms.unit, self.terms.answer), 1),))
 
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+    def run(self, database: Private[Counts], noise: NoiseSource) -> PublicOutcome:
         terms = self.terms
         mechanism = terms.check.mechanism((terms.measured(self.query),), terms.unit, terms.answer)
         guard = SumFilter(limit=self.claim.epsilon, cost=require_pure, unit="epsilon")
         return (), numbers(measure(database, mechanism, accountant=guard, noise=noise).value), ()
 
 
-def surprise_case(relation: str, unit: PrivacyUnit) -> Case:
+def hard_query_case(relation: str, unit: PrivacyUnit) -> Case:
     """A conjunction of two columns; one record enters it, or comes from where both parts are false."""
-    terms = Terms.within(Price(epsilon=Fraction(4)), unit, surprises=1, questions=1)
+    terms = SessionTerms.within(Price(epsilon=Fraction(4)), unit, surprises=1, questions=1)
     parts = (Dense(np.array([[1, 0]])), Dense(np.array([[1, 0]])))
     query = QueryBlock(
         name="hard query",
@@ -117,7 +115,7 @@ def surprise_case(relation: str, unit: PrivacyUnit) -> Case:
     )
     replaced = unit.neighbours is Neighbours.REPLACE
     pair = records((2, 2), {(1, 1): 1} if replaced else {}), records((2, 2), {(0, 0): 1})
-    trial = Surprise(terms=terms, query=query)
+    trial = HardQueryTrial(terms=terms, query=query)
     ((event, _),) = trial.claim.events
     asked = terms.measured(query)
     one, two = (tuple(noisy(int(answer), event) for answer in asked.answer(database)) for database in pair)

@@ -1,1 +1,1 @@
-"""Ensembles: learners without any privacy of their own, each on its part of the table."""
+"""Predictions by votes of members that are trained on disjoint parts."""

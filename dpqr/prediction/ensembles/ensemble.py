@@ -13,13 +13,13 @@ from typing import Literal, final, get_args
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.histogram import Counts, occupied
-from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.mechanisms.learned_functions import FINENESS
-from dpqr.noise.source import NoiseSource
-from dpqr.prediction.ensembles.bases import Base, Trainer, silenced
+from dpqr.domain.histogram import Counts, occupied_cells
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.noise.source import NoiseSource
+from dpqr.prediction.ensembles.bases import Base, Trainer, silence_output
 from dpqr.prediction.forms import Noise
+from dpqr.prediction.learned_functions import FINENESS
 from dpqr.prediction.learners.features import FeatureMap
 from dpqr.prediction.problem import PredictionProblem
 
@@ -52,10 +52,10 @@ class PartsEnsemble:
         points: features of the points, shape (predictions, width).
         parts: number of parts.
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.histogram import DenseHistogram
-    >>> from dpqr.noise.source import SystemNoise
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.domain.histogram import DenseHistogram
+    >>> from dpqr.kernel.noise.source import SystemNoise
     >>> from dpqr.prediction.ensembles.bases import RidgeBase
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="smokes", axis=Codes(2)),)))
@@ -104,12 +104,12 @@ class PartsEnsemble:
         numbers = range(self.parts)
         workers = os.cpu_count() if self.parts >= WORTH_THREADS else 1
         # The trainer is closed before the pool is: whatever ends the run, nobody waits for parts under way.
-        with silenced(), ThreadPoolExecutor(workers) as pool, self.base.trainer(self.points) as trainer:
+        with silence_output(), ThreadPoolExecutor(workers) as pool, self.base.trainer(self.points) as trainer:
             yield from pool.map(partial(trained, trainer), numbers, split)
 
     def _split(self, counts: Counts) -> Sequence[AnyArray]:
         """Codes of each part's rows, without the part."""
-        codes, records = occupied(counts)
+        codes, records = occupied_cells(counts)
         rows = np.repeat(codes[:, :-1], records, axis=0)
         drawn = np.repeat(codes[:, -1], records)
         order = np.argsort(drawn, kind="stable")
@@ -161,8 +161,8 @@ class Aggregate:
     Raises:
         UsageFault: a figure outside its range.
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
     >>> from dpqr.prediction.ensembles.bases import RidgeBase
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))

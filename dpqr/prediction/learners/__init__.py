@@ -1,1 +1,1 @@
-"""Learners whose sensitivity is proved: features, losses, solvers and regularised minimisers."""
+"""Learners whose sensitivity is proved."""

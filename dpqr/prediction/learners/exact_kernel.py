@@ -7,17 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray
-from dpqr.data.histogram import Counts
-from dpqr.errors import InfeasiblePlan
-from dpqr.prediction.learners.examples import Examples, Scale
-from dpqr.prediction.learners.features import FeatureMap
-from dpqr.prediction.learners.kernels import Kernel
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.arrays import AnyArray, FloatArray
+from dpqr.kernel.budget import root_below
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.prediction.learners.examples import Examples, LossScale
+from dpqr.prediction.learners.features import FeatureMap, Kernel
 from dpqr.prediction.learners.losses import Loss, Square
 from dpqr.prediction.learners.solver import ULP, Solver
-from dpqr.prediction.learners.square_pulls import opposed_pulls
-from dpqr.prediction.learners.stable import ARITHMETIC, CLOSENESS
-from dpqr.privacy.budget import root_below
+from dpqr.prediction.learners.stable import ARITHMETIC, CLOSENESS, opposed_pulls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,10 +81,10 @@ class ExactKernel:
         kernel's matrix, and gradients by `smoothness` times that and some ulp. (m ulp is above gamma_(m + 1) of
         `evaluation_error`, the quotient by the grid's step included.)
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.histogram import DenseHistogram
-    >>> from dpqr.data.unit import Neighbours, PrivacyUnit
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.domain.histogram import DenseHistogram
+    >>> from dpqr.kernel.unit import Neighbours, PrivacyUnit
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="smokes", axis=Codes(2)),)))
     >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
@@ -95,7 +93,7 @@ class ExactKernel:
     ...     kernel=Kernel(name="gaussian"),
     ...     loss=Square(),
     ...     penalty=Fraction(1, 10),
-    ...     scale=Scale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=10),
+    ...     scale=LossScale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=10),
     ... )
     >>> learner.at(np.array([[0], [1]])).fit(DenseHistogram(np.array([[5, 0], [0, 5]]))).round(1)
     array([-0.7,  0.7])
@@ -105,7 +103,7 @@ class ExactKernel:
     kernel: Kernel
     loss: Loss
     penalty: Fraction
-    scale: Scale
+    scale: LossScale
     solver: Solver = field(init=False, repr=False)
     bound: Fraction = field(init=False)
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.histogram import Counts, occupied
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import InfeasiblePlan
+from dpqr.domain.histogram import Counts, occupied_cells
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
+from dpqr.kernel.budget import root_below
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.prediction.learners.features import FeatureMap
-from dpqr.privacy.budget import root_below
 
 BLOCK = 2**12
 """Rows whose gradients are summed together."""
@@ -22,7 +22,7 @@ KEPT = 2**26
 """Features that are kept in memory; those of larger tables are recomputed in every pass."""
 
 
-class Block(NamedTuple):
+class ExampleBatch(NamedTuple):
     """Rows of a pass.
 
     Attributes:
@@ -37,7 +37,7 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Rows:
+class TrainingRows:
     """Distinct rows of a table. Private.
 
     Attributes:
@@ -55,11 +55,11 @@ class Rows:
         small = len(self.codes) * self.features.width <= KEPT
         object.__setattr__(self, "_kept", [self._vectors(at) for at in self._starts] if small else [])
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[ExampleBatch]:
         """At least one, possibly of no rows."""
         for index, at in enumerate(self._starts):
             vectors = self._kept[index] if self._kept else self._vectors(at)
-            yield Block(vectors, self.targets[at : at + BLOCK], self.weights[at : at + BLOCK])
+            yield ExampleBatch(vectors, self.targets[at : at + BLOCK], self.weights[at : at + BLOCK])
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -76,7 +76,7 @@ class Rows:
         return self.features.of(self.codes[at : at + BLOCK])
 
 
-def summed(parts: Iterator[AnyArray]) -> AnyArray:
+def pairwise_sum(parts: Iterator[AnyArray]) -> AnyArray:
     """The sum of arrays of one shape and type, in pairs, so that rounding hardly grows with their number."""
     waiting: list[tuple[int, AnyArray]] = []
     for part in parts:
@@ -98,7 +98,7 @@ MOST_RECORDS = 2**28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
+class LossScale:
     """The factor u / m0 of the sum of losses: m0 a public number of records, u a taper of the private one.
 
     Where the number of rows is public (`replace` of rows), m0 is that number and u is 1. Elsewhere m0 is declared or
@@ -123,8 +123,8 @@ class Scale:
         eta / m0 a record, so 1 - eta ((m+1) / m0 - 1) + m eta / m0 <= 1 + eta while u(m+1) > 0; and where u(m+1) = 0,
         u(m) <= eta / m0 and m <= m0 (1 + 1 / eta), so m u(m) <= 1 + eta.
 
-    >>> from dpqr.data.unit import Neighbours
-    >>> scale = Scale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=100)
+    >>> from dpqr.kernel.unit import Neighbours
+    >>> scale = LossScale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=100)
     >>> scale.distance(Fraction(1), Fraction(1, 10))
     Fraction(1, 5)
     """
@@ -205,14 +205,14 @@ class Examples:
         values: one number for each of its cells, within [-1, 1], or NaN.
         columns: of the domain; counts may have further axes.
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.domain.histogram import DenseHistogram
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
     >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
     >>> counts = DenseHistogram(np.array([[3, 0], [0, 1]]))
-    >>> rows = examples.read(counts, Scale(unit=PrivacyUnit(), records=4))
+    >>> rows = examples.read(counts, LossScale(unit=PrivacyUnit(), records=4))
     >>> rows.targets.tolist(), rows.weights.tolist()
     ([-1.0, 1.0], [0.75, 0.25])
     """
@@ -222,15 +222,15 @@ class Examples:
     values: FloatArray
     columns: int = 2
 
-    def read(self, counts: Counts, scale: Scale) -> Rows:
+    def read(self, counts: Counts, scale: LossScale) -> TrainingRows:
         """The distinct rows, each with the weight of its records. Private."""
-        codes, records = occupied(counts)
+        codes, records = occupied_cells(counts)
         return self.rows(codes, scale.weights(records))
 
-    def rows(self, codes: AnyArray, weights: FloatArray) -> Rows:
+    def rows(self, codes: AnyArray, weights: FloatArray) -> TrainingRows:
         """Rows of codes with these weights. Private."""
         codes, weights = (each[self.labelled(codes)] for each in (codes, weights))
-        return Rows(
+        return TrainingRows(
             features=self.features,
             codes=np.delete(codes[:, : self.columns], self.axis, axis=1),
             targets=self.values[codes[:, self.axis]],

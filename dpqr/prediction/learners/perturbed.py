@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray
-from dpqr.data.histogram import Counts, occupied
-from dpqr.data.unit import PrivacyUnit
-from dpqr.prediction.learners.examples import BLOCK, Block, Examples, Rows, summed
-from dpqr.prediction.learners.losses import Loss, Sided
+from dpqr.domain.histogram import Counts, occupied_cells
+from dpqr.kernel.arrays import AnyArray, FloatArray
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.prediction.learners.examples import BLOCK, ExampleBatch, Examples, TrainingRows, pairwise_sum
+from dpqr.prediction.learners.losses import Loss, Sided, Tapered
 from dpqr.prediction.learners.solver import FEATURE_NORM, Objective, Solver
-from dpqr.prediction.learners.tapered import Tapered
 
 EXACTNESS = Fraction(1, 2**15)
 """The solver's tolerance in gradients of one row."""
@@ -26,7 +25,7 @@ EXTENDED = bool(np.finfo(np.longdouble).nmant >= 63)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pulled:
+class PerturbedObjective:
     """An objective plus <pull, f>. Private.
 
     Attributes:
@@ -89,7 +88,7 @@ class Near:
     The point's own predictions do not change from step to step, so steps far below its last digit still count.
     """
 
-    pulled: Pulled
+    pulled: PerturbedObjective
     point: FloatArray
 
     @property
@@ -105,13 +104,13 @@ class Near:
     def gradient(self, step: FloatArray) -> FloatArray:
         parts = (self._part(block, step) for block in self.pulled.base.rows.blocks())
         near: Any = self.point.astype(np.longdouble)
-        total: Any = summed(parts) + 2 * self.pulled.base.penalty * (near + step) + self.pulled.pull
+        total: Any = pairwise_sum(parts) + 2 * self.pulled.base.penalty * (near + step) + self.pulled.pull
         return np.asarray(total, dtype=np.float64)
 
     def newton_step(self, step: FloatArray, gradient: FloatArray) -> FloatArray:
         return self.pulled.newton_step(self.point + step, gradient)
 
-    def _part(self, block: Block, step: FloatArray) -> Any:
+    def _part(self, block: ExampleBatch, step: FloatArray) -> Any:
         """The sum of the gradients of a block's rows."""
         vectors: Any = block.vectors.astype(np.longdouble)
         predicted = in_pieces(vectors, self.point) + in_pieces(vectors, step)
@@ -122,7 +121,7 @@ class Near:
 def in_pieces(matrix: Any, vector: AnyArray) -> Any:
     """matrix vector, as a sum, in pairs, of the sums of PIECE products each."""
     starts = range(0, max(1, len(vector)), PIECE)
-    return summed(matrix[:, at : at + PIECE] @ vector[at : at + PIECE] for at in starts)
+    return pairwise_sum(matrix[:, at : at + PIECE] @ vector[at : at + PIECE] for at in starts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -139,15 +138,16 @@ class PerturbedLearner:
 
     Privacy:
         See `PerturbedWeights`. `fit` is within `tolerance` of the minimiser, which the gradient at the point shows with
-        all rounding counted (`Pulled.rounding`), for every table of at most 2^36 records, the most that a run takes.
+        all rounding counted (`PerturbedObjective.rounding`), for every table of at most 2^36 records, the most that a
+        run takes.
         Newton's method finds such a point or, where it does not, a number of gradient steps that is proved to. Where a
         table has too many rows for doubles (2^25 or so), gradients are computed in extended precision about the point
         that doubles found (`Near`): at 2^36 records and at most 2^12 features its rounding takes less than half of the
         tolerance, whatever the table (`tests/prediction/learners/test_perturbed.py`). Which it was is never reported.
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.domain.histogram import DenseHistogram
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
     >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
@@ -196,17 +196,17 @@ class PerturbedLearner:
         return EXACTNESS * self.loss.lipschitz / self.strength
 
     def fit(self, counts: Counts, pull: FloatArray) -> FloatArray:
-        codes, records = occupied(counts)
+        codes, records = occupied_cells(counts)
         return self.learn(self.examples.rows(codes, records.astype(np.float64)), pull)
 
-    def learn(self, rows: Rows, pull: FloatArray) -> FloatArray:
+    def learn(self, rows: TrainingRows, pull: FloatArray) -> FloatArray:
         """w from weighted rows. Private."""
         weight = float(rows.weights.sum())
         smoothness = Fraction(weight) * self.loss.smoothness + self.strength
         start = Fraction(weight) * self.loss.start + Fraction(float(pull @ pull)) / self.strength
         solver = Solver(modulus=self.strength, smoothness=smoothness, start=start, tolerance=self.tolerance)
         base = Objective(rows=rows, loss=self.loss, penalty=float(self.strength) / 2)
-        objective = Pulled(base=base, loss=self.loss, pull=pull)
+        objective = PerturbedObjective(base=base, loss=self.loss, pull=pull)
         found, sure = solver.reached(objective)
         if sure and objective.rounding(float(np.linalg.norm(found)), weight) <= solver.needed:
             return found

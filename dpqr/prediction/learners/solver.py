@@ -9,10 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
-from dpqr.prediction.learners.examples import BLOCK, Rows, summed
+from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.budget import root_below
+from dpqr.prediction.learners.examples import BLOCK, TrainingRows, pairwise_sum
 from dpqr.prediction.learners.losses import Curved, Loss
-from dpqr.privacy.budget import root_below
 
 UNIT = Fraction(1, 2**53)
 """u, the unit roundoff of double precision."""
@@ -84,7 +84,7 @@ class Minimised(Refinable, Protocol):
 class Objective:
     """F(f) = sum_i weight_i L(<f, x_i>, y_i) + lambda ||f||^2. Private."""
 
-    rows: Rows
+    rows: TrainingRows
     loss: Curved
     penalty: float
 
@@ -105,7 +105,7 @@ class Objective:
     def gradient(self, point: FloatArray) -> FloatArray:
         """Summed in blocks, and the blocks in pairs, so that rounding does not grow with the number of rows."""
         slopes = ((b.weights * self.loss.slope(b.vectors @ point, b.targets)) @ b.vectors for b in self.rows.blocks())
-        return summed(slopes) + 2 * self.penalty * point
+        return pairwise_sum(slopes) + 2 * self.penalty * point
 
     def newton_step(self, point: FloatArray, gradient: FloatArray) -> FloatArray:
         hessian = np.zeros((self.rows.width, self.rows.width))

@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
-from dpqr.data.histogram import Counts
-from dpqr.prediction.bounds.risk_bound import BALL
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.budget import root_below
 from dpqr.prediction.learners.corners import CornerSolver
-from dpqr.prediction.learners.examples import BLOCK, Examples, Rows, Scale, summed
+from dpqr.prediction.learners.examples import BLOCK, Examples, LossScale, TrainingRows, pairwise_sum
 from dpqr.prediction.learners.features import FeatureMap
 from dpqr.prediction.learners.losses import Cornered, Loss
-from dpqr.prediction.learners.perturbed import Near, Pulled
+from dpqr.prediction.learners.perturbed import Near, PerturbedObjective
 from dpqr.prediction.learners.solver import ULP, Objective, Solver, evaluation_error, gradient_error
-from dpqr.prediction.learners.square_pulls import opposed_pulls
-from dpqr.privacy.budget import root_below
+from dpqr.prediction.risk_bounds import BALL
+
+# Square pulls: how differently two records of squared loss can pull at one function.
+
+ROUNDED_UP = 1 + Fraction(1, 2**40)
+"""Covers the rounding of the figure in double precision."""
+
+
+def opposed_pulls(norm: Fraction) -> Fraction:
+    """The largest ||(f(x) - y) x - (f(x') - y') x'|| for ||f|| <= R, ||x||, ||x'|| <= 1 and |y|, |y'| <= M = 1.
+
+    It is D(R) = max over s of 2 sin s (1 + R cos s), below R + 2 and 2 (R + 1). Proof: the norm is convex in y and y',
+    so they are -1 or 1; (x, y) and (-x, -y) pull alike, so both are -1; and a short x is the projection of a unit
+    vector with one more coordinate, in which f has none. Let x and x' have angles a and b to f, on opposite sides (or
+    on one side: b < 0), r = 1 + R cos a, r' = 1 + R cos b, s = (a + b) / 2 and d = (a - b) / 2. Then
+    ||r x - r' x'||^2 = (r - r')^2 cos^2 s + (r + r')^2 sin^2 s = 4 sin^2 s (1 + R^2 cos^2 s + 2 R cos s cos d), which
+    is largest at d = 0, or pi. Any other pair of vectors at these angles has a product between those of the two sides.
+    D grows with R, so a shorter f is no better. The best cos s is 2 R / (1 + sqrt(1 + 8 R^2)).
+
+    >>> round(float(opposed_pulls(Fraction(1))), 3), round(float(opposed_pulls(Fraction(0))), 3)
+    (2.598, 2.0)
+    """
+    reach = float(norm)
+    cosine = 2 * reach / (1 + math.sqrt(1 + 8 * reach**2))
+    return Fraction(2 * math.sqrt(1 - cosine**2) * (1 + reach * cosine)) * ROUNDED_UP
+
 
 CLOSENESS = Fraction(1, 1024)
 """The solver's public tolerance, as a share of the distance that neighbours' minimisers can have."""
@@ -67,22 +92,22 @@ class LipschitzLearner:
 
     Privacy:
         One record's loss has gradients of norm at most kappa C_L, kappa = 1, and the objective is 2 lambda-strongly
-        convex, so by `Scale.distance` the minimiser moves by at most
+        convex, so by `LossScale.distance` the minimiser moves by at most
         replace: kappa C_L / (lambda m) (Nie and Wang 2017, J. Inequal. Appl., Proposition 1's sensitivity
         2 kappa C_L / (lambda gamma m) with gamma = 2; the noise scale printed there is half of what it needs);
         add-remove: (1 + eta) kappa C_L / (2 lambda m0), K times that for persons of K rows, 2K times where one person
         replaces another. The solver adds its public tolerance at both ends. Where lambda m0 is below the largest loss
         of a minimiser, start + C_L ||f||, the bound without a Lipschitz constant is smaller and taken
-        (`Scale.bounded_distance`).
+        (`LossScale.bounded_distance`).
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.histogram import DenseHistogram
-    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.domain.histogram import DenseHistogram
+    >>> from dpqr.kernel.unit import PrivacyUnit
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
     >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
-    >>> scale = Scale(unit=PrivacyUnit(), records=4)
+    >>> scale = LossScale(unit=PrivacyUnit(), records=4)
     >>> from dpqr.prediction.learners.losses import Logistic
     >>> learner = LipschitzLearner(examples=examples, loss=Logistic(), penalty=Fraction(1, 10), scale=scale)
     >>> weights = learner.fit(DenseHistogram(np.array([[2, 0], [0, 2]])))
@@ -93,7 +118,7 @@ class LipschitzLearner:
     examples: Examples
     loss: Loss | Cornered
     penalty: Fraction
-    scale: Scale
+    scale: LossScale
     closeness: Fraction = CLOSENESS
     solver: Solver | CornerSolver = field(init=False, repr=False)
     bound: Fraction = field(init=False)
@@ -139,7 +164,7 @@ class LipschitzLearner:
     def fit(self, counts: Counts) -> FloatArray:
         return self.learn(self.examples.read(counts, self.scale))
 
-    def learn(self, rows: Rows) -> FloatArray:
+    def learn(self, rows: TrainingRows) -> FloatArray:
         """w from weighted rows. Private."""
         if isinstance(self.solver, CornerSolver):
             return self.solver.minimise(rows)
@@ -148,12 +173,12 @@ class LipschitzLearner:
         found, sure = self.solver.reached(objective)
         if sure:
             return found
-        pulled = Pulled(base=objective, loss=self.loss, pull=np.zeros(rows.width))
+        pulled = PerturbedObjective(base=objective, loss=self.loss, pull=np.zeros(rows.width))
         return found + self.solver.refine(Near(pulled=pulled, point=found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LeastSquares:
+class RidgeRegression:
     """argmin (u / m0) sum (f(x_i) - y_i)^2 + lambda ||f||^2, |y| <= M = 1, over a ball ||f|| <= R.
 
     Every minimiser over the whole space lies in the ball of radius r = M / (2 sqrt(lambda)) where m is public (max over
@@ -167,24 +192,24 @@ class LeastSquares:
 
     Privacy:
         On the ball one record's loss has gradients of norm at most 2 kappa (kappa R + M), and strong convexity bounds
-        the distance of minimisers over any convex set (`Scale.distance`). Add-remove: (1 + eta) kappa (kappa R + M) /
-        (lambda m0), times the records that a unit brings; short rows that hold f at norm R, and one that comes against
-        it, meet the (kappa R + M) / (lambda m0) of it.
-        Replace: the gradients at one function of the record that goes and of the one that comes differ by at most 2
-        D(R) <= 2 (R + 2) (`opposed_pulls`), so D(R) / (lambda m); the same pair of records beside such rows meets it.
-        (Nie and Wang 2017, JAMP, Proposition 1: 2 kappa (kappa R + M) with R = M / sqrt(lambda).)
-        Solved by eigenvalues of a matrix of norm at most `heaviest`, whose rounding, a few width and BLOCK ulp of that
-        norm, moves the solution by at most that over lambda; it is charged for, and so is `evaluation_error`.
+        the distance of minimisers over any convex set (`LossScale.distance`). Add-remove:
+        (1 + eta) kappa (kappa R + M) / (lambda m0), times the records that a unit brings; short rows that hold f at
+        norm R, and one that comes against it, meet the (kappa R + M) / (lambda m0) of it. Replace: the gradients at one
+        function of the record that goes and of the one that comes differ by at most 2 D(R) <= 2 (R + 2)
+        (`opposed_pulls`), so D(R) / (lambda m); the same pair of records beside such rows meets it. (Nie and Wang 2017,
+        JAMP, Proposition 1: 2 kappa (kappa R + M) with R = M / sqrt(lambda).) Solved by eigenvalues of a matrix of norm
+        at most `heaviest`, whose rounding, a few width and BLOCK ulp of that norm, moves the solution by at most that
+        over lambda; it is charged for, and so is `evaluation_error`.
 
-    >>> from dpqr.data.attribute import Attribute, Codes
-    >>> from dpqr.data.domain import Domain
-    >>> from dpqr.data.histogram import DenseHistogram
-    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.domain.attribute import Attribute, Codes
+    >>> from dpqr.domain.domain import Domain
+    >>> from dpqr.domain.histogram import DenseHistogram
+    >>> from dpqr.kernel.unit import PrivacyUnit
     >>> from dpqr.prediction.learners.features import CellFeatures
     >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
     >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
-    >>> scale = Scale(unit=PrivacyUnit(), records=4)
-    >>> learner = LeastSquares(examples=examples, penalty=Fraction(1, 10), scale=scale)
+    >>> scale = LossScale(unit=PrivacyUnit(), records=4)
+    >>> learner = RidgeRegression(examples=examples, penalty=Fraction(1, 10), scale=scale)
     >>> weights = learner.fit(DenseHistogram(np.array([[2, 0], [0, 2]])))
     >>> (features.of(np.array([[0], [1]])) @ weights > 0).tolist()
     [False, True]
@@ -192,7 +217,7 @@ class LeastSquares:
 
     examples: Examples
     penalty: Fraction
-    scale: Scale
+    scale: LossScale
     closeness: Fraction = CLOSENESS
 
     @property
@@ -231,9 +256,9 @@ class LeastSquares:
     def fit(self, counts: Counts) -> FloatArray:
         return self.learn(self.examples.read(counts, self.scale))
 
-    def learn(self, rows: Rows) -> FloatArray:
+    def learn(self, rows: TrainingRows) -> FloatArray:
         """w from weighted rows. Private."""
-        moments = summed(
+        moments = pairwise_sum(
             np.vstack([block.vectors.T, block.targets]) @ (block.vectors * block.weights[:, None])
             for block in rows.blocks()
         )
@@ -244,14 +269,14 @@ class LeastSquares:
         return solved
 
 
-def square_distance(scale: Scale, radius: Fraction, penalty: Fraction) -> Fraction:
-    """The distance of `LeastSquares` for a ball of this radius."""
+def square_distance(scale: LossScale, radius: Fraction, penalty: Fraction) -> Fraction:
+    """The distance of `RidgeRegression` for a ball of this radius."""
     if scale.replaced:
         return opposed_pulls(radius) / (penalty * scale.records)
     return scale.distance(2 * (radius + 1), 2 * penalty)
 
 
-BatchLearner = LipschitzLearner | LeastSquares
+BatchLearner = LipschitzLearner | RidgeRegression
 """Learners that read all rows at once, in no order."""
 
 

@@ -1,1 +1,1 @@
-"""Pages: a release, a plan or an evaluation as one HTML file without script or network."""
+"""Pages in HTML."""

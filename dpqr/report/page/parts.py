@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from importlib.resources import files
+from typing import TYPE_CHECKING, Literal
 
-from dpqr.report.wording import Fact
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.wording import Fact, plain
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 
 State = Literal["yes", "part", "no"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Paragraph:
     """Sentences of one paragraph. strong: a reader must not miss them."""
 
     text: str
@@ -29,7 +35,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class ReportTable:
     """Rows under a head. texts: how many of the first columns are words; the others are figures."""
 
     caption: str
@@ -58,7 +64,7 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class ChecklistLine:
     """A line of a checklist: what was asked, how it stands, and on what that rests."""
 
     asked: str
@@ -71,7 +77,7 @@ class Checks:
     """A layer of a checklist."""
 
     layer: str
-    lines: Sequence[Check]
+    lines: Sequence[ChecklistLine]
     kind: str = "checks"
 
 
@@ -82,7 +88,7 @@ class Card:
     title: str
     words: str
     chart: Chart | None
-    table: Table | None
+    table: ReportTable | None
     kind: str = "card"
 
 
@@ -94,7 +100,7 @@ class Cards:
     kind: str = "cards"
 
 
-Part = Words | Facts | Table | Chart | Items | Checks | Cards
+Part = Paragraph | Facts | ReportTable | Chart | Items | Checks | Cards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +113,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ReportPage:
     """A page. stamp: what it must not be taken for, on every sheet; empty: nothing. lead: figures at its top."""
 
     title: str
@@ -115,3 +121,42 @@ class Page:
     lead: Sequence[Fact]
     sections: Sequence[Section]
     stamp: str = ""
+
+
+# A page as HTML: one template and one style sheet, filled by jinja2, which escapes every text.
+
+MISSING = "--html: pages are made by jinja2 and matplotlib; install them by: pip install 'dpqr[report]'"
+
+
+def html(page: ReportPage) -> str:
+    """The whole file. Equal pages give equal text. UsageFault where the extra is not installed."""
+    return _environment().get_template("page.html").render(page=page, style=style())
+
+
+def style() -> str:
+    """The style sheet."""
+    return _text("page.css")
+
+
+def require_extra() -> None:
+    """UsageFault where jinja2 or matplotlib is not installed."""
+    try:
+        import jinja2  # noqa: F401
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise UsageFault(MISSING) from None
+
+
+def _environment() -> Environment:
+    require_extra()
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    made = Environment(
+        loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters["plain"] = plain
+    return made
+
+
+def _text(name: str) -> str:
+    return (files("dpqr") / "report" / "page" / "templates" / name).read_text(encoding="utf-8")

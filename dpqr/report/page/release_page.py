@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpqr.privacy.budget import Cost, downward_text, upward_text
-from dpqr.privacy.currency import Currency
-from dpqr.report.page.answers_section import answers_section, forecast_section
-from dpqr.report.page.budget_chart import budget_chart
-from dpqr.report.page.checklist import checklist_section
-from dpqr.report.page.document_sections import (
+import numpy as np
+
+from dpqr.kernel.budget import Cost, downward_text, upward_text
+from dpqr.kernel.currency import Currency
+from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, optional, plain
+from dpqr.releases.answers.answered import AnsweredBlock
+from dpqr.releases.answers.errors import BASES
+from dpqr.report.answers import NUMBERS, answer_texts, figure_texts, figures_legend, lower_texts, upper_texts
+from dpqr.report.page.charts import FAINT, FILL, block_chart, budget_chart, draw_chart, figures, never_measured, panel
+from dpqr.report.page.documents import (
+    checklist_section,
     domain_section,
     request_notes,
     synthetic_section,
     verify_section,
 )
-from dpqr.report.page.figures_section import figures_section
-from dpqr.report.page.parts import Facts, Items, Page, Part, Section, Table, Words
-from dpqr.report.page.reported import UNKNOWN, Reported, Spending
-from dpqr.report.wording import DIGITS, Fact, counted
+from dpqr.report.page.parts import Card, Cards, Chart, Facts, Items, Paragraph, Part, ReportPage, ReportTable, Section
+from dpqr.report.page.reported import NOT_STATED, ReportInput, Spending
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 HUGE = 1_000_000
 STRONG = 3
@@ -31,11 +38,11 @@ NOT_VERIFIED = "NOT VERIFIED: record and files may have been changed since the r
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a repeatable test source"
 
 
-def release_page(found: Reported) -> Page:
+def release_page(found: ReportInput) -> ReportPage:
     """The nine chapters, and that of figures where there are some."""
     queries, paid = sum(block.rows for block in found.blocks), _dataset(found)
-    return Page(
-        title=f"A private release of {counted(queries, 'answer')}" + (f" about {paid}" if paid else ""),
+    return ReportPage(
+        title=f"A private release of {count_words(queries, 'answer')}" + (f" about {paid}" if paid else ""),
         subtitle=found.stated("purpose") or "What it promises, costs and says, and how far that can be trusted",
         lead=(*lead(found), ("answers", f"{queries:,}"), ("questions", f"{len(found.blocks):,}")),
         sections=(
@@ -54,7 +61,7 @@ def release_page(found: Reported) -> Page:
     )
 
 
-def _stamp(found: Reported) -> str:
+def _stamp(found: ReportInput) -> str:
     if found.record.get("rehearsal"):
         return REHEARSAL
     if found.unverified:
@@ -62,12 +69,12 @@ def _stamp(found: Reported) -> str:
     return "" if found.record.get("private", True) else NOT_PRIVATE
 
 
-def _dataset(found: Reported) -> str | None:
+def _dataset(found: ReportInput) -> str | None:
     paid = found.record.get("ledger")
     return str(paid["dataset"]) if isinstance(paid, dict) else None
 
 
-def lead(found: Reported) -> Iterator[Fact]:
+def lead(found: ReportInput) -> Iterator[Fact]:
     """What is protected, and how well."""
     budget = found.plan.get("budget")
     if budget:
@@ -80,21 +87,21 @@ def lead(found: Reported) -> Iterator[Fact]:
         yield "date", date[:10]
 
 
-def _promise(found: Reported) -> Section:
+def _promise(found: ReportInput) -> Section:
     """Promise, unit, who, when, why."""
-    parts: list[Part] = [Words(text=str(found.record.get("guarantee") or UNKNOWN))]
+    parts: list[Part] = [Paragraph(text=str(found.record.get("guarantee") or NOT_STATED))]
     if found.unverified:
-        parts.append(Words(text=f"Not verified: {found.unverified}", strong=True))
+        parts.append(Paragraph(text=f"Not verified: {found.unverified}", strong=True))
     if found.stated("warning"):
-        parts.append(Words(text=f"Warning: {found.record['warning']}", strong=True))
-    parts += [Words(text=sentence) for sentence in meaning(found)]
+        parts.append(Paragraph(text=f"Warning: {found.record['warning']}", strong=True))
+    parts += [Paragraph(text=sentence) for sentence in meaning(found)]
     parts.append(Facts(lines=tuple(_circumstances(found))))
     if notes := [note for note in found.record.get("trust") or () if note not in request_notes(found)]:
-        parts += [Words(text="What a reader must know before relying on the figures:"), Items(lines=notes)]
+        parts += [Paragraph(text="What a reader must know before relying on the figures:"), Items(lines=notes)]
     return Section(name="promise", title="The promise", parts=parts)
 
 
-def meaning(found: Reported) -> Iterator[str]:
+def meaning(found: ReportInput) -> Iterator[str]:
     """The promise in plain words."""
     budget, unit = found.plan.get("budget"), found.stated("unit")
     if budget is None or unit is None:
@@ -132,27 +139,27 @@ def _factor(epsilon: Fraction) -> str:
     return f"at most {float(upward_text(Fraction(math.exp(float(epsilon)) * (1 + 1e-12)), DIGITS)):,.10g}"
 
 
-def _circumstances(found: Reported) -> Iterator[Fact]:
-    yield "Protected unit", found.stated("unit") or UNKNOWN
-    yield "Published by", found.stated("publisher") or UNKNOWN
-    yield "Asked for by", found.stated("by") or UNKNOWN
-    yield "Approved by", found.stated("approved_by") or UNKNOWN
-    yield "Purpose", found.stated("purpose") or UNKNOWN
-    yield "Date", found.stated("date") or UNKNOWN
+def _circumstances(found: ReportInput) -> Iterator[Fact]:
+    yield "Protected unit", found.stated("unit") or NOT_STATED
+    yield "Published by", found.stated("publisher") or NOT_STATED
+    yield "Asked for by", found.stated("by") or NOT_STATED
+    yield "Approved by", found.stated("approved_by") or NOT_STATED
+    yield "Purpose", found.stated("purpose") or NOT_STATED
+    yield "Date", found.stated("date") or NOT_STATED
     yield "Table", _dataset(found) or "has no name: no ledger was used"
     yield "Made by", f"dpqr {found.stated('version') or '(version unknown)'}"
 
 
-def _budget(found: Reported) -> Section:
+def _budget(found: ReportInput) -> Section:
     """This release, earlier ones, what is left."""
     spending = found.spending
     parts: tuple[Part, ...]
     if spending is not None:
         chart = budget_chart(spending)
-        parts = (*((chart,) if chart else ()), _charges(spending), Words(text=_left(spending)))
+        parts = (*((chart,) if chart else ()), _charges(spending), Paragraph(text=_left(spending)))
     elif _dataset(found) is None:
         parts = (
-            Words(
+            Paragraph(
                 text="No ledger was used. The promise covers this release alone: the costs of several releases of one "
                 "table add up, and nobody has added them.",
                 strong=True,
@@ -161,7 +168,7 @@ def _budget(found: Reported) -> Section:
     else:
         entry = found.record["ledger"]["entry"]
         parts = (
-            Words(
+            Paragraph(
                 text=f"The budget of {_dataset(found)!r} paid for this release (entry {entry} of the ledger). That "
                 "budget covers all releases that it pays for together. This page was made without the ledger; "
                 "dpqr report --ledger FILE shows earlier releases and what is left."
@@ -170,7 +177,7 @@ def _budget(found: Reported) -> Section:
     return Section(name="budget", title="The budget", parts=parts)
 
 
-def _charges(spending: Spending) -> Table:
+def _charges(spending: Spending) -> ReportTable:
     currency = spending.account.terms.currency
     rows = [
         (
@@ -183,7 +190,7 @@ def _charges(spending: Spending) -> Table:
     ]
     rows.append(("", "", "left", currency.figures(spending.account.left, downward_text)))
     limit = currency.words(spending.account.terms.limit, downward_text)
-    return Table(
+    return ReportTable(
         caption=f"What the budget of {spending.account.terms.dataset!r} has paid for; for life: {limit}",
         head=("entry", "date", "release", f"cost in {currency.name}"),
         rows=rows,
@@ -205,20 +212,20 @@ def _left(spending: Spending) -> str:
     request = f"the largest request that still fits is {account.request}" if account.request else "nothing more fits"
     earlier = len(spending.charges) - 1
     return (
-        f"The budget has paid for this and {counted(earlier, 'other release')}; {request}. The budget's promise covers "
-        "all of them together, however they were chosen."
+        f"The budget has paid for this and {count_words(earlier, 'other release')}; {request}. The budget's promise "
+        "covers all of them together, however they were chosen."
     )
 
 
-def _price(found: Reported) -> Section:
+def _price(found: ReportInput) -> Section:
     """Phases and accountants."""
     spent = found.record.get("spent")
     parts: list[Part] = []
     if spent:
-        parts += [_phases(spent), _accountants(spent), Words(text=_choice(spent))]
+        parts += [_phases(spent), _accountants(spent), Paragraph(text=_choice(spent))]
     if events := found.record.get("events"):
         parts.append(_events(events))
-    parts = parts or [Words(text="The record says nothing of phases and prices.")]
+    parts = parts or [Paragraph(text="The record says nothing of phases and prices.")]
     return Section(name="price", title="What was drawn, and what it cost", parts=parts)
 
 
@@ -226,19 +233,19 @@ def _epsilon(figure: dict[str, Any] | None) -> str:
     return "not covered" if figure is None else upward_text(Fraction(figure["exact"]), DIGITS)
 
 
-def _phases(spent: dict[str, Any]) -> Table:
+def _phases(spent: dict[str, Any]) -> ReportTable:
     charged = spent["charged"]
     rows = [(phase, _epsilon(prices.get(charged))) for phase, prices in spent["phases"].items()]
-    return Table(
+    return ReportTable(
         caption=f"Each phase by itself, as epsilon by {charged}; only basic's figures add up to the whole",
         head=("phase", "epsilon"),
         rows=[*rows, ("whole release", _epsilon(spent["epsilon"].get(charged)))],
     )
 
 
-def _accountants(spent: dict[str, Any]) -> Table:
+def _accountants(spent: dict[str, Any]) -> ReportTable:
     delta = upward_text(Fraction(spent["delta"]["exact"]))
-    return Table(
+    return ReportTable(
         caption=f"The whole release under every accountant, as epsilon at delta {delta}",
         head=("accountant", "epsilon", ""),
         rows=[
@@ -252,7 +259,7 @@ def _choice(spent: dict[str, Any]) -> str:
     return f"Charged by {spent['charged']}: {spent['why']}. The other accountants are shown for comparison."
 
 
-def _events(events: list[dict[str, Any]]) -> Table:
+def _events(events: list[dict[str, Any]]) -> ReportTable:
     """Equal draws are one line."""
     rows = []
     for event in events:
@@ -260,9 +267,203 @@ def _events(events: list[dict[str, Any]]) -> Table:
         stated = [f"{name} {value}" for name, value in bare.items() if name not in ("kind", "count", "event")]
         kind = f"{event['kind']}: {bare['kind']}" if bare is not event else event["kind"]
         rows.append((kind, ", ".join(stated), f"{event['count']:,}"))
-    return Table(
+    return ReportTable(
         caption="Every draw that was charged, as accountants price it",
         head=("draw", "parameters", "times"),
         rows=rows,
         texts=2,
     )
+
+
+# The chapters of a release's answers: every block as a chart, and what was forecast beside what came.
+
+CHARTS, LINES, MOST, LEAST = 150, 2400, 40, 6
+"""Blocks that are drawn, lines of all their tables together, and the most and the fewest of one table."""
+NORMAL = math.sqrt(math.pi / 2)
+"""Root mean square over mean absolute value, of a normal error."""
+FAR = 1.5
+"""Forecast over result, or result over forecast, from which on a block is named."""
+
+
+def answers_section(found: ReportInput) -> Section:
+    """Every block in workload order; where there are more than a page can hold, the others by name."""
+    shown, rest = found.blocks[:CHARTS], found.blocks[CHARTS:]
+    lines = max(min(LINES // max(len(shown), 1), MOST), LEAST)
+    cards = [_card(block, f"block {number}", lines, found.bounds.get(block.name)) for number, block in enumerate(shown)]
+    parts: list[Part] = [Items(lines=tuple(_legend(found))), Cards(cards=cards)]
+    if rest:
+        parts.append(_rest(rest))
+    return Section(name="answers", title="The answers", parts=parts)
+
+
+def _legend(found: ReportInput) -> Iterator[str]:
+    alone = sum(int(never_measured(block).sum()) for block in found.blocks)
+    whole = sum(block.rows for block in found.blocks)
+    yield (
+        f"{whole - alone:,} of {count_words(whole, 'answer')} were measured at least once. Hatched: {alone:,} that "
+        "never were; they come from the model alone."
+    )
+    if words := (found.record.get("error_bars") or {}).get("words"):
+        if words not in str(found.record.get("certainty")):
+            yield str(words)
+    elif any(block.estimated for block in found.blocks):
+        yield (
+            "Errors of estimates are themselves estimated, from refits with new noise: the root mean square error of "
+            "the estimate, in records. They were not measured on the table."
+        )
+    elif not all(block.certain for block in found.blocks):
+        yield "Some answers have no error: this release was made without estimated errors."
+    yield (
+        "Orange lines and pale bands are 95% intervals, each for one answer alone: of a hundred, about five miss. "
+        "Intervals of measured answers are proved over the noise; those of estimates are estimated."
+    )
+    if found.bounds:
+        confidence = found.record["bounds"]["confidence"]
+        yield (
+            f"Proved bounds were bought: with probability {confidence:g} over the noise, the L1 errors of all blocks "
+            "are within them at once. An L1 error is the sum of a block's absolute errors."
+        )
+    yield "Heat maps: the stronger the colour, the more records (by its square root, so that small cells show)."
+    if not found.stated("certainty"):
+        return
+    yield str(found.record["certainty"])
+
+
+def _card(block: AnsweredBlock, salt: str, lines: int, bound: float | None) -> Card:
+    words = _words(block) + ("" if bound is None else f"; L1 error proved to be at most {math.ceil(bound):,}")
+    return Card(title=block.name, words=words, chart=block_chart(block, salt), table=_table(block, lines))
+
+
+def _words(block: AnsweredBlock) -> str:
+    alone = int(never_measured(block).sum())
+    how = "measured" if not alone else "never measured" if alone == block.rows else f"{alone:,} never measured"
+    error, what = typical(block), "noise" if np.isnan(block.error).all() else "error"
+    return f"{count_words(block.rows, 'answer')}, {how}" + (
+        "" if np.isnan(error) else f"; typical {what} {amount(error)}"
+    )
+
+
+def typical(block: AnsweredBlock) -> float:
+    """Root mean square of the errors of a block's estimates, or of its noise, in records; NaN where none is known."""
+    known = block.precision[~np.isnan(block.precision)]
+    return float(np.sqrt(np.mean(known**2))) if known.size else float("nan")
+
+
+def _table(block: AnsweredBlock, lines: int) -> ReportTable:
+    """The largest answers, in the block's order."""
+    rows = np.sort(np.argsort(-block.estimate, kind="stable")[:lines])
+    shown = block.chosen(rows)
+    cells = zip(
+        answer_texts(shown.estimate, shown.precision),
+        map(optional, shown.error.tolist()),
+        answer_texts(shown.measured, shown.deviation),
+        lower_texts(shown.lower, shown.spread),
+        upper_texts(shown.upper, shown.spread),
+        ("" if place < 0 else BASES[place] for place in shown.basis.tolist()),
+        strict=True,
+    )
+    part = (
+        f"The {lines} largest of {block.rows:,} answers; all are in the answers file" if block.rows > lines else "All"
+    )
+    return ReportTable(
+        caption=f"{part}: {block.name}",
+        head=(*(column.name for column in block.columns), "estimate", "error", "measured", "lower", "upper", "basis"),
+        rows=[(*shown.cells(row), *each) for row, each in enumerate(cells)],
+        texts=len(block.columns),
+    )
+
+
+def _rest(blocks: Sequence[AnsweredBlock]) -> ReportTable:
+    return ReportTable(
+        caption=f"{count_words(len(blocks), 'more block')}, without charts",
+        head=("block", "answers", "never measured", "typical error"),
+        rows=[
+            (block.name, f"{block.rows:,}", f"{int(never_measured(block).sum()):,}", optional(typical(block)))
+            for block in blocks
+        ],
+    )
+
+
+def forecast_section(found: ReportInput) -> Section:
+    """The plan's expected error of each block beside what the release says of it."""
+    errors = expected(found.plan)
+    noise = {each["name"]: float(each["noise_deviation"]) for each in found.plan.get("forecast") or ()}
+    forecast = {name: error * NORMAL for name, error in errors.items()} or noise
+    known = ((block.name, forecast.get(block.name), typical(block)) for block in found.blocks)
+    pairs = [(name, planned, came) for name, planned, came in known if planned is not None and not np.isnan(came)]
+    if not pairs:
+        words = "The record holds no forecast, or no errors to set beside it."
+        return Section(name="forecast", title="Forecast and result", parts=(Paragraph(text=words),))
+    basis = "its mean absolute error times 1.25, as for normal errors" if errors else "the noise of one measurement"
+    parts = (Paragraph(text=_compared(pairs, basis)), _scatter(pairs), _pairs(pairs))
+    return Section(name="forecast", title="Forecast and result", parts=parts)
+
+
+def expected(plan: dict[str, Any]) -> dict[str, float]:
+    """The mean absolute error that a plan forecasts for an answer of each block, by name; empty: it forecasts none."""
+    simulated = {each["name"]: float(each["error"]["mean"]) for each in (plan.get("expected") or {}).get("blocks", ())}
+    closed = {each["name"]: each.get("error") for each in plan.get("forecast") or ()}
+    return simulated or {name: float(error) for name, error in closed.items() if error is not None}
+
+
+Pair = tuple[str, float, float]
+
+
+def _compared(pairs: list[Pair], basis: str) -> str:
+    far = [name for name, planned, came in pairs if not 1 / FAR <= came / max(planned, 1e-12) <= FAR]
+    whole = (
+        f"Before any data was opened, the plan said how large a typical error would be ({basis}). Beside it stands the "
+        "error that the release states: measured noise, or an estimate from refits. Both are root mean squares."
+    )
+    if not far:
+        return f"{whole} All of {count_words(len(pairs), 'block')} came within a factor {FAR:g} of their forecast."
+    return f"{whole} {len(far)} of {count_words(len(pairs), 'block')} came further than a factor {FAR:g} from it."
+
+
+def _scatter(pairs: list[Pair]) -> Chart:
+    planned, came = (np.maximum([pair[place] for pair in pairs], 1e-3) for place in (1, 2))
+    low, high = min(planned.min(), came.min()) / 1.5, max(planned.max(), came.max()) * 1.5
+
+    def draw(figure: Figure) -> None:
+        axes = panel(figure, 54, 8, 272, 170)
+        axes.plot((low, high), (low, high), color=FAINT, linewidth=1)
+        axes.plot(planned, came, "o", color=FILL, markersize=4.5, alpha=0.75)
+        axes.set_xlabel("forecast, in records")
+        axes.set_ylabel("result, in records")
+        figures(axes, "x", log=True)
+        figures(axes, "y", log=True)
+        axes.set(xlim=(low, high), ylim=(low, high))
+
+    alt = f"Forecast against resulting error of {count_words(len(pairs), 'block')}. Table below."
+    return draw_chart(draw, height=216, alt=alt, salt="forecast")
+
+
+def _pairs(pairs: list[Pair]) -> ReportTable:
+    return ReportTable(
+        caption="Typical error of an answer, in records: as planned, and as released",
+        head=("block", "forecast", "result", "result / forecast"),
+        rows=[
+            (name, amount(planned), amount(came), f"{came / max(planned, 1e-12):.2f}") for name, planned, came in pairs
+        ],
+    )
+
+
+# The chapter of figures: means, medians, ratios and the like with their intervals.
+
+FIGURE_LINES = 1000
+"""Rows of all tables together; the others are counted."""
+
+
+def figures_section(found: ReportInput) -> Section:
+    """A table for each figure; their rows as `dpqr show` has them."""
+    parts: list[Part] = [
+        Items(lines=("Computed from the answers below, at no further cost.", *figures_legend(found.figures)))
+    ]
+    shown = found.figures[:FIGURE_LINES]
+    for name in dict.fromkeys(one["figure"] for one in shown):
+        own = [one for one in shown if one["figure"] == name]
+        rows = [row[1:] for row in figure_texts(own)]
+        parts.append(ReportTable(caption=plain(name), head=("cells", *NUMBERS, "basis", "flag"), rows=rows))
+    if rest := len(found.figures) - len(shown):
+        parts.append(Items(lines=(f"{count_words(rest, 'row')} more stand in the file of figures.",)))
+    return Section(name="figures", title="Figures", parts=tuple(parts))

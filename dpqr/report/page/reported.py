@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpqr.construction.answers.answered import AnsweredBlock
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.ledger import Account
+import pyarrow as pa
+from pyarrow import parquet
 
-UNKNOWN = "not stated in the record"
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.errors import DocumentError
+from dpqr.ledger.ledger import Account
+from dpqr.releases.answers.answered import AnsweredBlock
+from dpqr.releases.files import RECORD
+from dpqr.releases.read_release import ReleaseFiles
+from dpqr.releases.release_files import file_hash
+
+NOT_STATED = "not stated in the record"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Charge:
+class ChargeRow:
     """A release that a budget has paid for. number: of its entry. own: it is the release that the page is about."""
 
     number: int
@@ -28,7 +36,7 @@ class Spending:
     """A dataset's budget, and what it was charged for, oldest first."""
 
     account: Account
-    charges: Sequence[Charge]
+    charges: Sequence[ChargeRow]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +48,7 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reported:
+class ReportInput:
     """A release.
 
     record: release.json; an older one may lack parts. place: its directory, as commands name it. spending: None where
@@ -76,3 +84,54 @@ class Reported:
         """The domain or the queries file as the record keeps it, or None."""
         found = (self.plan.get("request") or {}).get(name)
         return found if isinstance(found, dict) else None
+
+
+# Published files as a report shows them: the first synthetic rows, the columns of tables, the hash of every file.
+
+ANSWERS, ROWS = "answers.", "synthetic"
+"""How the names of files of answers begin, and of synthetic data."""
+
+
+def first_rows(files: ReleaseFiles, count: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]] | None:
+    """Column names and the first synthetic rows, as texts; None where the release has none. Raises: DocumentError."""
+    name = next((str(each) for each in files.record["files"] if str(each).startswith(ROWS)), None)
+    if name is None:
+        return None
+    path = files.path / name
+    try:
+        with parquet.ParquetFile(path) as opened:
+            batch = next(opened.iter_batches(batch_size=count), None)
+            names = tuple(opened.schema_arrow.names)
+        files.require_unchanged(name)
+        columns = [[] if batch is None else batch.column(place).to_pylist() for place in range(len(names))]
+    except (OSError, pa.ArrowException):
+        raise DocumentError(f"{path}: cannot be read as synthetic data; release again, or restore it") from None
+    return names, [tuple("" if cell is None else str(cell) for cell in row) for row in zip(*columns, strict=True)]
+
+
+def table_columns(files: ReleaseFiles) -> Mapping[str, Sequence[str]]:
+    """Column names of the answers and of synthetic rows, where they are tables, by file. Raises: DocumentError."""
+    found = {}
+    for name in (str(each) for each in files.record["files"] if str(each).startswith((ANSWERS, ROWS))):
+        path = files.path / name
+        try:
+            if name.endswith(".csv"):
+                with path.open(encoding="utf-8", newline="") as opened:
+                    found[name] = next(csv.reader(opened), [])
+            elif name.endswith(".parquet"):
+                found[name] = parquet.read_schema(path).names
+            files.require_unchanged(name)
+        except (OSError, ValueError, csv.Error, pa.ArrowException):
+            raise DocumentError(f"{path}: cannot be read as a table; release again, or restore it") from None
+    return found
+
+
+def file_hashes(files: ReleaseFiles) -> Mapping[str, str]:
+    """SHA-256 of the record and of every file that it lists, by name. DocumentError where one is missing."""
+    found = {}
+    for name in sorted({RECORD, *map(str, files.record["files"])}):
+        try:
+            found[name] = file_hash(files.path / name)
+        except OSError:
+            raise DocumentError(f"{files.path / name}: cannot be read, and the record lists it; restore it") from None
+    return found

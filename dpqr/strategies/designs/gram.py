@@ -9,18 +9,17 @@ from typing import Protocol
 
 import numpy as np
 
-from dpqr.data.arrays import Axes, FloatArray, IntArray
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
-from dpqr.workload.overlaps import Overlaps
 from dpqr.workload.partition import Boxes
-from dpqr.workload.ranges import everything, group_sums, spans
+from dpqr.workload.ranges import Overlaps, everything, group_sums, spans
 
 SLICE = 2**21
 """Coefficients of queries that are held in memory together."""
 
 
-class Queries(Protocol):
+class CellQueries(Protocol):
     """What a design reads of a workload over a row of cells."""
 
     @property

@@ -1,1 +1,1 @@
-"""Schedules: how the budget is cut, and which step comes next."""
+"""How a budget is cut into draws."""

@@ -6,19 +6,19 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.kernel.budget import PrivacyBudget
 from dpqr.strategies.known import SCHEDULES
 from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.direct_error import direct_error
+from dpqr.strategies.schedules.marginals.ways import direct_error
 from dpqr.strategies.schedules.strategy import TUNING as STRATEGY
 from dpqr.workload.matrix import Dense, Identity, Sparse
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.workload import Workload, by_home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class AutoTuning:
     """Set by `python tests/benchmarks/replay.py`; figures: tests/benchmarks/RESULTS.md."""
 
     most_joined: int = 2  # columns of an ordered workload's block: a strategy is measured on all their cells
@@ -27,16 +27,16 @@ class Tuning:
     parted: float = 0.9  # of the error of the best whole: from there on, parts are better
 
 
-TUNING = Tuning()
+TUNING = AutoTuning()
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ScheduleChoice:
     """name: of a schedule; reason: a sentence for the plan's notes.
 
     rivalled: whether marginals take its place unless it has less forecast error.
 
-    >>> Chosen("rounds", "no other schedule suits the workload").rivalled
+    >>> ScheduleChoice("rounds", "no other schedule suits the workload").rivalled
     False
     """
 
@@ -70,18 +70,20 @@ class Auto:
         planner: Planner = SCHEDULES.load(self.choose(problem.workload).name)()
         return planner.plan(problem, budget, roles)
 
-    def choose(self, workload: Workload) -> Chosen:
+    def choose(self, workload: Workload) -> ScheduleChoice:
         if all(block.is_marginal for block in workload.blocks):
-            return Chosen("marginals", "--schedule auto: marginals, for the workload asks for nothing else")
+            return ScheduleChoice("marginals", "--schedule auto: marginals, for the workload asks for nothing else")
         if _of_levels(workload) and not _overlapping(workload):
-            return Chosen("strategy", "--schedule auto: strategy, for the workload asks for the levels of hierarchies")
+            return ScheduleChoice(
+                "strategy", "--schedule auto: strategy, for the workload asks for the levels of hierarchies"
+            )
         if _ordered(workload):
             reason = "--schedule auto: ordered, for every query is over one or two ordered columns"
-            return Chosen("ordered", reason, rivalled=_overlapping(workload))
+            return ScheduleChoice("ordered", reason, rivalled=_overlapping(workload))
         if len(workload.blocks) >= TUNING.many_blocks and _cells(workload) <= TUNING.kept_cells:
             many = f"the workload has {len(workload.blocks):,} blocks of queries that are no marginals"
-            return Chosen("queries", f"--schedule auto: queries, for {many}", rivalled=True)
-        return Chosen("rounds", "", rivalled=True)
+            return ScheduleChoice("queries", f"--schedule auto: queries, for {many}", rivalled=True)
+        return ScheduleChoice("rounds", "", rivalled=True)
 
     def keeps(self, chosen: Plan, rival: Plan) -> bool:
         """Whether a plan is forecast to leave less error than that of its rival: `marginals`, or then `parts`.
@@ -100,7 +102,7 @@ def _of_levels(workload: Workload) -> bool:
     weighted ones; each block joins few enough cells for one strategy."""
     factors = [factor for block in workload.blocks for factor in block.factors]
     return (
-        any(isinstance(factor.matrix, Merged) for factor in factors)
+        any(isinstance(factor.matrix, BucketMatrix) for factor in factors)
         and all(
             len(factor.axes) == 1 and (factor.matrix.rows == 1 or not isinstance(factor.matrix, Dense | Sparse))
             for factor in factors
@@ -114,7 +116,7 @@ def _ordered(workload: Workload) -> bool:
     return all(
         len(block.axes) <= TUNING.most_joined
         and all(len(factor.axes) == 1 for factor in block.factors)
-        and any(not isinstance(factor.matrix, Dense | Identity | Merged) for factor in block.factors)
+        and any(not isinstance(factor.matrix, Dense | Identity | BucketMatrix) for factor in block.factors)
         for block in workload.blocks
     )
 

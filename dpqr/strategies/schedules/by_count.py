@@ -10,21 +10,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.data.arrays import Axes
-from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.accountants.by_count import FEW, MANY, ByCount
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.strategies.by_price import CheckByPrice, DistinguisherByPrice
-from dpqr.strategies.choice import Wishes, least_of, possible_plans
+from dpqr.kernel.accountants.by_count import FEW, MANY, ByCount
+from dpqr.kernel.arrays import Axes
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.strategies.checks import CheckByPrice, DistinguisherByPrice
+from dpqr.strategies.guard import Wishes, least_of, possible_plans
 from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import opening_phase
-from dpqr.strategies.schedules.dropped_count import WithDroppedCount
-from dpqr.strategies.schedules.error_bars import WithErrorBars
-from dpqr.strategies.schedules.marginals.one_table import RECORDS, whole_table
+from dpqr.strategies.schedules.error_bars import WithDroppedCount, WithErrorBars
+from dpqr.strategies.schedules.marginals.budget import RECORDS, full_table
+from dpqr.strategies.schedules.marginals.errors import TUNING
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.marginals.tuning import TUNING
-from dpqr.strategies.schedules.marginals.ways import POSSIBLE_RECORDS, error_among, error_words
+from dpqr.strategies.schedules.marginals.ways import POSSIBLE_RECORDS, error_words, mean_error
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.workload import Measurement
 
@@ -85,7 +84,7 @@ class CountedFirst:
     @property
     def expected(self) -> float:
         """Forecast error among the possible records."""
-        return error_among([min(both) for both in zip(*self._errors, strict=True)])
+        return mean_error([min(both) for both in zip(*self._errors, strict=True)])
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """The count, and the plan for many records on paper.
@@ -101,7 +100,7 @@ class CountedFirst:
         paper = self._rest(replace(problem, counted=POSSIBLE_RECORDS[-1]), budget, self.many)
         phases = (
             *opening_phase(roles, problem.unit, ((RECORDS,),), accountant.first(budget)),
-            *(_on_paper(phase) for phase in paper.phases if phase.noun != "search"),
+            *(_worst_case_phase(phase) for phase in paper.phases if phase.noun != "search"),
             Phase(
                 noun="search",
                 count=1,
@@ -132,7 +131,7 @@ class CountedFirst:
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
         """With all columns, where the count may decide for one table of them."""
-        table = whole_table(plan.problem)
+        table = full_table(plan.problem)
         return (*plan.asked_columns, *((table.axes,) if table.cells <= TUNING.table else ()))
 
     def start(self, plan: Plan) -> CountedState:
@@ -192,17 +191,17 @@ class CountedFirst:
         return self.schedule.plan(problem, ByCount().rest(budget), roles)
 
 
-def followed(plan: Plan, transcript: Transcript) -> Plan:
+def actual_plan(plan: Plan, transcript: Transcript) -> Plan:
     """The plan that a run has followed: that which its count called for, or the plan itself."""
     return plan.schedule.followed(plan, transcript) if isinstance(plan.schedule, CountedFirst) else plan
 
 
-def _on_paper(phase: Phase) -> Phase:
+def _worst_case_phase(phase: Phase) -> Phase:
     """Of the plan that may follow the count: the sums stand for its events."""
     return replace(phase, noun="stage" if phase.noun == "opening" else phase.noun, events=())
 
 
-def planned(problem: Problem, budget: PrivacyBudget, planner: Planner, wishes: Wishes) -> Plan:
+def choose_plan(problem: Problem, budget: PrivacyBudget, planner: Planner, wishes: Wishes) -> Plan:
     """The plan of least forecast error; where every role is free, a count may decide on the accountant.
 
     Raises:

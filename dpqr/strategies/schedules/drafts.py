@@ -5,24 +5,26 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 
-from dpqr.data.arrays import Axes, FloatArray
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.noise.law import NoiseLaw
-from dpqr.privacy.accountant import Accountant
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import of_any_blocks
+from dpqr.kernel.accountants.accountant import Accountant
+from dpqr.kernel.arrays import Axes, FloatArray
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import of_any_blocks
+from dpqr.kernel.noise.law import NoiseLaw
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.plan import BlockForecast, Phase, Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.recovery import query_variances
-from dpqr.workload.workload import home
+from dpqr.workload.strategy_matrices import query_variances
+from dpqr.workload.workload import Measurement, home
 
 NORMAL = math.sqrt(2 / math.pi)
 """Expected absolute value of a normal variable of deviation 1."""
@@ -61,7 +63,7 @@ def search_phases(phases: Iterable[Phase], whole: Price) -> tuple[Phase, ...]:
     )
 
 
-def proved(accountant: Accountant, phases: Iterable[Phase], budget: PrivacyBudget) -> Fraction:
+def proved_epsilon(accountant: Accountant, phases: Iterable[Phase], budget: PrivacyBudget) -> Fraction:
     """What the accountant proves for a plan's events; InfeasiblePlan where its theorem does not cover them."""
     epsilon = accountant.epsilon(tuple(event for phase in phases for event in phase.events), budget.delta)
     if epsilon is None:
@@ -144,3 +146,41 @@ def strategy_name(problem: Problem, axes: Axes, what: str = "strategy") -> str:
     while name in query_names:
         name += "'"
     return name
+
+
+# States that several schedules share.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How many rounds there were, and what the first one released.
+
+    first: None before it, and where it was lost in a crash.
+
+    >>> Progress().after(Round(choice=None, measurement=None, charges=(0,)))
+    Progress(rounds=1, first=None)
+    """
+
+    rounds: int = 0
+    first: Measurement | None = None
+
+    def after(self, finished: Round) -> Progress:
+        return Progress(rounds=self.rounds + 1, first=self.first if self.rounds else finished.measurement)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """What every round released, in order; None for one that was lost in a crash.
+
+    >>> Released().after(Round(choice=None, measurement=None, charges=(0,))).measurements
+    ()
+    """
+
+    rounds: tuple[Measurement | None, ...] = ()
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        return tuple(measured for measured in self.rounds if measured is not None)
+
+    def after(self, finished: Round) -> Self:
+        return replace(self, rounds=(*self.rounds, finished.measurement))

@@ -1,24 +1,119 @@
-"""Parts: ordered columns that stand apart are released by `ordered`, all others by `marginals`, side by side."""
+"""Set aside: the plan of a schedule from a part of the budget, and the price of what the rest buys beside it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any, ClassVar
 
-from dpqr.data.arrays import Axes
-from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.strategies.plan import Plan, Roles, Schedule
+from dpqr.kernel.accountants.accountant import Accountant, Portion, PrivacyFilter
+from dpqr.kernel.arrays import Axes
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import Composition
+from dpqr.strategies.plan import Phase, Plan, Planner, Roles, Schedule
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.direct_error import direct_error
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.ordered.schedule import Ordered
-from dpqr.strategies.schedules.set_aside import set_aside, with_phases
+from dpqr.strategies.schedules.marginals.ways import direct_error
+from dpqr.strategies.schedules.ordered import Ordered
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.separation import CELLS, columns_apart
+from dpqr.workload.related_blocks import CELLS, separable_columns
 from dpqr.workload.workload import Workload
+
+
+def reserve_share(
+    schedule: Planner, problem: Problem, budget: PrivacyBudget, roles: Roles, share: Fraction, option: str
+) -> tuple[Plan, Price]:
+    """The schedule's plan, and what a `share` of the budget buys beside it.
+
+    Args:
+        share: of the budget, as the accountant counts it (epsilon or rho), strictly between 0 and 1.
+        option: that asks for it, for the message.
+
+    Raises:
+        InfeasiblePlan: under an accountant for equal draws only, where nothing can have a share of its own.
+    """
+    accountant = roles.accountant
+    if accountant.homogeneous:
+        raise InfeasiblePlan(
+            f"the {accountant.name} accountant covers equal draws only, and {option} buys one of its own share; "
+            "choose another one"
+        )
+    odds = share / (1 - share)
+    plan = schedule.plan(problem, budget, replace(roles, accountant=_ReducedAccountant(accountant, odds)))
+    return replace(plan, roles=roles), _times(plan, odds)
+
+
+def with_phases(plan: Plan, phases: Sequence[Phase]) -> Plan:
+    """The plan with these phases, and what the accountant proves for them."""
+    whole = replace(plan, phases=tuple(phases))
+    epsilon = plan.roles.accountant.epsilon(whole.events, plan.budget.delta)
+    return replace(whole, epsilon=epsilon or plan.budget.epsilon)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannerWithReserve:
+    """A planner that adds draws to the plan of `schedule`, and bears its name."""
+
+    schedule: Planner
+
+    @property
+    def name(self) -> str:
+        return self.schedule.name
+
+    @property
+    def distinguisher(self) -> str | None:
+        return self.schedule.distinguisher
+
+    @property
+    def adaptive(self) -> bool:
+        return self.schedule.adaptive
+
+
+@dataclass(frozen=True, slots=True)
+class _ReducedAccountant:
+    """An accountant that sets aside `odds` times what it is asked to cut, and gives prices from the rest."""
+
+    accountant: Accountant
+    odds: Fraction
+
+    @property
+    def name(self) -> str:
+        return self.accountant.name
+
+    @property
+    def homogeneous(self) -> bool:
+        return self.accountant.homogeneous
+
+    @property
+    def concentrated(self) -> bool:
+        return self.accountant.concentrated
+
+    def refusal(self, budget: PrivacyBudget) -> str | None:
+        return self.accountant.refusal(budget)
+
+    def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
+        asked = sum((portion.share * portion.count for portion in portions), Fraction(0))
+        aside = [Portion(share=self.odds * asked, count=1)] if asked else []
+        return self.accountant.cut(budget, [*portions, *aside])[: len(portions)]
+
+    def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
+        return self.accountant.epsilon(events, delta)
+
+    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
+        return self.accountant.guard(budget, planned)
+
+
+def _times(plan: Plan, odds: Fraction) -> Price:
+    """The price that was set aside: `odds` times all that the plan's draws cost, since prices go with shares."""
+    draws = (phase.price.times(Fraction(phase.count)) for phase in plan.phases if phase.noun != "search")
+    return reduce(Price.plus, draws).times(odds)
+
+
+# Parts: ordered columns that stand apart are released by `ordered`, all others by `marginals`, side by side.
 
 MODEL = "product"
 """The update rule that reads each part's measurements by itself."""
@@ -29,7 +124,7 @@ GRAIN = 100
 STEP = 2.0
 """Shares are tried at odds that differ by it."""
 
-Asked = tuple[tuple[Schedule[Any], Problem], tuple[Schedule[Any], Problem]]
+ScheduledProblems = tuple[tuple[Schedule[Any], Problem], tuple[Schedule[Any], Problem]]
 """Each part's schedule, and what it is asked."""
 
 
@@ -57,7 +152,7 @@ class PartsState:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """Two schedules, one after the other: `marginals` for the columns that queries join, then `ordered` for ordered
-    columns that none joins with another (`columns_apart`).
+    columns that none joins with another (`separable_columns`).
 
     Each has a share of the budget, by the forecasts of both within it (`_least`).
 
@@ -83,7 +178,7 @@ class Parts:
         """
         if roles.update.name != MODEL:
             raise InfeasiblePlan(f"--schedule parts joins its parts by --update {MODEL} alone; leave --update out")
-        asked = _asked(problem)
+        asked = _split_problem(problem)
         split = _least(asked, budget, roles)
         known = {block.name: block for part in split.parts for block in part.forecast}
         phases = [replace(phase, part=part.schedule.name) for part in split.parts for phase in part.phases]
@@ -93,7 +188,7 @@ class Parts:
             roles=roles,
             schedule=self,
             forecast=tuple(known[block.name] for block in problem.workload.blocks),
-            notes=(_announced(asked[1][1], _share(split.odds)), *(note for part in split.parts for note in part.notes)),
+            notes=(_note(asked[1][1], _share(split.odds)), *(note for part in split.parts for note in part.notes)),
             expected=split.expected,
         )
         return with_phases(plan, phases)
@@ -103,7 +198,7 @@ class Parts:
 
     def searched(self, plan: Plan) -> tuple[QueryBlock, ...]:
         """The blocks that choices may pass over: `ordered` answers all of its own."""
-        return _asked(plan.problem)[0][1].workload.blocks
+        return _split_problem(plan.problem)[0][1].workload.blocks
 
     def start(self, plan: Plan) -> PartsState:
         return PartsState.of(*_parts(plan))
@@ -124,9 +219,9 @@ class Parts:
         return (*Marginals().reasons(joined, drawn["marginals"]), *Ordered().reasons(apart, drawn["ordered"]))
 
 
-def _asked(problem: Problem) -> Asked:
+def _split_problem(problem: Problem) -> ScheduledProblems:
     """The parts in the order of their draws, each over the whole domain. InfeasiblePlan: no column stands apart."""
-    apart = set(columns_apart(problem.workload, problem.domain))
+    apart = set(separable_columns(problem.workload, problem.domain))
     if not apart or problem.start is not None:
         raise InfeasiblePlan(
             f"--schedule parts needs prefixes or ranges of a column of {CELLS.start:,} to {CELLS.stop - 1:,} cells, "
@@ -146,7 +241,7 @@ def _parts(plan: Plan) -> tuple[Plan, Plan]:
     """The part of joined columns, and that of columns apart: each as if it were planned alone, with its own phases."""
     joined, apart = (
         replace(plan, problem=own, schedule=one, phases=tuple(each for each in plan.phases if each.part == one.name))
-        for one, own in _asked(plan.problem)
+        for one, own in _split_problem(plan.problem)
     )
     return joined, apart
 
@@ -164,7 +259,7 @@ class _Split:
     parts: tuple[Plan, ...]
 
     @classmethod
-    def of(cls, asked: Asked, budget: PrivacyBudget, roles: Roles, odds: float) -> _Split:
+    def of(cls, asked: ScheduledProblems, budget: PrivacyBudget, roles: Roles, odds: float) -> _Split:
         """Both parts at the odds.
 
         Raises:
@@ -172,7 +267,7 @@ class _Split:
         """
         shares = (1 - _share(odds), _share(odds))
         plans = (
-            set_aside(one, own, budget, roles, left, "--schedule parts")[0]
+            reserve_share(one, own, budget, roles, left, "--schedule parts")[0]
             for (one, own), left in zip(asked, shares, strict=True)
         )
         return cls(odds=odds, parts=tuple(plans))
@@ -184,7 +279,7 @@ class _Split:
         return sum(_error(part) * many for part, many in zip(self.parts, blocks, strict=True)) / sum(blocks)
 
 
-def _least(asked: Asked, budget: PrivacyBudget, roles: Roles) -> _Split:
+def _least(asked: ScheduledProblems, budget: PrivacyBudget, roles: Roles) -> _Split:
     """From the split of least error if an error of e at the whole budget were e / share^p at a share: shares in
     proportion to e^(1 / (1 + p)) (Lagrange; p = 1 in epsilon, 1/2 in rho or mu^2). Noise that is nearly all 0 falls
     far faster, so other odds are tried from there, by STEP at a time, as long as they have less."""
@@ -196,7 +291,7 @@ def _least(asked: Asked, budget: PrivacyBudget, roles: Roles) -> _Split:
     return found
 
 
-def _along(found: _Split, step: float, asked: Asked, budget: PrivacyBudget, roles: Roles) -> _Split:
+def _along(found: _Split, step: float, asked: ScheduledProblems, budget: PrivacyBudget, roles: Roles) -> _Split:
     """The last of the splits in this direction each of which has less error than the one before it."""
     while True:
         try:
@@ -213,7 +308,7 @@ def _share(odds: float) -> Fraction:
     return Fraction(min(max(round(GRAIN * odds / (1.0 + odds)), 1), GRAIN - 1), GRAIN)
 
 
-def _announced(apart: Problem, share: Fraction) -> str:
+def _note(apart: Problem, share: Fraction) -> str:
     """share: of the columns that queries join."""
     names = ", ".join(apart.domain.attributes[axis].name for axis in apart.workload.axes)
     return (

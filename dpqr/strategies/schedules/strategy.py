@@ -9,31 +9,36 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.data.arrays import Axes
-from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.arrays import Axes
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.strategies.designs.kronecker import Design, designs, expected_error
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.drafts import least_squares_forecast, opening_phase, proved, strategy_name
-from dpqr.strategies.schedules.states import Progress
+from dpqr.strategies.schedules.drafts import (
+    Progress,
+    least_squares_forecast,
+    opening_phase,
+    proved_epsilon,
+    strategy_name,
+)
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.recovery import on_single_axes, scaled
 from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.strategy_matrices import on_single_axes, scale_strategy
 from dpqr.workload.workload import by_home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class StrategyTuning:
     """One constant a line, with what it sets. The command that set them was not kept."""
 
     group_cells: int = 2**22  # cells of the attributes that are measured together (32 MB an array)
     shares: int = 16  # smallest integer that brings groups to their shares of the noise: each is right within 3%
 
 
-TUNING = Tuning()
+TUNING = StrategyTuning()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +76,7 @@ class Strategy:
             roles=roles,
             schedule=self,
             phases=phases,
-            epsilon=proved(roles.accountant, phases, budget),
+            epsilon=proved_epsilon(roles.accountant, phases, budget),
             forecast=least_squares_forecast(problem, roles, price, measured),
             notes=tuple(choice.sentence(problem, among=len(chosen)) for choice in chosen),
         )
@@ -174,4 +179,4 @@ def _shared(chosen: Sequence[_Choice], problem: Problem, norm: Norm) -> tuple[Qu
     factors = shares / moves if norm is Norm.L1 else np.sqrt(shares / moves)
     whole = np.rint(TUNING.shares * factors / factors.min()).astype(int)
     whole //= int(np.gcd.reduce(whole))
-    return tuple(scaled(one, int(factor)) for one, factor in zip(strategies, whole, strict=True))
+    return tuple(scale_strategy(one, int(factor)) for one, factor in zip(strategies, whole, strict=True))

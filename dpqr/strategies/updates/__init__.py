@@ -1,1 +1,1 @@
-"""Update rules: public in, public out. Nothing here can reach private data, noise or the gate."""
+"""Update rules: how a hypothesis is refitted."""

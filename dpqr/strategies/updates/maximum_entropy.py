@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+
+from dpqr.kernel.arrays import FloatArray, IntArray, freeze
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.models.fit.descent import NewtonFit
+from dpqr.models.fit.evidence import SMALLEST_DEVIATION
+from dpqr.models.piecewise import PiecewiseDistribution
 from dpqr.strategies.problem import Footprint, Level, Problem
+from dpqr.strategies.updates.interface import floor_of_log, on_domain
 from dpqr.strategies.updates.multiplicative_weights import Distribution, MultiplicativeWeights
-from dpqr.strategies.updates.single_query import floor_of_log
-from dpqr.workload.block import QueryBlock
+from dpqr.strategies.updates.record_count import records_total
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.ranges import Ranges
 from dpqr.workload.workload import Measurement
 
 
@@ -78,3 +88,224 @@ class MaximumEntropy:
 def _at_no_level(problem: Problem) -> Problem:
     """Multiplicative weights refit all measurements where no level is set."""
     return replace(problem, level=None)
+
+
+# Piecewise weights: the maximum-entropy fit to single queries, on the pieces on which all their coefficients are
+# constant.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PiecewiseTuning:
+    """regularisation: set by `python tests/benchmarks/dense.py --schedule queries`; the others are limits of memory."""
+
+    whole: int = 64  # cells of an attribute that is kept cell by cell from the start, at most
+    ranges: int = 2 * 140 + 1  # runs that a larger attribute is cut into by the most rounds of `--schedule queries`
+    regularisation: float = 0.1  # deviations of residual per unit of potential
+    pieces: int = 2**18  # at most
+    queries: int = 2**10  # measured ones, at most
+    entries: int = 2**26  # coefficients of these on those, at most (half a gigabyte)
+
+
+TUNING = PiecewiseTuning()
+
+
+Edges = tuple[IntArray, ...]
+"""One rising array per attribute, from 0 to its number of cells."""
+
+
+def refine_edges(edges: Edges, block: QueryBlock) -> Edges:
+    """The edges, and those at which the coefficients of a block change."""
+    found = list(edges)
+    for factor in block.factors:
+        for position, axis in enumerate(factor.axes):
+            if len(found[axis]) <= factor.sizes[position]:
+                found[axis] = np.union1d(found[axis], _breaks(factor, position))
+    return tuple(found)
+
+
+def _breaks(factor: Factor, position: int) -> IntArray:
+    """Where the coefficients change along one of the factor's attributes."""
+    if isinstance(factor.matrix, Ranges) and len(factor.axes) == 1:
+        return np.concatenate([factor.matrix.starts, factor.matrix.stops])
+    rows = factor.matrix.table(0, factor.matrix.rows).reshape(-1, *factor.sizes)
+    steps = np.diff(rows, axis=position + 1) != 0
+    others = tuple(axis for axis in range(rows.ndim) if axis != position + 1)
+    return np.flatnonzero(steps.any(axis=others)) + 1
+
+
+def coefficients(block: QueryBlock, edges: Edges) -> FloatArray:
+    """A one-row block's coefficient on every piece, flat.
+
+    Returns:
+        Shape (pieces,), pieces in C order.
+    """
+    whole = np.ones([1] * len(edges))
+    for factor in block.factors:
+        firsts = [edges[axis][:-1] for axis in factor.axes]
+        whole = whole * on_domain(_at(factor, firsts), factor.axes, len(edges))
+    return np.broadcast_to(whole, [len(own) - 1 for own in edges]).reshape(-1)
+
+
+def _at(factor: Factor, firsts: Sequence[IntArray]) -> FloatArray:
+    """Coefficients at the first cell of every run."""
+    matrix = factor.matrix
+    if isinstance(matrix, Ranges) and len(firsts) == 1:
+        inside: FloatArray = ((firsts[0] >= matrix.starts[0]) & (firsts[0] < matrix.stops[0])).astype(np.float64)
+        return inside
+    row: FloatArray = matrix.row(0).reshape(factor.sizes)[np.ix_(*firsts)].astype(np.float64)
+    return row
+
+
+def volumes(edges: Edges) -> FloatArray:
+    """Each piece's share of all cells, flat."""
+    whole = np.ones(1)
+    for own in edges:
+        whole = np.multiply.outer(whole, np.diff(own) / own[-1]).reshape(-1)
+    return whole
+
+
+def parents(coarse: Edges, fine: Edges) -> IntArray:
+    """For every piece of `fine` the piece of `coarse` that contains it, flat indices.
+
+    Returns:
+        Shape (pieces of `fine`,).
+    """
+    index = np.zeros(1, dtype=np.int64)
+    for old, new in zip(coarse, fine, strict=True):
+        own = np.searchsorted(old, new[:-1], side="right") - 1
+        index = (index[:, None] * (len(old) - 1) + own).reshape(-1)
+    return index
+
+
+def count(edges: Edges) -> int:
+    """Number of pieces."""
+    return math.prod(len(own) - 1 for own in edges)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Memory:
+    """The measurements so far, answers in the unit of the query's largest coefficient.
+
+    Attributes:
+        seen: how many were read.
+        design: coefficients on the pieces, shape (queries, pieces).
+        answers, deviations, tilts: shape (queries,).
+    """
+
+    seen: int = 0
+    design: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    answers: FloatArray = field(default_factory=lambda: np.zeros(0))
+    deviations: FloatArray = field(default_factory=lambda: np.zeros(0))
+    tilts: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PiecewiseWeights:
+    """The maximum-entropy fit to every measured query: the limit of multiplicative weights under replay (`NewtonFit`).
+
+    For few measured queries over a large universe: a round's work grows with the pieces that they leave (2 T + 1 on one
+    ordered attribute), never with the universe. It reads up to `TUNING.queries` queries; a block with more rows than
+    are left is not read, and `fits` says so.
+
+    >>> PiecewiseWeights().name
+    'piecewise-weights'
+    """
+
+    name: ClassVar[str] = "piecewise-weights"
+
+    fit: NewtonFit = field(default_factory=NewtonFit)
+
+    @property
+    def trust(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def cumulative(self) -> bool:
+        return True
+
+    def start(self, problem: Problem) -> PiecewiseDistribution:
+        """The uniform distribution."""
+        refusal = self.footprint(problem).refusal
+        if refusal is not None:
+            raise InfeasiblePlan(refusal)
+        edges = _starting_edges(problem)
+        return _distribution(edges, volumes(edges), float(problem.n or 0), _Memory(design=np.zeros((0, count(edges)))))
+
+    def update(
+        self, problem: Problem, hypothesis: PiecewiseDistribution, history: Sequence[Measurement]
+    ) -> PiecewiseDistribution:
+        """The fit to all of `history`; `hypothesis` is left as it was."""
+        edges, memory = hypothesis.edges, hypothesis.memory
+        for block, value, deviation in _queries(history[memory.seen :], len(memory.answers)):
+            finer = refine_edges(edges, block)
+            if count(finer) * (len(memory.answers) + 1) > TUNING.entries:
+                continue
+            memory, edges = _with(memory, edges, finer, block, value, deviation), finer
+        base = volumes(edges)
+        total = max(records_total(problem, history, replace(hypothesis, total=1.0, _kept={}).answer), 0.0)
+        scale = max(total, 1.0)
+        tilts, masses = self.fit.run(
+            memory.design, base, memory.answers / scale, TUNING.regularisation * memory.deviations / scale, memory.tilts
+        )
+        return _distribution(edges, masses, total, replace(memory, seen=len(history), tilts=freeze(tilts)))
+
+    def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
+        """Whether all rows of both can be read."""
+        rows, edges = 0, _starting_edges(problem)
+        for block in (*measured, *candidate):
+            rows += block.rows if block.factors else 0
+            if rows > TUNING.queries:
+                return False
+            edges = refine_edges(edges, block)
+        return count(edges) * rows <= TUNING.entries
+
+    def mistakes(self, problem: Problem, level: Level) -> int | None:
+        """None: no bound is proved; `theory` takes multiplicative-weights."""
+        return None
+
+    def footprint(self, problem: Problem) -> Footprint:
+        """The coefficients of all queries that `--schedule queries` can measure, twice, and the workload's answers."""
+        runs = [size if size <= TUNING.whole else min(size, TUNING.ranges) for size in problem.domain.shape]
+        pieces = int(np.prod(runs, dtype=object))
+        if pieces > TUNING.pieces:
+            refusal = (
+                f"the columns could be cut into {pieces} pieces by what is measured, and piecewise weights keeps at "
+                f"most {TUNING.pieces}; ask about fewer columns, or use --update multiplicative-weights"
+            )
+            return Footprint(bytes=0, refusal=refusal)
+        return Footprint(bytes=8 * (2 * TUNING.ranges // 2 * pieces + 6 * problem.workload.rows))
+
+
+def _starting_edges(problem: Problem) -> Edges:
+    sizes = problem.domain.shape
+    return tuple(np.arange(size + 1) if size <= TUNING.whole else np.array([0, size]) for size in sizes)
+
+
+def _queries(history: Sequence[Measurement], known: int) -> Iterator[tuple[QueryBlock, float, float]]:
+    """Every measured query by itself: its answer and the deviation of its noise, in its block's grid."""
+    for measurement in history:
+        deviation = max(measurement.law.deviation, SMALLEST_DEVIATION)
+        for block, values in zip(measurement.blocks, measurement.values, strict=True):
+            known += block.rows if block.factors else 0
+            if not block.factors or known > TUNING.queries:
+                continue
+            for index in range(block.rows):
+                yield (block if block.rows == 1 else block.row(index)), float(values[index]), deviation
+
+
+def _with(memory: _Memory, coarse: Edges, fine: Edges, block: QueryBlock, value: float, deviation: float) -> _Memory:
+    """One more query: a row of the design, after every other row was copied to the finer pieces."""
+    largest = float(max(block.largest_coefficient, 1))
+    split = memory.design if count(fine) == count(coarse) else memory.design[:, parents(coarse, fine)]
+    return replace(
+        memory,
+        design=np.concatenate([split, coefficients(block, fine)[None] / largest]),
+        answers=np.append(memory.answers, value / largest),
+        deviations=np.append(memory.deviations, deviation / largest),
+        tilts=np.append(memory.tilts, 0.0),
+    )
+
+
+def _distribution(edges: Edges, masses: FloatArray, total: float, memory: _Memory) -> PiecewiseDistribution:
+    shaped = masses.reshape([len(own) - 1 for own in edges])
+    return PiecewiseDistribution(edges=edges, masses=freeze(shaped), total=total, memory=memory)

@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.small_databases import Net, PolytopeSample, coefficients_on, every_database, rounding_size
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.models.small_databases import Net, PolytopeSample, coefficients_on, every_database, rounding_size
 from dpqr.strategies.problem import Footprint, Level, Problem
-from dpqr.strategies.updates.single_query import SingleQuery, floor_of_log, records
+from dpqr.strategies.updates.interface import SingleQuery, floor_of_log, records
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 

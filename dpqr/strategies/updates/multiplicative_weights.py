@@ -10,25 +10,24 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.data.arrays import Axes, FloatArray, frozen
-from dpqr.errors import InfeasiblePlan
-from dpqr.fitting.descent import MEMORY
-from dpqr.fitting.evidence import Evidence, gather, lower_order, merged
-from dpqr.fitting.interactions import put_together
-from dpqr.fitting.maximum_entropy import MaximumEntropyFit
-from dpqr.fitting.refinement import Refinement, by_interaction
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.factored.distribution import FactoredDistribution
-from dpqr.hypotheses.factored.junction_tree import cells, maximal_cliques, within
-from dpqr.hypotheses.refined import RefinedDistribution
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray, freeze
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.models.compound import RefinedDistribution
+from dpqr.models.factored import FactoredDistribution
+from dpqr.models.fit.descent import MEMORY
+from dpqr.models.fit.evidence import LinearMeasurement, gather, lower_order, merge_measurements
+from dpqr.models.fit.local_fits import Refinement, by_interaction, put_together
+from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
+from dpqr.models.hypothesis import DenseDistribution
+from dpqr.models.junction_tree import cells, maximal_cliques, within
+from dpqr.models.rows import LISTED, Tilt, WeightedRows
 from dpqr.strategies.problem import Footprint, Level, Problem
-from dpqr.strategies.updates.dense_members import DENSE_LIMIT, exponential_step, logs_of, of_logs
+from dpqr.strategies.updates.interface import DENSE_LIMIT, SingleQuery, exponential_step, floor_of_log, logs_of, of_logs
 from dpqr.strategies.updates.record_count import records_total
-from dpqr.strategies.updates.single_query import SingleQuery, floor_of_log
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
-LISTED = 2**17
+MOST_LISTED = 2**17
 """Cells up to which a fitted distribution is listed whole: every marginal is then one sum over a small array."""
 MODEL_SIZE = 2**20
 """Bytes of the fitted model's tables; set by `python tests/benchmarks/marginals`."""
@@ -86,7 +85,7 @@ class MultiplicativeWeights:
         refusal = self.footprint(problem).refusal
         if refusal is not None:
             raise InfeasiblePlan(refusal)
-        whole = not self._fits_all(problem) or problem.domain.size <= LISTED
+        whole = not self._fits_all(problem) or problem.domain.size <= MOST_LISTED
         kind = DenseDistribution if whole else FactoredDistribution
         first = kind.uniform(problem.domain.shape, float(problem.n or 0))
         bound = problem.domain.facts and self.applies_constraints(problem)
@@ -129,13 +128,13 @@ class MultiplicativeWeights:
         shape = problem.domain.shape
         seen = put_together(gather(history, shape), max(total, 1.0))
         if problem.start is not None:
-            seen = merged([*seen, *problem.start.aged(seen, max(total, 1.0))])
+            seen = merge_measurements([*seen, *problem.start.aged(seen, max(total, 1.0))])
         chosen, left = self._admitted(problem, seen)
-        observed = merged([*chosen, *lower_order(left, 1)])
+        observed = merge_measurements([*chosen, *lower_order(left, 1)])
         found = self.fit.run(observed, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)
         model: DenseDistribution | FactoredDistribution = replace(found, total=max(total, 0.0))
-        if problem.domain.size <= LISTED:
-            cells = frozen(found.probabilities())
+        if problem.domain.size <= MOST_LISTED:
+            cells = freeze(found.probabilities())
             model = DenseDistribution(probabilities=cells, total=max(total, 0.0), potentials=found.potentials)
         if not left or model.total <= 0.0:
             return model
@@ -143,13 +142,13 @@ class MultiplicativeWeights:
         return RefinedDistribution(model=model, tables=Refinement(left=left, inside=inside))
 
     def _admitted(
-        self, problem: Problem, evidence: tuple[Evidence, ...]
-    ) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
+        self, problem: Problem, evidence: tuple[LinearMeasurement, ...]
+    ) -> tuple[tuple[LinearMeasurement, ...], tuple[LinearMeasurement, ...]]:
         """The evidence that the model has room for, and the marginals that it has no room for."""
         shape, declared, limit = problem.domain.shape, problem.domain.facts.axes, self._limit(problem)
         if within(shape, declared, limit, frozenset(seen.axes for seen in evidence)):
             return evidence, ()
-        admitted: dict[Axes, Evidence] = {}
+        admitted: dict[Axes, LinearMeasurement] = {}
         for seen in by_interaction(evidence):
             if within(shape, declared.union(admitted), limit, frozenset({seen.axes})):
                 admitted[seen.axes] = seen
@@ -254,3 +253,122 @@ def _block_step(state: DenseDistribution, block: QueryBlock, gaps: FloatArray) -
     spread = float(np.prod([float(factor.matrix.column_norm(1)) for factor in block.factors]))
     largest = float(max(block.largest_coefficient, 1))
     return exponential_step(state, block, gaps / (2.0 * state.total * max(spread, 1.0) * largest))
+
+
+# RowWeights: multiplicative weights over a bounded public list of rows, with replay of all measured tables.
+
+STRENGTH = 0.25
+"""Deviations of residual that a tilt of size one costs. Less than one: a surprise that was just measured should be no
+surprise again. Set by `python tests/benchmarks/online.py --seeds 1`, beside 1."""
+LARGEST_STEP = 1.0
+"""Of a logarithm of weights in one step."""
+SETTLED = 0.01
+"""In deviations of the noise: where no answer moves further in a sweep over all tables, the fit ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowWeights:
+    """w_i <- w_i exp(t), t the tilt of the cell of a measured table that row i lies in, until all tables are met.
+
+    The fixed point minimises sum (N p - y)^2 / (2 c s N) + KL(p || start), c = STRENGTH: a tilt of size one costs c
+    deviations of residual. `MaximumEntropyFit` is the same over all cells of the domain, where this is over the listed
+    rows alone.
+
+    start_rows: what the weights start from. sweeps: over all tables in one update, at most.
+
+    References:
+        Hardt and Rothblum 2010 (private multiplicative weights, over a bounded universe); Deming and Stephan 1940.
+
+    >>> rows = WeightedRows(shape=(2,), codes=np.array([[0], [1]]), shares=np.array([0.5, 0.5]), total=100.0)
+    >>> RowWeights(start_rows=rows).name
+    'row-weights'
+    """
+
+    name: ClassVar[str] = "row-weights"
+    cumulative: ClassVar[bool] = True
+
+    start_rows: WeightedRows
+    sweeps: int = 12
+
+    @property
+    def trust(self) -> tuple[str, ...]:
+        if int(np.prod([float(size) for size in self.start_rows.shape])) <= LISTED:
+            return ()
+        return (f"the hypothesis weighs {LISTED:,} rows, not every cell of the domain: no mistake bound is proved",)
+
+    def start(self, problem: Problem) -> WeightedRows:
+        """The rows as they are."""
+        return self.start_rows
+
+    def update(self, problem: Problem, hypothesis: WeightedRows, history: Sequence[Measurement]) -> WeightedRows:
+        """The weights after all tables, those that are new since `hypothesis` added to its tilts."""
+        blocks = [
+            (block, values, one.law.deviation)
+            for one in history
+            for block, values in zip(one.blocks, one.values, strict=True)
+        ]
+        new = [self._tilt(hypothesis, *each) for each in blocks[len(hypothesis.tilts) :]]
+        return self._fitted(hypothesis, [*hypothesis.tilts, *new])
+
+    def mistakes(self, problem: Problem, level: Level) -> int | None:
+        """None: replay over some of the cells has no proved bound."""
+        return None
+
+    def footprint(self, problem: Problem) -> Footprint:
+        """Codes, shares, and a place in each measured table."""
+        return Footprint(bytes=int(self.start_rows.codes.nbytes + 16 * len(self.start_rows.shares)))
+
+    def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
+        """Every table has room."""
+        return True
+
+    def _tilt(self, rows: WeightedRows, block: QueryBlock, values: IntArray, deviation: float) -> Tilt:
+        scale = float(block.largest_coefficient or 1)
+        wanted = values.astype(np.float64)
+        if block.rows == 1:
+            places, wanted = (rows.coefficients(block) == 0).astype(np.uint8), wanted / scale
+            wanted = np.array([wanted[0], rows.total - wanted[0]])
+            deviation /= scale
+        else:
+            places = cells_of(rows, block)
+        kept = places.astype(np.min_scalar_type(max(wanted.size - 1, 1)))
+        return Tilt(places=kept, wanted=wanted, deviation=max(deviation, 1.0), logs=np.zeros(wanted.size))
+
+    def _fitted(self, rows: WeightedRows, tilts: Sequence[Tilt]) -> WeightedRows:
+        """Sweeps over all tables; the weights carry on from where they are."""
+        shares, logs = rows.shares, [tilt.logs for tilt in tilts]
+        for _ in range(self.sweeps):
+            furthest = 0.0
+            for place, tilt in enumerate(tilts):
+                step = _row_step(tilt, logs[place], shares, rows.total)
+                expected = rows.total * np.bincount(tilt.places, weights=shares, minlength=step.size)
+                furthest = max(furthest, float(np.max(np.abs(step) * expected)) / tilt.deviation)
+                logs[place] = logs[place] + step
+                shares = shares * np.exp(step)[tilt.places]
+                shares = shares / shares.sum()
+            if furthest < SETTLED:
+                break
+        made = tuple(replace(tilt, logs=each) for tilt, each in zip(tilts, logs, strict=True))
+        return replace(rows, shares=shares, tilts=made)
+
+
+def _row_step(tilt: Tilt, logs: FloatArray, shares: FloatArray, total: float) -> FloatArray:
+    """Newton's step of one table's tilts, the others held."""
+    expected = total * np.bincount(tilt.places, weights=shares, minlength=logs.size)
+    ridge = STRENGTH * tilt.deviation
+    return np.clip((tilt.wanted - expected - ridge * logs) / (expected + ridge), -LARGEST_STEP, LARGEST_STEP)
+
+
+def cells_of(rows: WeightedRows, block: QueryBlock) -> IntArray:
+    """Return the query of a block that counts each row, where each cell of the block is counted by exactly one.
+
+    Raises:
+        InfeasiblePlan: a block of other queries.
+    """
+    place = np.zeros(len(rows.codes), dtype=np.int64)
+    for factor in block.factors:
+        table = np.asarray(factor.matrix.table(0, factor.matrix.rows))
+        if not (np.isin(table, (0, 1)).all() and (table.sum(axis=0) == 1).all()):
+            raise InfeasiblePlan(f"query {block.name!r}: its queries overlap; weigh rows by one query at a time")
+        place = place * factor.matrix.rows + table.argmax(axis=0)[rows.places(factor.axes)]
+    return place

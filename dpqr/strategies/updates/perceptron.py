@@ -10,13 +10,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
-from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.dense import SignedVector
+from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.models.hypothesis import SignedVector
 from dpqr.strategies.problem import Footprint, Level, Problem
-from dpqr.strategies.updates.dense_members import DENSE_LIMIT
+from dpqr.strategies.updates.interface import DENSE_LIMIT, SingleQuery, on_domain
 from dpqr.strategies.updates.record_count import records_total
-from dpqr.strategies.updates.single_query import SingleQuery, on_domain
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
 from dpqr.workload.workload import Measurement

@@ -8,17 +8,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray, frozen
-from dpqr.fitting.evidence import SMALLEST_DEVIATION
-from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
-from dpqr.hypotheses.product import ProductDistribution
+from dpqr.kernel.arrays import FloatArray, freeze
+from dpqr.models.compound import ProductDistribution
+from dpqr.models.fit.evidence import SMALLEST_DEVIATION
+from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
 from dpqr.strategies.problem import Footprint, Level, Problem
-from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares, bucket_counts
+from dpqr.strategies.updates.least_squares import BucketLeastSquares, bucket_counts
 from dpqr.strategies.updates.multiplicative_weights import Distribution, MultiplicativeWeights
 from dpqr.strategies.updates.record_count import block_totals, bounded_total, mean_total
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.recovery import query_variances
-from dpqr.workload.separation import columns_apart
+from dpqr.workload.related_blocks import separable_columns
+from dpqr.workload.strategy_matrices import query_variances
 from dpqr.workload.workload import Measurement
 
 RECORDS = QueryBlock(name="number of records")
@@ -27,7 +27,7 @@ RECORDS = QueryBlock(name="number of records")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
     """Measurements of the columns apart are read by `columns` alone, those of other columns by `model`, counts of all
-    records by both. Where no column stands apart (`columns_apart`), it is `model`.
+    records by both. Where no column stands apart (`separable_columns`), it is `model`.
 
     There is one number of records: the mean, by inverse variance, of what the measurements of the other columns say
     and of the sum that least squares gives each column apart. A column's cells are those that `columns` estimates,
@@ -59,8 +59,8 @@ class Product:
     def start(self, problem: Problem) -> Distribution | ProductDistribution:
         """The uniform distribution."""
         model, shape = self.model.start(problem), problem.domain.shape
-        apart = columns_apart(problem.workload, problem.domain)
-        even = {axis: frozen(np.full(shape[axis], 1.0 / shape[axis])) for axis in apart}
+        apart = separable_columns(problem.workload, problem.domain)
+        even = {axis: freeze(np.full(shape[axis], 1.0 / shape[axis])) for axis in apart}
         return ProductDistribution(model=model, apart=even) if apart else model
 
     def update(
@@ -79,7 +79,7 @@ class Product:
         model = hypothesis.model
         if joined:
             model = self.model.fitted(problem, model, joined, bounded_total(problem, total))
-        found = {group.axes[0]: consistent(group.cells, model.total) for group in columns}
+        found = {group.axes[0]: nearest_probabilities(group.cells, model.total) for group in columns}
         return ProductDistribution(model=model, apart={**hypothesis.apart, **found})
 
     def _columns(
@@ -114,19 +114,19 @@ def _total(group: GroupEstimate, history: Sequence[Measurement]) -> list[tuple[f
     return block_totals(held) if known is None else [(float(known.counts.sum()), float(known.covariance.sum()))]
 
 
-def consistent(cells: FloatArray, total: float) -> FloatArray:
+def nearest_probabilities(cells: FloatArray, total: float) -> FloatArray:
     """Probabilities of the cells whose cumulative counts are nearest to those of `cells`, shape (cells,), read-only.
 
     Args:
         cells: estimated records, of any sign, in their order.
         total: records, at least 0. Without any the cells are even.
 
-    >>> consistent(np.array([3.0, -1.0, 2.0]), 4.0).tolist()
+    >>> nearest_probabilities(np.array([3.0, -1.0, 2.0]), 4.0).tolist()
     [0.625, 0.0, 0.375]
     """
     from scipy.optimize import isotonic_regression
 
     if total <= 0.0:
-        return frozen(np.full(cells.size, 1.0 / cells.size))
+        return freeze(np.full(cells.size, 1.0 / cells.size))
     rising = isotonic_regression(np.cumsum(cells)[:-1]).x if cells.size > 1 else cells[:0]
-    return frozen(np.diff(np.clip(rising, 0.0, total) / total, prepend=0.0, append=1.0))
+    return freeze(np.diff(np.clip(rising, 0.0, total) / total, prepend=0.0, append=1.0))

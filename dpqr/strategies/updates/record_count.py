@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray, frozen
-from dpqr.fitting.evidence import SMALLEST_DEVIATION
+from dpqr.kernel.arrays import FloatArray, freeze
+from dpqr.models.fit.evidence import SMALLEST_DEVIATION
 from dpqr.strategies.problem import Problem
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import IntMatrix
@@ -125,7 +125,7 @@ def _combination(block: QueryBlock) -> FloatArray | None:
         if part is None:
             return None
         whole = np.multiply.outer(whole, part).reshape(-1)
-    return frozen(whole)
+    return freeze(whole)
 
 
 def _unit_combination(matrix: IntMatrix) -> FloatArray | None:

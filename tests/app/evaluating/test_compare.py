@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from support.verified_release import make
 
-from dpqr.app.evaluating.compare import FIGURES, CompareRequest, compare
-from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.io.outputs.releases.read_answers import read_answers
-from dpqr.io.outputs.releases.read_release import read_release
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.releases.read_release import read_answers, read_release
+from dpqr.report.comparison import FIGURES, CompareRequest, compare
 
 OLD = Path(__file__).parents[2] / "old_releases"
 PAIR = "marginal(sex,age)"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from support.command_desk import DOMAIN, QUERIES
 
-from dpqr.app.evaluating.forecast import ForecastRequest, GoalRequest, epsilons, forecast_releases, outlook_document
-from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
-from dpqr.construction.forecasts.public_tables import PublicTable
-from dpqr.errors import BudgetRefused, DataError, DocumentError, UsageFault
-from dpqr.io.tables.file import STDIN
-from dpqr.io.tables.source import TableSource
+from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, UsageFault
+from dpqr.releases.forecast import ForecastRequest, GoalRequest, epsilons, forecast_releases, forecasts_document
+from dpqr.releases.forecast_error import PublicTable
+from dpqr.releases.requests import LedgerRequest, PlanRequest, ReleaseRequest
+from dpqr.tables.files import STDIN
+from dpqr.tables.source import TableSource
 
 PROXY = TableSource(paths=("table.csv",))
 
@@ -184,7 +184,7 @@ def test_a_list_of_epsilons(text, says):
 
 def test_the_document_holds_every_figure(desk):
     outlook = found(proxy=PROXY)
-    told, point = outlook_document(outlook), outlook.points[0]
+    told, point = forecasts_document(outlook), outlook.points[0]
     assert (told["dpqr"], told["goal"], len(told["forecasts"])) == ("forecast/1", None, 1)
     one = told["forecasts"][0]
     assert (one["epsilon"], one["records"], one["basis"], one["runs"]) == (1.0, 4, "simulated", 1)

@@ -4,24 +4,24 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws, ledger_in, reserve
 
-from dpqr.app.paying.budget import (
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.accountants.sums import largest_rho
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.ledger.budgets import (
     BudgetRequest,
     budgets,
     configured_ledger,
     export,
     history,
     open_budget,
-    priced,
+    price_account,
     terms,
     verify,
 )
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.accountants.zcdp import largest_rho
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.ledger import DataKind
-from dpqr.privacy.policy import Policy
+from dpqr.ledger.ledger import DataKind
+from dpqr.tables.policy import Policy
 
 NANO = Fraction(1, 10**9)
 
@@ -104,7 +104,7 @@ def test_the_history_is_priced_under_every_accountant_and_over_releases(ledger):
     for name, accountant in ACCOUNTANTS.items():
         assert shown.prices[name] == accountant.epsilon(draws("0.1", 20), NANO)
     assert shown.prices["zcdp"] < 2
-    assert priced(shown.account, shown.events).prices["zcdp"] is None
+    assert price_account(shown.account, shown.events).prices["zcdp"] is None
 
 
 def test_what_is_not_settled_is_in_the_price(ledger):

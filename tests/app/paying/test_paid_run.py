@@ -35,26 +35,26 @@ from support.paid_releases import (
 )
 from support.slow_cases import slow_but, thinned
 
-from dpqr.app.paying import paid_run as module
-from dpqr.app.paying.paid_run import ledger_request
-from dpqr.app.releasing import release as release_module
-from dpqr.app.requests import OutputRequest, ReleaseRequest
-from dpqr.app.verifying.evidence import VerifyRequest
-from dpqr.app.verifying.verify import verify
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
-from dpqr.io.engines.known import source_at
-from dpqr.io.journal import fingerprints
-from dpqr.io.journal.transcript_file import TranscriptFile
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.budget import Cost, Pricing, upward_text
-from dpqr.privacy.ledger import DataKind
-from dpqr.privacy.policy import Policy, PolicyChange
-from dpqr.privacy.sealed import SealKey
-from dpqr.report.receipt import receipt
+from dpqr.kernel.budget import Cost, Pricing, upward_text
+from dpqr.kernel.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import SealKey
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.ledger.ledger import DataKind
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.verify import verify
+from dpqr.releases import fingerprints
+from dpqr.releases import paying as module
+from dpqr.releases import release as release_module
+from dpqr.releases.journal import TranscriptFile
+from dpqr.releases.paying import ledger_request
+from dpqr.releases.receipt import receipt
+from dpqr.releases.requests import OutputRequest, ReleaseRequest
+from dpqr.tables.engines.known import source_at
+from dpqr.tables.limits import Limits
+from dpqr.tables.policy import Policy, PolicyChange
+from dpqr.tables.source import TableSource
 
 REST = "the rest is back in the budget, and the guarantee stays that of the whole plan"
 NAMED = ("basic", "advanced", "optimal", "zcdp", "pld")
@@ -166,7 +166,7 @@ def test_an_ending_before_the_first_look_at_rows_is_settled_at_zero_and_stays_in
     def failed(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "begun_journal", failed)
+    monkeypatch.setattr(module, "begin_journal", failed)
     with pytest.raises(KeyboardInterrupt) as ended:
         run(place)
     *_, reserved, settled = ledger_in(place).entries()
@@ -660,13 +660,13 @@ def test_the_mark_of_a_table_needs_the_ledgers_key(waiting):
 
 
 def test_two_jobs_do_not_continue_one_run(waiting):
-    with module.held(transcript(waiting)), pytest.raises(UsageFault, match="another job"):
+    with module.open_transcript(transcript(waiting)), pytest.raises(UsageFault, match="another job"):
         run(waiting, resume=True)
     run(waiting, resume=True)
 
 
 def test_two_jobs_do_not_release_to_one_directory(place):
-    with module.held(transcript(place)), pytest.raises(UsageFault, match="another job"):
+    with module.open_transcript(transcript(place)), pytest.raises(UsageFault, match="another job"):
         run(place)
     assert kinds(place) == []
 

@@ -10,23 +10,23 @@ from support.ledger_jobs import draws, ledger_in, terms
 from support.paid_releases import QUERIES, continue_all, document, killed_at, payer, run, unsound
 from support.slow_cases import slow_one
 
-from dpqr.app.paying.budget import BudgetRequest, PeriodRequest
-from dpqr.app.paying.budget import terms as asked_terms
-from dpqr.app.paying.periods import paid_notes
-from dpqr.app.releasing import release as release_module
-from dpqr.app.releasing.locked_plan import following, plan_file, save_plan
-from dpqr.app.releasing.release import checked_plan
-from dpqr.app.requests import PlanRequest, ReleaseRequest
-from dpqr.data.period import Period, PeriodRows
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused, DocumentError, UsageFault
-from dpqr.io.journal.transcript_file import TranscriptFile
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.tables.source import TableSource
-from dpqr.privacy.budget import Cost, PrivacyBudget
-from dpqr.privacy.currency import PAIR, RHO
-from dpqr.privacy.ledger import RELEASED
-from dpqr.privacy.periods import PeriodBudgets
+from dpqr.domain.periods import Period, PeriodRows
+from dpqr.kernel.budget import Cost, PrivacyBudget
+from dpqr.kernel.currency import PAIR, RHO
+from dpqr.kernel.errors import BudgetRefused, DocumentError, UsageFault
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.ledger.budgets import BudgetRequest, PeriodRequest
+from dpqr.ledger.budgets import terms as asked_terms
+from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.ledger.ledger import RELEASED
+from dpqr.ledger.periods import PeriodBudgets
+from dpqr.releases import release as release_module
+from dpqr.releases.counters import paid_notes
+from dpqr.releases.journal import TranscriptFile
+from dpqr.releases.locked_plan import following, plan_file, save_plan
+from dpqr.releases.release import checked_plan
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
+from dpqr.tables.source import TableSource
 
 MONTHLY = {**DOMAIN, "period": {"column": "day", "every": "month"}}
 JANUARY = PeriodRows(column="day", period=Period.parse("2024-01"))

@@ -9,12 +9,12 @@ import pytest
 from support.counters import DOMAIN, MONTHS, QUERIES, released
 
 import dpqr
-from dpqr.app.paying.budget import configured_ledger
-from dpqr.app.planning.counters import as_counter
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.data.period import Period
-from dpqr.errors import UsageFault
+from dpqr.domain.periods import Period
+from dpqr.kernel.errors import UsageFault
+from dpqr.ledger.budgets import configured_ledger
+from dpqr.releases.counters import with_counter_strategies
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 
 ASKED = PlanRequest(
     queries=QUERIES, domain=DOMAIN, epsilon="1", delta="1e-9", period="2024-10", cumulative=24, first="2024-01"
@@ -45,7 +45,7 @@ def test_few_periods_at_a_pure_budget_are_released_one_by_one():
 
 def test_other_requests_stay_as_they_are():
     other = changed(cumulative=None, first=None)
-    assert as_counter(other) is other
+    assert with_counter_strategies(other) is other
 
 
 @pytest.mark.parametrize("unit", [{}, {"unit": "person", "max_rows": 3}], ids=["rows", "persons"])

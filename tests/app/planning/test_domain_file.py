@@ -9,9 +9,9 @@ import pytest
 from pyarrow import parquet
 from support.codebooks import SAMPLES
 
-from dpqr.app.planning.domain_file import DomainRequest, domain_file
-from dpqr.errors import DataError, UsageFault
-from dpqr.io.documents.domains.domain import read_domain
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DataError, UsageFault
+from dpqr.releases.documents import DomainRequest, domain_file
 
 SQL = str(SAMPLES / "clinic.sql")
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.errors import DocumentError, UsageFault
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 
 DOMAIN = {"a": 3, "b": 2}
 QUERIES = {"queries": [{"marginal": ["a", "b"]}], "domain": DOMAIN}

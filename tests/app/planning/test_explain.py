@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.app.planning.explain import USUAL_ALPHA, explain, explanation_document
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.errors import DocumentError, UsageFault
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.releases.explain import USUAL_ALPHA, explain, explanation_document
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.known import SCHEDULES, UPDATES
 from dpqr.strategies.problem import Level
 

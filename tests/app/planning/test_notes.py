@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 
 FIELDS = [{"name": "sex", "type": "string", "constraints": {"enum": ["F", "M"]}, "dpqr": {"null": "cell"}}]
 

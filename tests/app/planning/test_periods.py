@@ -6,16 +6,16 @@ from datetime import datetime
 import pytest
 from support.command_desk import DOMAIN
 
-from dpqr.app.planning import periods
-from dpqr.app.planning.periods import period_note, period_rows, require_files
-from dpqr.app.requests import PlanRequest
-from dpqr.data.domain import Domain
-from dpqr.data.period import Period, PeriodColumn, PeriodRows
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.domains.domain import decode_domain
-from dpqr.io.documents.text.decoding import Location
-from dpqr.io.tables.source import TableSource
+from dpqr.domain.domain import Domain
+from dpqr.domain.domain_file import decode_domain
+from dpqr.domain.periods import Period, PeriodColumn, PeriodRows
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.releases import counters as periods
+from dpqr.releases.counters import period_note, period_rows, require_files
+from dpqr.releases.requests import PlanRequest
+from dpqr.tables.source import TableSource
 
 MONTHLY = {**DOMAIN, "period": {"column": "day", "every": "month"}}
 JANUARY = PeriodRows(column="day", period=Period.parse("2024-01"))

@@ -13,16 +13,16 @@ import pytest
 from support.command_desk import DOMAIN, QUERIES
 from support.plain_screen import printed
 
-from dpqr.app.planning.planning import RIVALS, plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.sentences import choice_words
-from dpqr.data.unit import Neighbours
-from dpqr.errors import DocumentError, InfeasiblePlan, UsageFault
-from dpqr.io.tables.limits import Limits
-from dpqr.privacy.budget import upward_text
-from dpqr.report.plan_view import plan_view
-from dpqr.strategies.choice import guarded
+from dpqr.kernel.budget import upward_text
+from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
+from dpqr.kernel.unit import Neighbours
+from dpqr.releases.planning import RIVALS, plan_release
+from dpqr.releases.receipt import plan_view
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.sentences import choice_words
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.tables.limits import Limits
 
 
 def plan(**wishes):
@@ -108,7 +108,7 @@ def test_memory_counts_histogram_hypothesis_and_widest_marginal(desk):
 def test_memory_of_a_sparse_histogram_is_private_and_left_out(desk, monkeypatch):
     sizes(desk, [{"marginal": ["a"]}], a=100)
     assert plan(update="perceptron").bytes == 8 * (3 * 100 + 100 + 100)
-    monkeypatch.setattr("dpqr.app.planning.planning.Limits", lambda: Limits(cells=99))
+    monkeypatch.setattr("dpqr.releases.planning.Limits", lambda: Limits(cells=99))
     assert plan(update="perceptron").bytes == 8 * (3 * 100 + 100)
 
 
@@ -296,7 +296,7 @@ def test_pld_pays_for_fixed_rounds_of_gaussian_noise(desk):
     assert Fraction(999, 1000) < pld.epsilon <= 1
     assert pld.roles.distinguisher.name == "exponential"
     assert choice_words(pld) == "asked for by --accountant"
-    assert guarded(pld).charge(pld.events[0][0]) == 0
+    assert make_filter(pld).charge(pld.events[0][0]) == 0
     beside = pld.roles.accountant.epsilon(gdp.events, gdp.budget.delta)
     assert f"by zcdp, eps {upward_text(beside, 4)} by pld" in printed(plan_view(gdp))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.app.planning.units import unit_notes, unit_of
-from dpqr.data.unit import Neighbours, PrivacyUnit, StatedPersons
-from dpqr.errors import DocumentError, UsageFault
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.kernel.unit import DeclaredPersons, Neighbours, PrivacyUnit
+from dpqr.releases.planning import unit_notes, unit_of
 
-STATED = StatedPersons(column="who", rows=3)
+STATED = DeclaredPersons(column="who", rows=3)
 
 
 def test_options_alone() -> None:

@@ -15,18 +15,18 @@ from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import Unwatched, payer
 from support.slow_cases import slow_one
 
-from dpqr.app.predicting import turn
-from dpqr.app.predicting.session import (
+from dpqr.kernel.errors import DpqrError
+from dpqr.kernel.sealed import ReleasedValue
+from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
+from dpqr.sessions import predictions as turn
+from dpqr.sessions.predictions import (
     AskPredictions,
     OpenPredictions,
     ask_predictions,
     open_predictions,
     prediction_status,
 )
-from dpqr.app.requests import PredictionPlanRequest, PredictionRequest
-from dpqr.errors import DpqrError
-from dpqr.io.tables.source import TableSource
-from dpqr.privacy.sealed import Released
+from dpqr.tables.source import TableSource
 
 DOMAIN = {
     "malformed": "drop",
@@ -70,7 +70,7 @@ def ended(place, number):
         for event, count in batch.events:
             assert count == 1
             charge = accountant.charge(event)
-        return Released(np.array([number]), charge)
+        return ReleasedValue(np.array([number]), charge)
 
     asked = AskPredictions(name="desk", payer=payer(place), points=TableSource(paths=(str(place / "points.csv"),)))
     with patch.object(turn, "measure_together", drawn):

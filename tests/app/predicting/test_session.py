@@ -17,29 +17,30 @@ from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import Unwatched, payer
 from support.slow_cases import slow_but
 
-from dpqr.app.predicting.predict import planned_prediction, predict
-from dpqr.app.predicting.session import (
+from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.ledger.ledger import Reason
+from dpqr.prediction.planning import following_prediction, save_prediction_plan
+from dpqr.prediction.predict import planned_prediction, predict
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.verify import require_verified, verify
+from dpqr.python.approval import approve
+from dpqr.releases.locked_plan import plan_file
+from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
+from dpqr.sessions.folder import SessionFolder
+from dpqr.sessions.predictions import (
     AskPredictions,
     OpenPredictions,
     ask_predictions,
     close_predictions,
     open_predictions,
-    planned_predictions,
+    plan_predictions,
     prediction_status,
 )
-from dpqr.app.releasing.approval import approve
-from dpqr.app.releasing.locked_plan import following_prediction, plan_file, save_prediction_plan
-from dpqr.app.requests import PredictionPlanRequest, PredictionRequest
-from dpqr.app.sessions.session import turn
-from dpqr.app.verifying.evidence import VerifyRequest
-from dpqr.app.verifying.verify import require_verified, verify
-from dpqr.errors import BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
-from dpqr.io.sessions.session_folder import SessionFolder
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.policy import PolicyChange
-from dpqr.privacy.reason import Reason
+from dpqr.sessions.session import lock_session
+from dpqr.tables.policy import PolicyChange
+from dpqr.tables.source import TableSource
 
 LABELS = {"type": "string", "dpqr": {"otherwise": "drop"}}
 DOMAIN = {
@@ -59,7 +60,7 @@ VOTES = {"learner": "aggregate", "parts": 5}
 def place(tmp_path, monkeypatch):
     """Noise is repeatable: what these tests say of predictions holds for these draws."""
     seeds = count(1)
-    monkeypatch.setattr("dpqr.app.predicting.session.SystemNoise", lambda: SeededNoise(next(seeds)))
+    monkeypatch.setattr("dpqr.sessions.predictions.SystemNoise", lambda: SeededNoise(next(seeds)))
     (tmp_path / "table.csv").write_text(TABLE)
     ledger_in(tmp_path).open(terms(epsilon="100"))
     return tmp_path
@@ -174,7 +175,7 @@ def test_every_way_to_predict_serves_a_session(place, plan, numbers):
 
 def test_a_plan_says_price_and_number_before_anything_is_paid(place):
     (place / "table.csv").unlink()
-    made = planned_predictions(request(place, **{**VOTES, "penalty": None, "n": None, "delta": "1e-6"}))
+    made = plan_predictions(request(place, **{**VOTES, "penalty": None, "n": None, "delta": "1e-6"}))
     ((event, number),) = made.plan.events
     assert (type(event), number, made.plan.parts) == (ExponentialEvent, 6, 5)
     assert made.plan.accountant.name in ("basic", "zcdp", "gdp")
@@ -243,7 +244,7 @@ def test_an_edited_transcript_and_another_kind_of_session_are_refused(place):
 
 def test_an_error_after_rows_were_looked_at_leaves_all_paid(place):
     opened(place)
-    with patch("dpqr.app.predicting.predict.load_table", side_effect=DataError("x")), pytest.raises(DataError):
+    with patch("dpqr.prediction.predict.load_table", side_effect=DataError("x")), pytest.raises(DataError):
         asked(place, WOMAN)
     asked(place, WOMAN)
     close_predictions("desk", payer(place), None)
@@ -254,7 +255,7 @@ def test_a_lost_draw_is_paid_and_its_point_is_asked_about_again(place):
     """The process ends between the draw and its line."""
     opened(place)
     asked(place, WOMAN)
-    broken = patch("dpqr.io.journal.ledger_journal.LedgerJournal.record", side_effect=KeyboardInterrupt)
+    broken = patch("dpqr.releases.journal.LedgerJournal.record", side_effect=KeyboardInterrupt)
     with broken, pytest.raises(KeyboardInterrupt):
         asked(place, MAN + "M,c\n")
     assert prediction_status("desk", payer(place)).left == 4
@@ -285,7 +286,7 @@ def test_a_draw_that_a_kill_has_lost_leaves_all_paid_by_the_transcript_alone(pla
     """Also where later processes go on, each of which finds it in the transcript."""
     opened(place)
     asked(place, WOMAN)
-    killed_while(place, "dpqr.io.journal.ledger_journal.LedgerJournal.record")
+    killed_while(place, "dpqr.releases.journal.LedgerJournal.record")
     for text in (WOMAN, MAN):
         asked(place, text)
     close_predictions("desk", payer(place), None)
@@ -295,7 +296,7 @@ def test_a_draw_that_a_kill_has_lost_leaves_all_paid_by_the_transcript_alone(pla
 def test_a_later_process_knows_that_rows_were_looked_at(place):
     """So a table that cannot be read again is refused, and the session stays as it is."""
     opened(place)
-    with turn("desk", payer(place)) as held:
+    with lock_session("desk", payer(place)) as held:
         assert held.run.looked
         with pytest.raises(UsageFault, match="the run stays as it is, and paid"):
             held.run.look(TableSource(paths=("-",)))
@@ -304,7 +305,7 @@ def test_a_later_process_knows_that_rows_were_looked_at(place):
 
 def test_an_opening_that_did_not_end_is_given_up(place):
     with (
-        patch("dpqr.app.predicting.session._document", side_effect=KeyboardInterrupt),
+        patch("dpqr.sessions.predictions._document", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
         opened(place)
@@ -374,7 +375,7 @@ def test_kills_at_100_moments_lose_and_double_spend_nothing(place):
 def locked(place, plan):
     """The plan of a session, written to be reviewed."""
     path = str(place / "lock.json")
-    save_prediction_plan(planned_predictions(request(place, **plan)).plan, plan_file(path))
+    save_prediction_plan(plan_predictions(request(place, **plan)).plan, plan_file(path))
     return path
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import dpqr
-from dpqr.errors import BudgetRefused, DocumentError
-from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.kernel.errors import BudgetRefused, DocumentError
+from dpqr.releases.record.plan_document import seal_document
 
 PAID = ("--dataset", "survey", "--ledger", "l.sqlite")
 
@@ -139,7 +139,9 @@ def test_plans_of_releases_and_of_predictions_are_told_apart(predicting):
     ended = predict(predicting, "--lock", "again.json")
     assert (ended.code, "--lock writes a plan" in ended.err) == (2, True)
     record = json.loads((predicting.path / "lock.json").read_text())
-    predicting.write(forged__json=sealed({**record, "guarantee": "perfect"}), edited__json={**record, "version": "9"})
+    predicting.write(
+        forged__json=seal_document({**record, "guarantee": "perfect"}), edited__json={**record, "version": "9"}
+    )
     assert approve(predicting, plan="forged.json").code == 3
     assert "was edited" in approve(predicting, plan="edited.json").err
 
@@ -219,7 +221,7 @@ def test_plans_of_sessions_and_of_releases_are_told_apart(asking):
     assert (ended.code, "DATA names the private table" in ended.err) == (2, True), ended.err
     kept = json.loads((asking.path / "session.json").read_text())
     kept["request"]["options"]["surprises"] = 2
-    asking.write(edited__json=kept, forged__json=sealed({**kept, "guarantee": "perfect"}))
+    asking.write(edited__json=kept, forged__json=seal_document({**kept, "guarantee": "perfect"}))
     assert "was edited" in opened(asking, plan="edited.json").err
     assert approve(asking, plan="forged.json").code == 3
 
@@ -238,7 +240,7 @@ def test_a_session_of_expected_queries_follows_its_plan_from_python(asking):
 
 def test_what_would_be_refused_is_not_approved(reviewed):
     plan = json.loads((reviewed.path / "plan.json").read_text())
-    reviewed.write(forged__json=sealed({**plan, "guarantee": "perfect"}))
+    reviewed.write(forged__json=seal_document({**plan, "guarantee": "perfect"}))
     ended = approve(reviewed, plan="forged.json")
     assert (ended.code, "$.guarantee" in ended.err) == (3, True)
 
@@ -271,7 +273,7 @@ def resealed(desk, name, change, plan="plan.json"):
     """A plan that somebody has changed with care: under a new seal."""
     document = json.loads((desk.path / plan).read_text())
     change(document)
-    (desk.path / name).write_text(json.dumps(sealed(document)))
+    (desk.path / name).write_text(json.dumps(seal_document(document)))
     return name
 
 

@@ -7,11 +7,11 @@ import pytest
 from support.ledger_jobs import ledger_in
 from support.paid_releases import killed_at, lay, run, transcript, unsound
 
-from dpqr.app.verifying.evidence import VerifyRequest
-from dpqr.app.verifying.verify import require_verified, verify
-from dpqr.errors import BudgetRefused
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.privacy.budget import Cost
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.verify import require_verified, verify
 
 SIZES = {f"c{number}": size for number, size in enumerate((2, 2, 3, 3, 4, 4, 5, 6))}
 ASKED = {"schedule": "auto", "rounds": None, "epsilon": "0.1", "delta": "1e-9"}

@@ -9,7 +9,7 @@ import pytest
 from support.counters import DOMAIN, MONTHS, QUERIES, TABLE, released, women
 
 import dpqr
-from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.releases.record.plan_document import seal_document
 
 BINARY = {"eps": "1000", "delta": "1e-9", "accountant": "zcdp"}
 
@@ -106,6 +106,6 @@ def test_counters_and_other_releases_are_not_mixed(life, tmp_path):
     shutil.copytree(life / "2024-02", place)
     record = json.loads((place / "release.json").read_text())
     del record["plan"]["counter"]
-    (place / "release.json").write_text(json.dumps(sealed(record)))
+    (place / "release.json").write_text(json.dumps(seal_document(record)))
     with pytest.raises(dpqr.DocumentError, match="another counter"):
         dpqr.series([life / "2024-01", place])

@@ -31,7 +31,7 @@ def test_a_finished_release_is_skipped_without_looking_or_paying(desk, monkeypat
     def opened(*_, **__):
         raise AssertionError("the table was looked at")
 
-    monkeypatch.setattr("dpqr.app.releasing.release.check_table", opened)
+    monkeypatch.setattr("dpqr.releases.release.check_table", opened)
     before = state(desk)
     ended = desk.release("--out", "out", *LEDGER, *SKIP, data="nowhere.csv")
     assert (ended.code, ended.out) == (0, "")

@@ -5,15 +5,15 @@ import json
 import pytest
 from support.command_desk import DOMAIN
 
-from dpqr.app.releasing import locked_plan as module
-from dpqr.app.releasing import release as release_module
-from dpqr.app.releasing.locked_plan import differences, read_plan, require_unchanged
-from dpqr.app.releasing.release import checked_plan
-from dpqr.app.requests import PlanRequest, ReleaseRequest
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.records.plan_document import plan_document, sealed
-from dpqr.io.tables.source import TableSource
-from dpqr.strategies.inputs import LockedPlan
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.releases import locked_plan as module
+from dpqr.releases import release as release_module
+from dpqr.releases.locked_plan import differences, read_plan, require_unchanged
+from dpqr.releases.record.plan_document import plan_document, seal_document
+from dpqr.releases.release import checked_plan
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
+from dpqr.strategies.plan import LockedPlan
+from dpqr.tables.source import TableSource
 
 ENTRIES = [{"marginal": ["sex", "age"]}, {"prefix": "income"}]
 
@@ -95,7 +95,7 @@ def test_the_same_options_may_stand_beside_it(desk):
 
 def test_another_version_is_told(desk, monkeypatch):
     planned(desk)
-    monkeypatch.setattr("dpqr.io.outputs.records.plan_document.__version__", "9.9.9")
+    monkeypatch.setattr("dpqr.releases.record.plan_document.__version__", "9.9.9")
     ended = follow(desk)
     assert ended.code == 3
     assert "$.version is" in ended.err
@@ -114,7 +114,7 @@ def test_a_plan_that_was_edited_is_refused(desk):
         desk.write(plan__json=text)
         ended = follow(desk)
         assert (ended.code, words in ended.err) == (3, True), ended.err
-    forged = sealed({**plan, "rounds": 99})
+    forged = seal_document({**plan, "rounds": 99})
     desk.write(plan__json=forged)
     assert "$.rounds is 99 in the plan, and would be" in follow(desk).err
     assert follow(desk, name="none.json").code == 2
@@ -127,7 +127,7 @@ def test_every_part_of_a_plan_is_compared(desk):
     require_unchanged(LockedPlan(name="p", document=plan), plan_document(now))
     for name in plan_document(now):
         changed = LockedPlan(name="p", document={**plan, name: "other"})
-        if name in module.SPOKEN:
+        if name in module.UNCOMPARED_KEYS:
             require_unchanged(changed, plan_document(now))
             continue
         with pytest.raises(DocumentError, match=rf"\$\.{name}"):

@@ -4,11 +4,11 @@ from collections import namedtuple
 
 import pytest
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.releasing import machine
-from dpqr.app.releasing.machine import machine_memory, require_resources, resources
-from dpqr.app.requests import OutputRequest, PlanRequest
-from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.releases import resources as machine
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import OutputRequest, PlanRequest
+from dpqr.releases.resources import machine_memory, require_resources, resources
 
 Disk = namedtuple("Disk", "total used free")
 

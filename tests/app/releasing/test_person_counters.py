@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import dpqr
-from dpqr.app.paying.bill import release_bill
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.data.period import Period
+from dpqr.domain.periods import Period
+from dpqr.releases.paying import release_bill
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 
 PERIODS, ROWS = 64, 3
 SLOW = [pytest.param(kind, 24, marks=pytest.mark.slow) for kind in ("csv", "parquet")]

@@ -6,15 +6,14 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from dpqr.app.releasing.public_request import DOCUMENTS, public_inputs, stated_request
-from dpqr.app.releasing.reading import reading
-from dpqr.app.releasing.release import checked_plan
-from dpqr.app.requests import PlanRequest, ReleaseRequest
-from dpqr.errors import DocumentError
-from dpqr.io.documents.entries.queries import read_queries
-from dpqr.io.outputs.records.plan_document import plan_document
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
+from dpqr.kernel.errors import DocumentError
+from dpqr.releases.reading import DOCUMENTS, parse_release_request, public_inputs, resolve_reading
+from dpqr.releases.record.plan_document import plan_document
+from dpqr.releases.release import checked_plan
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
+from dpqr.tables.limits import Limits
+from dpqr.tables.source import TableSource
+from dpqr.workload.queries_file import read_queries
 
 TABLE = TableSource(paths=("table.csv",))
 DOMAIN = {
@@ -68,7 +67,7 @@ def again(found, plan, folder):
     """The plan of what a document states."""
     for name, content in plan.inputs.files.items():
         (folder / name).write_bytes(content)
-    return document(stated_request(found["request"], TABLE, folder))[0]
+    return document(parse_release_request(found["request"], TABLE, folder))[0]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: next(iter(entry)))
@@ -141,7 +140,7 @@ def test_every_option_is_part_of_the_request(folder):
     base = asked([{"marginal": ["sex"]}])
 
     def form(request):
-        held = reading(request.source, request.limits, read.domain, None)
+        held = resolve_reading(request.source, request.limits, read.domain, None)
         return json.dumps(public_inputs(request, held, read).request, sort_keys=True)
 
     names = [each.name for each in fields(PlanRequest) if each.name not in DOCUMENTS]
@@ -168,7 +167,7 @@ def test_every_option_is_part_of_the_request(folder):
 def test_a_request_of_a_later_version_is_refused(folder, change):
     found, _ = document(asked([{"marginal": ["sex"]}]))
     with pytest.raises(DocumentError, match="no request that this version"):
-        stated_request({**found["request"], **change}, TABLE, folder)
+        parse_release_request({**found["request"], **change}, TABLE, folder)
 
 
 def test_figures_of_one_value_are_one_request(folder):

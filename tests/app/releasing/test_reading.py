@@ -9,12 +9,11 @@ import pyarrow as pa
 import pytest
 
 import dpqr
-from dpqr.app.releasing.reading import OTHER, PASSED, UNREGISTERED
-from dpqr.errors import BudgetRefused, DataError, DocumentError, UsageFault
-from dpqr.io.engines.address import Address
-from dpqr.io.engines.known import engine_of
-from dpqr.io.engines.refusals import BEFORE
-from dpqr.io.outputs.records.plan_document import sealed
+from dpqr.kernel.errors import BudgetRefused, DataError, DocumentError, UsageFault
+from dpqr.releases.reading import OTHER_TABLE_REFUSED, TABLE_FROM_MEMORY, UNREGISTERED
+from dpqr.releases.record.plan_document import seal_document
+from dpqr.tables.engines.address import EngineAddress
+from dpqr.tables.engines.known import BEFORE, engine_of
 
 LEDGER = ("--ledger", "l.sqlite")
 PAID = ("--dataset", "survey", *LEDGER)
@@ -192,12 +191,12 @@ def test_any_other_table_is_refused_in_one_sentence_before_anything_is_opened(re
     for data in OTHERS:
         for place, door in enumerate(doors):
             ended = door(data)
-            assert (ended.code, ended.err) == (4, said(OTHER)), (data, place, ended.err)
+            assert (ended.code, ended.err) == (4, said(OTHER_TABLE_REFUSED)), (data, place, ended.err)
     tables = [pandas.DataFrame({"sex": ["F"]}), pa.table({"sex": ["F"]}), OTHERS[0], ["table.csv"], Lines()]
     for table in tables:
         with pytest.raises(BudgetRefused) as met:
             dpqr.release(table, queries="q.json", eps=1, dataset="survey", ledger="l.sqlite")
-        assert str(met.value) == OTHER
+        assert str(met.value) == OTHER_TABLE_REFUSED
         with pytest.raises(BudgetRefused):
             dpqr.predict(table, target="sex", domain="d.json", eps=1, n=5, points="points.csv", **KEPT)
         with pytest.raises(BudgetRefused):
@@ -286,7 +285,7 @@ def test_a_registered_query_is_a_document_of_the_policy(registered):
     assert any(text in each for each in record["trust"])
     assert registered.run("verify", "o", *LEDGER).code == 0
     ended = registered.run("release", PEOPLE, *ASKED, *PAID)
-    assert (ended.code, ended.err) == (4, said(OTHER)), "the table behind it is another source"
+    assert (ended.code, ended.err) == (4, said(OTHER_TABLE_REFUSED)), "the table behind it is another source"
 
 
 def test_a_finished_release_is_skipped_where_its_source_is_the_same(registered, connections):
@@ -296,7 +295,7 @@ def test_a_finished_release_is_skipped_where_its_source_is_the_same(registered, 
     ended = registered.run(*skip)
     assert (ended.code, "holds this release already" in ended.err) == (0, True), ended.err
     ended = registered.run(skip[0], "table.csv", *skip[1:])
-    assert (ended.code, ended.err) == (4, said(OTHER))
+    assert (ended.code, ended.err) == (4, said(OTHER_TABLE_REFUSED))
     other = ("--source", PEOPLE.replace("t.duckdb", "other.duckdb"))
     assert registered.run("budget", "policy", "survey", *other, *LEDGER).code == 0
     ended = registered.run(*skip)
@@ -383,7 +382,9 @@ def test_an_approved_plan_runs_on_its_source_and_no_other(registered):
     assert registered.run("budget", "policy", "survey", "--source", other, *LEDGER).code == 0
     for ended in (registered.run(*followed), registered.run(*approved)):
         assert (ended.code, "$.request.reading.source" in ended.err) == (3, True), ended.err
-    forged = sealed({**plan, "request": {**plan["request"], "reading": {**plan["request"]["reading"], "source": "0"}}})
+    forged = seal_document(
+        {**plan, "request": {**plan["request"], "reading": {**plan["request"]["reading"], "source": "0"}}}
+    )
     registered.write(forged__json=forged)
     assert registered.run("release", "--plan", "forged.json", *PAID, "--by", "Ann").code == 3
     assert registered.run("budget", "policy", "survey", "--source", PEOPLE, *LEDGER).code == 0
@@ -405,10 +406,13 @@ def test_a_plan_for_an_engine_is_approved_by_no_budget_without_a_source(engine, 
 def test_a_table_that_a_caller_passes_is_noted(engine):
     table = pandas.read_csv("table.csv", dtype=str)
     found = dpqr.release(table, queries="q.json", eps=1, dataset="survey", ledger="l.sqlite", out="o")
-    assert PASSED in found.trust
+    assert TABLE_FROM_MEMORY in found.trust
     assert engine.run("verify", "o", *LEDGER).code == 0
-    assert PASSED not in dpqr.release(table, queries="q.json", eps=1).trust
-    assert PASSED not in dpqr.release("table.csv", queries="q.json", eps=1, dataset="survey", ledger="l.sqlite").trust
+    assert TABLE_FROM_MEMORY not in dpqr.release(table, queries="q.json", eps=1).trust
+    assert (
+        TABLE_FROM_MEMORY
+        not in dpqr.release("table.csv", queries="q.json", eps=1, dataset="survey", ledger="l.sqlite").trust
+    )
     planned = dpqr.plan(queries="q.json", eps=1, dataset="survey", ledger="l.sqlite")
     planned.save("plan.json")
     dpqr.release(table, plan="plan.json", dataset="survey", ledger="l.sqlite", out="p")
@@ -426,7 +430,7 @@ def test_without_a_ledger_an_address_is_read_as_before(engine):
 def test_records_of_queries_that_no_owner_registered_still_verify(engine):
     """As dpqr 0.10 and before released them, where an address could hold a query."""
     query = "SELECT * FROM people WHERE age < 50"
-    old = engine_of(Address(scheme="duckdb", place="t.duckdb", query=query, registered=True))
+    old = engine_of(EngineAddress(scheme="duckdb", place="t.duckdb", query=query, registered=True))
     found = dpqr.release(old, queries="q.json", eps=1, out="o")
     assert any("the result of a query" in each for each in found.trust)
     record = json.loads((engine.path / "o" / "release.json").read_text())
@@ -458,7 +462,7 @@ def test_what_plans_of_older_versions_say_of_their_query_is_said_again(engine, c
     assert engine.run("plan", *ASKED, "--runs", "1", "--out", "plan.json").code == 0
     plan = json.loads((engine.path / "plan.json").read_text())
     plan["request"]["reading"]["table"] = "duckdb:?query=SELECT * FROM people"
-    engine.write(old__json=sealed(plan))
+    engine.write(old__json=seal_document(plan))
     shown = engine.run("release", "table.csv", "--plan", "old.json")
     assert (shown.code, "$.request.reading.table" in shown.err) == (3, True), shown.err
     with pytest.raises(DocumentError):

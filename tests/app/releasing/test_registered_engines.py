@@ -11,8 +11,8 @@ import pytest
 from support.postgres_server import missing, running
 
 import dpqr
-from dpqr.app.releasing.reading import OTHER, UNREGISTERED
-from dpqr.io.engines.refusals import BEFORE
+from dpqr.releases.reading import OTHER_TABLE_REFUSED, UNREGISTERED
+from dpqr.tables.engines.known import BEFORE
 
 LEDGER = ("--ledger", "l.sqlite")
 PAID = ("--dataset", "survey", *LEDGER)
@@ -72,7 +72,7 @@ def test_requests_that_are_refused_do_not_reach_the_server(desk, server, connect
     assert desk.run("budget", "policy", "survey", *source, *LEDGER).code == 0
     for data in (f"{server}?table=viewed", f"{server.replace('owner@', 'other@')}?table=people", "table.csv"):
         ended = desk.run("release", data, *ASKED, *PAID)
-        assert (ended.code, ended.err) == (4, f"dpqr: {OTHER}\n")
+        assert (ended.code, ended.err) == (4, f"dpqr: {OTHER_TABLE_REFUSED}\n")
     assert desk.run("release", "--queries", "q.json", "--eps", "51", *PAID).code == 4
     assert desk.run("budget", "policy", "survey", "--require-approval", *LEDGER).code == 0
     assert desk.run("release", *ASKED, *PAID).code == 4
@@ -105,11 +105,11 @@ def test_requests_that_are_refused_start_no_session(lake, monkeypatch):
     def started():
         raise AssertionError("a session is started")
 
-    monkeypatch.setattr("dpqr.io.engines.spark_table.spark_session", started)
+    monkeypatch.setattr("dpqr.tables.engines.spark.spark_session", started)
     bind(lake, f"spark:{lake.path}/lake/")
     for data in ("spark:people", "spark:lake/", f"spark:{lake.path}/lake/*.parquet"):
         ended = lake.run("release", data, *ASKED, *PAID)
-        assert (ended.code, ended.err) == (4, f"dpqr: {OTHER}\n"), ended.err
+        assert (ended.code, ended.err) == (4, f"dpqr: {OTHER_TABLE_REFUSED}\n"), ended.err
     assert lake.run("release", "--queries", "q.json", "--eps", "51", *PAID).code == 4
     assert lake.run("budget", "policy", "survey", "--require-approval", *LEDGER).code == 0
     assert lake.run("release", *ASKED, *PAID).code == 4

@@ -9,14 +9,13 @@ import pytest
 from support.command_desk import DOMAIN, QUERIES, TABLE, Desk
 from support.refusal_form import assert_refusal
 
-from dpqr.app.releasing.rehearse import MOST, ROWS, rehearsed_rows, rehearsed_table
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.facts import PublicFacts, Region
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.evaluation import true_answers
-from dpqr.io.tables.limits import Limits
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain, PublicFacts, Region
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.exact_errors import true_answers
+from dpqr.releases.rehearsal import MOST, ROWS, rehearsed_rows, rehearsed_table
 from dpqr.strategies.problem import Problem
+from dpqr.tables.limits import Limits
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
 from dpqr.workload.workload import Workload
@@ -52,7 +51,7 @@ def test_nothing_is_opened_or_paid_and_everything_is_stamped(desk, monkeypatch):
         raise AssertionError("a table was looked at")
 
     for place in ("check_table", "load_table"):
-        monkeypatch.setattr(f"dpqr.app.releasing.release.{place}", opened)
+        monkeypatch.setattr(f"dpqr.releases.release.{place}", opened)
     assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
     before = (desk.path / "l.sqlite").read_bytes()
     ended = desk.release(*LEDGER, "--rehearse", "--out", "out", "--synthetic", "rows", data="nowhere.csv")

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 import pytest
 from support.command_desk import PRIVATE
 
-from dpqr.app.releasing import release as module
-from dpqr.app.releasing.release import dry_run, release
-from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.errors import BudgetRefused, DpqrError, InfeasiblePlan, UsageFault
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.errors import BudgetRefused, DpqrError, InfeasiblePlan, UsageFault
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.releases import release as module
+from dpqr.releases.release import dry_run, release
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.tables.source import TableSource
 
 SOURCE = TableSource(paths=("table.csv",))
 REQUEST = PlanRequest(queries="q.json", epsilon="1", schedule="rounds")
@@ -120,7 +120,7 @@ def test_figures_that_cannot_be_computed_stop_the_run_before_it_costs_anything(d
     def broken(*_):
         raise ArithmeticError
 
-    monkeypatch.setattr("dpqr.privacy.accountants.zcdp.ZeroConcentrated.epsilon", broken)
+    monkeypatch.setattr("dpqr.kernel.accountants.sums.ZeroConcentrated.epsilon", broken)
     with pytest.raises(ArithmeticError):
         run()
     assert "load_table" not in steps

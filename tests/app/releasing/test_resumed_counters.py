@@ -10,14 +10,14 @@ from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import continue_all, document, killed_at, run, unsound
 from support.slow_cases import slow_one
 
-from dpqr.app.releasing import release as release_module
-from dpqr.app.start import start_of
-from dpqr.data.period import Period
-from dpqr.io.journal.transcript_file import TranscriptFile
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.outputs.releases.read_release import read_release
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.periods import PeriodBudgets
+from dpqr.domain.periods import Period
+from dpqr.kernel.budget import Cost
+from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.ledger.periods import PeriodBudgets
+from dpqr.published.export import start_of
+from dpqr.releases import release as release_module
+from dpqr.releases.journal import TranscriptFile
+from dpqr.releases.read_release import read_release
 
 STAGES = [
     (ChainedLedger, "reserve", 1, False),

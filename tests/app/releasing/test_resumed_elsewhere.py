@@ -22,11 +22,11 @@ import json, sys
 from dataclasses import replace
 from pathlib import Path
 from support import paid_releases as releases
-from dpqr.app.releasing import release
-from dpqr.errors import DpqrError
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.noise.source import SeededNoise
-from dpqr.strategies.designs import p_identity
+from dpqr.releases import release
+from dpqr.kernel.errors import DpqrError
+from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.strategies.designs import kronecker as p_identity
 
 release.SystemNoise = lambda: SeededNoise(1)
 

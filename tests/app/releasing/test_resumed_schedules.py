@@ -8,8 +8,8 @@ import pytest
 from support.ledger_jobs import ledger_in
 from support.paid_releases import begun, killed_at, lay, price, published, run, transcript, unsound
 
-from dpqr.app.releasing import release as release_module
-from dpqr.io.ledger.chained_ledger import ChainedLedger
+from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.releases import release as release_module
 
 CELLS = 24
 CDF = [{"prefix": "v"}]

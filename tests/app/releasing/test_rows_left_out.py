@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.errors import DataError
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.errors import DataError
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.releases.release import release
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.tables.source import TableSource
 
 ROWS = 4_000
 KEPT = ROWS // 2

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from support.paid_releases import document, killed_at, lay, run, transcript, unsound
 
-from dpqr.errors import BudgetRefused
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.privacy.events import PureSumEvent, RhoSumEvent
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import PureSumEvent, RhoSumEvent
+from dpqr.ledger.chained_ledger import ChainedLedger
 
 SIZE, COLUMNS = 60, "abcd"
 ZCDP = {"delta": "1e-6", "accountant": "zcdp"}

@@ -32,9 +32,9 @@ from support.session_faults import (
 )
 from support.slow_cases import slow_one
 
-from dpqr.app.requests import OutputRequest
-from dpqr.app.sessions.interactive import close, status
-from dpqr.errors import DpqrError, UsageFault
+from dpqr.kernel.errors import DpqrError, UsageFault
+from dpqr.releases.requests import OutputRequest
+from dpqr.sessions.interactive import close, status
 
 
 @pytest.fixture(scope="module")

@@ -16,24 +16,32 @@ import pytest
 from support.ledger_jobs import ledger_in, terms
 from support.paid_releases import Unwatched, payer
 
-from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.app.sessions.interactive import AskRequest, ask, close, open_session, status
-from dpqr.app.sessions.planning import OpenRequest, planned_session
-from dpqr.app.sessions.state import PARTS
-from dpqr.app.verifying.evidence import VerifyRequest
-from dpqr.app.verifying.verify import verify
-from dpqr.construction.answers.intervals import BASES
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import AlreadyThere, BudgetRefused, DataError, DocumentError, InfeasiblePlan, LedgerError, UsageFault
-from dpqr.io.documents.entries.figures import FIGURE_COMPILERS
-from dpqr.io.engines.known import source_at
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
-from dpqr.io.sessions.session_folder import SessionFolder
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.policy import PolicyChange
-from dpqr.report.receipt import receipt
+from dpqr.kernel.errors import (
+    AlreadyThere,
+    BudgetRefused,
+    DataError,
+    DocumentError,
+    InfeasiblePlan,
+    LedgerError,
+    UsageFault,
+)
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.verify import verify
+from dpqr.releases.answers.errors import BASES
+from dpqr.releases.files import document_text
+from dpqr.releases.receipt import receipt
+from dpqr.releases.record.plan_document import seal_document
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.sessions.folder import SessionFolder
+from dpqr.sessions.interactive import AskRequest, ask, close, open_session, status
+from dpqr.sessions.planning import OpenRequest, plan_session
+from dpqr.sessions.session import PARTS
+from dpqr.tables.engines.known import source_at
+from dpqr.tables.policy import PolicyChange
+from dpqr.tables.source import TableSource
+from dpqr.workload.figure_entries import FIGURE_COMPILERS
 
 DOMAIN = {"sex": 2, "age": 16, "job": 10, "town": 12}
 ROWS = [f"{n % 2},{n % 4},{(n * n) % 3},{n % 5}" for n in range(600)]
@@ -46,7 +54,7 @@ SURPRISE = {"queries": [{"where": "sex = 1 and age = 3"}]}
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """Noise is repeatable: what these tests say of answers holds for these draws."""
-    monkeypatch.setattr("dpqr.app.sessions.interactive.SystemNoise", lambda: SeededNoise(next(seeds)))
+    monkeypatch.setattr("dpqr.sessions.interactive.SystemNoise", lambda: SeededNoise(next(seeds)))
     seeds = count(1)
     (tmp_path / "table.csv").write_text(TABLE)
     ledger_in(tmp_path).open(terms(epsilon="100"))
@@ -252,7 +260,7 @@ def test_a_secret_of_an_earlier_ask_admits_nothing_even_where_all_draws_fit(plac
     secret = folder(place).path / "secret"
     old, draws = secret.read_bytes(), drawn(place)
     with (
-        patch("dpqr.app.sessions.turn.Kept.passed", side_effect=KeyboardInterrupt),
+        patch("dpqr.sessions.turn.SessionHardQueryLog.passed", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
         asked(place, SURPRISE)
@@ -278,7 +286,7 @@ def test_a_forged_secret_admits_nothing_that_the_transcript_has_ended(place):
         used.append(watch.charge_number)
         return False
 
-    with patch("dpqr.construction.questions.online.passes", passes):
+    with patch("dpqr.releases.questions.is_above_threshold", passes):
         asked(place, {"queries": [{"marginal": []}]})
     ended = {each["draw"] for each in old["thresholds"] if each["side"] in above}
     assert len(used) == 2
@@ -295,7 +303,7 @@ def test_while_answers_are_compared_the_disk_holds_no_threshold(place):
         seen.append((found.secret(), sum("queries" in line for line in found.log())))
         return False
 
-    with patch("dpqr.construction.questions.online.passes", passes):
+    with patch("dpqr.releases.questions.is_above_threshold", passes):
         asked(place, WHERE)
     assert len(seen) == 8
     assert set(seen) == {(None, 1)}
@@ -347,7 +355,7 @@ def test_a_question_that_was_killed_leaves_all_paid(place):
 def test_systems_without_file_locks_have_no_sessions(place, monkeypatch):
     opened(place)
     before = len(ledger_in(place).entries())
-    monkeypatch.setattr("dpqr.io.sessions.session_folder.fcntl", None)
+    monkeypatch.setattr("dpqr.sessions.folder.fcntl", None)
     for refused in (
         lambda: opened(place, name="other"),
         lambda: asked(place, WHERE),
@@ -358,7 +366,7 @@ def test_systems_without_file_locks_have_no_sessions(place, monkeypatch):
             refused()
     assert len(ledger_in(place).entries()) == before
     assert not folder(place, "other").path.exists()
-    assert planned_session(request(place, "other")).terms.surprises == 6
+    assert plan_session(request(place, "other")).terms.surprises == 6
 
 
 @pytest.mark.parametrize("address", ["-", "duckdb:t.duckdb?table=people"])
@@ -406,7 +414,7 @@ def test_another_table_closes_the_session_paid_in_full(place):
 
 def test_an_error_after_rows_were_looked_at_leaves_all_paid(place):
     opened(place)
-    with patch("dpqr.app.sessions.turn.load_table", side_effect=DataError("x")), pytest.raises(DataError):
+    with patch("dpqr.sessions.turn.load_table", side_effect=DataError("x")), pytest.raises(DataError):
         asked(place, WHERE)
     asked(place, WHERE)
     close("desk", payer(place), OutputRequest())
@@ -414,7 +422,7 @@ def test_an_error_after_rows_were_looked_at_leaves_all_paid(place):
 
 
 def test_an_opening_that_did_not_end_is_given_up(place):
-    with patch("dpqr.app.sessions.turn.write_rows", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+    with patch("dpqr.sessions.turn.write_rows", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
         opened(place)
     with pytest.raises(UsageFault, match="did not end"):
         status("desk", payer(place))
@@ -441,7 +449,7 @@ def test_expected_queries_come_first_and_all_columns_stay(place):
 def test_shares_and_defaults_of_the_plan(place):
     def planned(**more):
         asked = request(place, plan={"epsilon": "1", "surprises": None}, **more)
-        return planned_session(asked).terms.surprises
+        return plan_session(asked).terms.surprises
 
     assert [planned(questions=n) for n in (20, 1_000, 10**6)] == [10, 50, 200]
     assert planned(surprises=3) == 3
@@ -577,7 +585,7 @@ def test_a_record_of_0_10_0_is_not_repeated_by_another_rule(tmp_path, rule, chec
     (tmp_path / "answers.csv").write_bytes((OLD_SESSION / "answers.csv").read_bytes())
     record = json.loads((OLD_SESSION / "release.json").read_text())
     record["questions"]["rule"] = rule
-    (tmp_path / "release.json").write_text(document_text(sealed(record)))
-    with patch("dpqr.app.verifying.checks_of_draws.__version__", record["version"]):  # a later one says less
+    (tmp_path / "release.json").write_text(document_text(seal_document(record)))
+    with patch("dpqr.published.checks.__version__", record["version"]):  # a later one says less
         checks = verify(VerifyRequest(release=str(tmp_path))).checks
     assert [each.name for each in checks if each.state == "FAILED"] == [check]

@@ -7,19 +7,17 @@ from types import SimpleNamespace
 import pytest
 from support.slow_cases import slowly
 
-from dpqr.app.sessions import turn as module
-from dpqr.app.sessions.session import PastDraw, Turn
-from dpqr.app.sessions.state import AskedRow
-from dpqr.app.sessions.turn import restored, start_of
-from dpqr.construction.questions.replay import Start
-from dpqr.construction.questions.terms import Terms
-from dpqr.data.unit import PrivacyUnit
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import ExponentialEvent
+from dpqr.kernel.budget import Price
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.releases.questions import SessionTerms, Start
+from dpqr.sessions import turn as module
+from dpqr.sessions.session import PastDraw, SessionLock, SessionQuery
+from dpqr.sessions.turn import process_start, restore_session
 from dpqr.workload.block import QueryBlock
 
-TERMS = Terms.within(Price(epsilon=Fraction(2)), PrivacyUnit(), surprises=3, questions=9)
-OTHER = Terms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=3, questions=9)
+TERMS = SessionTerms.within(Price(epsilon=Fraction(2)), PrivacyUnit(), surprises=3, questions=9)
+OTHER = SessionTerms.within(Price(epsilon=Fraction(1)), PrivacyUnit(), surprises=3, questions=9)
 FIRST = 2
 """Draws of what was measured first; they are no thresholds, and no surprises."""
 PLUS, MINUS = (TERMS.epoch(side).event for side in (1, -1))
@@ -58,7 +56,7 @@ def turn_of(kinds, secret):
 def found(kinds, secret):
     paper = SimpleNamespace(terms=TERMS)
     session = SimpleNamespace(paper=paper, document={"draws": FIRST})
-    return restored(turn_of(kinds, secret), session)
+    return restore_session(turn_of(kinds, secret), session)
 
 
 def usable(kinds, side, draw):
@@ -72,7 +70,7 @@ def usable(kinds, side, draw):
 
 @pytest.mark.parametrize("length", [1, 2, *slowly(3, 4)])
 def test_a_threshold_is_used_if_its_draw_is_the_last_of_its_side_and_no_answer_followed(monkeypatch, length):
-    monkeypatch.setattr(module, "surprise_rows", lambda held, paper: {})
+    monkeypatch.setattr(module, "read_hard_queries", lambda held, paper: {})
     for kinds in product(DRAWS, repeat=length):
         draws = range(100, 100 + FIRST + length)
         state = found(kinds, None)
@@ -95,11 +93,11 @@ def query(name):
 def test_every_noisy_answer_is_of_the_query_that_was_asked(monkeypatch):
     """By the number of its draw; of a lost one, or one that the log does not name, nothing is learned."""
     rows = {
-        FIRST + 1: (AskedRow(name="a", detail="", place=0, row=0, block=query("a")), 0),
-        FIRST + 3: (AskedRow(name="b", detail="", place=1, row=2, block=query("b")), 1),
-        FIRST + 4: (AskedRow(name="c", detail="", place=2, row=0, block=query("c")), 1),
+        FIRST + 1: (SessionQuery(name="a", detail="", place=0, row=0, block=query("a")), 0),
+        FIRST + 3: (SessionQuery(name="b", detail="", place=1, row=2, block=query("b")), 1),
+        FIRST + 4: (SessionQuery(name="c", detail="", place=2, row=0, block=query("c")), 1),
     }
-    monkeypatch.setattr(module, "surprise_rows", lambda held, paper: rows)
+    monkeypatch.setattr(module, "read_hard_queries", lambda held, paper: rows)
     kinds = ("opened up", "answered up", "opened up", "answered down", "lost answer", "answered up")
     state = found(kinds, None)
     kept_answers = [(each.ask, each.row.name, each.surprise.side) for each in state.kept_surprises]
@@ -146,7 +144,7 @@ def test_a_damaged_secret_is_as_good_as_lost(secret):
 def test_a_session_settles_what_it_drew_unless_it_is_whole_or_a_draw_is_lost(lost, whole):
     """Either is enough by itself: a lost draw, or an error that rows may have decided."""
     settled = []
-    held = Turn(
+    held = SessionLock(
         folder=folder(None),
         ledger=SimpleNamespace(settle=lambda paid, events, *, note, drawn: settled.append((events, note, drawn))),
         paid=SimpleNamespace(events="all"),
@@ -162,4 +160,4 @@ def test_a_session_settles_what_it_drew_unless_it_is_whole_or_a_draw_is_lost(los
 def test_a_process_says_how_many_answers_it_knows_and_not_how_many_were_paid():
     """A lost answer is paid, and unknown."""
     online = SimpleNamespace(watches={1: None}, epochs=4, surprises=3, history=["one", "two"])
-    assert start_of(online) == Start(sides=(1,), epochs=4, surprises=3, measured=2)
+    assert process_start(online) == Start(sides=(1,), epochs=4, surprises=3, measured=2)

@@ -7,15 +7,15 @@ from types import SimpleNamespace
 import pytest
 from support.ledger_jobs import draws
 
-from dpqr.app.releasing.reading import Reading
-from dpqr.app.sessions.session import Stated, _guard, filter_of, stated
-from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import Cost, PrivacyBudget
-from dpqr.privacy.currency import currency
-from dpqr.privacy.reservation import Reservation
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import Cost, PrivacyBudget
+from dpqr.kernel.currency import currency
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.ledger.ledger import Reservation
+from dpqr.releases.reading import TableReading
+from dpqr.sessions.session import SessionDocument, _session_filters, filter_of, session_document
+from dpqr.tables.limits import Limits
+from dpqr.tables.source import TableSource
 
 BUDGET = {"epsilon": "1", "delta": "0", "accountant": "basic"}
 SOURCE = TableSource(paths=("/data/t.csv",), delimiter=";", encoding="latin-1", count_column="n")
@@ -29,9 +29,9 @@ def held(document):
 @pytest.mark.parametrize("name", [each.name for each in fields(Limits) if each.type in ("int", int)])
 def test_later_processes_read_the_table_as_the_first_one_did(name):
     limits = Limits(**{name: getattr(Limits(), name) // 2})
-    document = stated("interactive", BUDGET, Reading(source=SOURCE, limits=limits))
+    document = session_document("interactive", BUDGET, TableReading(source=SOURCE, limits=limits))
     assert document["limits"] == asdict(limits)
-    session = Stated(held=held(document), document=document)
+    session = SessionDocument(held=held(document), document=document)
     assert session.limits == limits != Limits()
     read = session.reading(None)
     assert (read.limits, read.source) == (limits, SOURCE)
@@ -52,7 +52,7 @@ def test_draws_pass_the_filter_of_what_was_paid_and_that_of_the_guarantee(paid, 
         events=draws(paid),
     )
     document = {"budget": {**BUDGET, "epsilon": str(float(Fraction(stating)))}}
-    guard, spent = _guard(held(document).folder, reservation), Fraction(0)
+    guard, spent = _session_filters(held(document).folder, reservation), Fraction(0)
     ((part, _),) = draws("1/4")
     least = min(Fraction(paid), Fraction(stating))
     while spent < least:

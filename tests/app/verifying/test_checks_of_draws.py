@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.app.verifying import checks_of_draws
-from dpqr.app.verifying.checks_of_draws import answers, draws, plan, statements, synthetic
-from dpqr.app.verifying.evidence import Evidence, NotChecked, NotRepeated
-from dpqr.errors import GoalMissed
-from dpqr.io.outputs.records.sameness import Sameness
+from dpqr.kernel.errors import GoalMissed
+from dpqr.published import checks as checks_of_draws
+from dpqr.published.checks import answers, draws, plan, statements, synthetic
+from dpqr.published.evidence import NotChecked, NotRepeated, ReleaseEvidence, Sameness
 
 
 @pytest.fixture
 def evidence(free_release, tmp_path):
-    return Evidence(free_release, tmp_path)
+    return ReleaseEvidence(free_release, tmp_path)
 
 
 def differing(*_):

@@ -9,16 +9,16 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from dpqr.app.verifying.checks_of_ledger import _end, ledger, locked_plan
-from dpqr.app.verifying.evidence import Evidence, NotChecked
-from dpqr.errors import DocumentError, GoalMissed
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.kernel.errors import DocumentError, GoalMissed
+from dpqr.published.checks import _end, ledger, locked_plan
+from dpqr.published.evidence import NotChecked, ReleaseEvidence
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import seal_document
 
 
 @pytest.fixture
 def evidence(paid_release, tmp_path):
-    return Evidence(paid_release, tmp_path)
+    return ReleaseEvidence(paid_release, tmp_path)
 
 
 def stating(evidence, **changed):
@@ -102,7 +102,7 @@ def test_without_a_ledger_and_a_plan_nothing_is_found(evidence):
 
 
 def test_another_plan_than_the_one_that_was_followed(evidence, tmp_path):
-    document = sealed(evidence.document["plan"] | {"forecast": []})
+    document = seal_document(evidence.document["plan"] | {"forecast": []})
     (tmp_path / "other.json").write_text(document_text(document))
     evidence.request = replace(evidence.request, plan=str(tmp_path / "other.json"))
     with pytest.raises(GoalMissed, match="is another plan than the one that the release followed"):

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import dpqr
-from dpqr.app.verifying.verify import PREDICTIONS
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.published.verify import PREDICTIONS
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import seal_document
 
 ROWS = pd.DataFrame({"day": ["Mon", "Sun"] * 200, "open": ["yes", "no"] * 200, "price": [3.0, 9.0] * 200})
 POINTS = pd.DataFrame({"day": ["Sun", "Mon"], "price": [1.0, 9.0]})
@@ -69,7 +69,7 @@ def forged(place, kind, change):
     record = place / ("model.json" if kind == "model" else f"{kind}.csv.record.json")
     document = json.loads(record.read_text())
     change(document)
-    record.write_text(document_text(sealed(document)))
+    record.write_text(document_text(seal_document(document)))
 
 
 def other_number(document):
@@ -108,7 +108,7 @@ def less_noise(document):
 
 def other_learner(document):
     document["plan"]["learner"]["name"] = "svm"
-    document["plan"] = sealed(document["plan"])
+    document["plan"] = seal_document(document["plan"])
 
 
 def no_form(document):

@@ -9,18 +9,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpqr.app.verifying import checks_of_record
-from dpqr.app.verifying.checks_of_record import events, files, prices, record
-from dpqr.app.verifying.evidence import Evidence
-from dpqr.errors import GoalMissed
-from dpqr.io.outputs.records.document_parts import rational
-from dpqr.io.outputs.records.record_form import parsed_record
-from dpqr.privacy.budget import upward
+from dpqr.kernel.budget import upward
+from dpqr.kernel.errors import GoalMissed
+from dpqr.published import checks as checks_of_record
+from dpqr.published.checks import events, files, prices, record
+from dpqr.published.evidence import ReleaseEvidence
+from dpqr.releases.record.parts import rational
+from dpqr.releases.record.release_document import parsed_record
 
 
 @pytest.fixture
 def evidence(free_release, tmp_path):
-    return Evidence(free_release, tmp_path)
+    return ReleaseEvidence(free_release, tmp_path)
 
 
 def edited(evidence, change):
@@ -28,7 +28,7 @@ def edited(evidence, change):
     document = json.loads(json.dumps(evidence.document))
     change(document)
     other = SimpleNamespace(path=evidence.path, document=document, record=parsed_record(document, "here"))
-    other.events = lambda parts: Evidence.events(other, parts)
+    other.events = lambda parts: ReleaseEvidence.events(other, parts)
     return other
 
 

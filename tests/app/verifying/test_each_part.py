@@ -11,17 +11,18 @@ import pytest
 from support.counters import MONTHS, released
 
 import dpqr
-from dpqr.app.verifying import checks_of_draws, checks_of_ledger, checks_of_predictions
-from dpqr.app.verifying.evidence import Evidence, NotRepeated
-from dpqr.app.verifying.repeat_session import _require_order
-from dpqr.errors import GoalMissed
-from dpqr.io.outputs.records.document_parts import versions_part
-from dpqr.io.outputs.records.plan_document import SEAL, sealed
-from dpqr.io.outputs.records.sameness import Sameness
-from dpqr.io.outputs.releases.release_files import CUMULATIVE, FIGURES_FILE, VIEWS_FILE
-from dpqr.privacy.accountants.known import PREDICTING, available
-from dpqr.privacy.budget import upward
-from dpqr.privacy.events import AboveThresholdEvent, ExponentialEvent
+from dpqr.kernel.accountants.known import PREDICTING, available
+from dpqr.kernel.budget import upward
+from dpqr.kernel.errors import GoalMissed
+from dpqr.kernel.events import AboveThresholdEvent, ExponentialEvent
+from dpqr.published import checks as checks_of_draws
+from dpqr.published import checks as checks_of_ledger
+from dpqr.published import prediction_checks as checks_of_predictions
+from dpqr.published.evidence import NotRepeated, ReleaseEvidence, Sameness
+from dpqr.published.repeat import _require_order
+from dpqr.releases.record.parts import versions_part
+from dpqr.releases.record.plan_document import SEAL, seal_document
+from dpqr.releases.release_files import CUMULATIVE, FIGURES_FILE, VIEWS_FILE
 
 ANSWERS = "answers.csv"
 FILES = [f"{FIGURES_FILE}csv", f"{VIEWS_FILE}csv", f"{CUMULATIVE}.csv"]
@@ -184,15 +185,15 @@ def test_every_process_starts_from_the_draws_that_were_made_before_it():
 
 def test_a_record_has_one_text(free_release, tmp_path):
     """A letter and its escape mean the same, and blanks between parts alone mean nothing."""
-    sound = Evidence(free_release, tmp_path).path / "release.json"
+    sound = ReleaseEvidence(free_release, tmp_path).path / "release.json"
     text = sound.read_text()
     try:
         sound.write_text(text.replace('"dpqr', '"\\u0064pqr', 1))
         assert json.loads(sound.read_text()) == json.loads(text)
         with pytest.raises(GoalMissed, match="is not written as dpqr writes it"):
-            _ = Evidence(free_release, tmp_path).document
+            _ = ReleaseEvidence(free_release, tmp_path).document
         sound.write_text(text.replace("\n", "\n   "))
-        assert Evidence(free_release, tmp_path).document == json.loads(text)
+        assert ReleaseEvidence(free_release, tmp_path).document == json.loads(text)
     finally:
         sound.write_text(text)
 
@@ -218,7 +219,7 @@ def test_a_session_follows_a_locked_plan_of_its_own_budget_and_events(free_relea
     with pytest.raises(GoalMissed, match="is another plan"):
         checks_of_ledger.locked_plan(evidence)
     followed[part] = kept[part]
-    evidence.questions.plan = sealed({**kept, "seed": 9})[SEAL]
+    evidence.questions.plan = seal_document({**kept, "seed": 9})[SEAL]
     with pytest.raises(GoalMissed, match="is another plan"):
         checks_of_ledger.locked_plan(evidence)
 

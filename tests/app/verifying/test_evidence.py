@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from support.verified_release import changed
 
-from dpqr.app.verifying.evidence import Evidence, NotChecked, VerifyRequest, require_written
-from dpqr.errors import GoalMissed, UsageFault
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.kernel.errors import GoalMissed, UsageFault
+from dpqr.published.evidence import NotChecked, ReleaseEvidence, VerifyRequest, require_same_text
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import seal_document
 
 OLD = Path(__file__).parents[2] / "old_releases"
 
 
 def evidence(request, scratch):
-    return Evidence(request, scratch)
+    return ReleaseEvidence(request, scratch)
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,10 @@ def test_one_text_for_one_document_but_for_blanks(tmp_path, text, passes):
     path = tmp_path / "x.json"
     path.write_text(text, newline="")
     if passes:
-        require_written(json.loads(text), path)
+        require_same_text(json.loads(text), path)
     else:
         with pytest.raises(GoalMissed, match="is not written as dpqr writes it"):
-            require_written(json.loads(text), path)
+            require_same_text(json.loads(text), path)
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b"[]", b'{"dpqr": "release/1"}', b"null"])
@@ -70,7 +70,7 @@ def forged(free_release, change):
     path = Path(free_release.release) / "release.json"
     document = json.loads(path.read_text())
     change(document)
-    return changed(path, document_text(sealed(document)).encode())
+    return changed(path, document_text(seal_document(document)).encode())
 
 
 def test_a_request_that_cannot_be_planned(free_release, tmp_path):

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import dpqr
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import seal_document
 
 READERS = (
     ("verify", "out"),
@@ -112,7 +112,7 @@ def changed_record(out: Path) -> None:
 
 def without_hashes(out: Path) -> None:
     record = json.loads((out / "release.json").read_text())
-    (out / "release.json").write_text(document_text(sealed({k: v for k, v in record.items() if k != "hashes"})))
+    (out / "release.json").write_text(document_text(seal_document({k: v for k, v in record.items() if k != "hashes"})))
 
 
 def without_a_file(out: Path) -> None:
@@ -144,7 +144,7 @@ def test_hashes_that_do_not_fit_are_said(released, change):
     ended = released.run("reprice", "out")
     assert (ended.code, f"Not verified: out/{said}" in words(ended.out)) == (0, True), ended.out
     assert said in json.loads(released.run("reprice", "out", "--json").out)["not_verified"]
-    assert said in dpqr.api.verify.reprice(place).attrs["not_verified"]
+    assert said in dpqr.python.verify.reprice(place).attrs["not_verified"]
     assert said in words(str(dpqr.read_release("out").receipt))
 
 

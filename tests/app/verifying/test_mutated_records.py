@@ -24,15 +24,15 @@ from support.slow_cases import thinned
 from support.verified_release import ASKED, changed, make
 
 import dpqr
-from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.app.sessions.interactive import AskRequest, ask, close, open_session
-from dpqr.app.sessions.planning import OpenRequest
-from dpqr.app.verifying.evidence import VerifyRequest
-from dpqr.app.verifying.verify import verify
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.verify import verify
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import seal_document
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.sessions.interactive import AskRequest, ask, close, open_session
+from dpqr.sessions.planning import OpenRequest
+from dpqr.tables.source import TableSource
 
 VERSIONS = ("python", "numpy", "scipy", "pyarrow", "platform", "arithmetic")
 NO_CLAIM = {"date", "publisher", *(f"versions.{name}" for name in VERSIONS)}
@@ -84,7 +84,7 @@ def questions(place):
     ledger_in(place).open(terms(epsilon="100"))
     plan = PlanRequest(epsilon="40", domain=COLUMNS, surprises=6)
     run = ReleaseRequest(source=TableSource(paths=(str(place / "table.csv"),)), plan=plan, payer=payer(place))
-    with patch("dpqr.app.sessions.interactive.SystemNoise", lambda: SeededNoise(next(seeds))):
+    with patch("dpqr.sessions.interactive.SystemNoise", lambda: SeededNoise(next(seeds))):
         open_session(OpenRequest(name="desk", run=run), Unwatched())
         for queries in (WHERE, SURPRISE):
             ask(AskRequest(name="desk", payer=payer(place), queries=queries), Unwatched())
@@ -156,7 +156,7 @@ def mutated(document):
             name = ".".join(map(str, path))
             yield f"{name}: {'left out' if new is ... else repr(new)[:40]}", name, made
             if path[0] == "plan" and len(path) > 1 and path != ("plan", "sha256"):
-                yield f"{name}: {repr(new)[:40]}, sealed anew", name, made | {"plan": sealed(made["plan"])}
+                yield f"{name}: {repr(new)[:40]}, sealed anew", name, made | {"plan": seal_document(made["plan"])}
 
 
 def code(request):
@@ -176,7 +176,7 @@ def test_a_mutated_field_is_found(places, kind, part):
     assert code(request) == 0
     missed = []
     for words, name, made in islice(mutated(document), part, None, PARTS):
-        with changed(place.record, document_text(sealed(made)).encode()):
+        with changed(place.record, document_text(seal_document(made)).encode()):
             ended = code(request)
         if ended != 6 and not (ended == 0 and name in NO_CLAIM):
             missed.append(f"{ended} {words}")

@@ -12,13 +12,15 @@ import pytest
 from app.verifying.test_mutated_records import predictions
 from support.removed_checks import outcome, removals
 
-from dpqr.app.verifying import checks_of_ledger, checks_of_predictions, checks_of_record
-from dpqr.app.verifying.checks_of_predictions import PredictionEvidence
-from dpqr.app.verifying.evidence import Evidence, VerifyRequest
-from dpqr.errors import GoalMissed
-from dpqr.io.outputs.records.document_parts import rational
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record_form import parsed_record
+from dpqr.kernel.errors import GoalMissed
+from dpqr.published import checks as checks_of_ledger
+from dpqr.published import checks as checks_of_record
+from dpqr.published import prediction_checks as checks_of_predictions
+from dpqr.published.evidence import ReleaseEvidence, VerifyRequest
+from dpqr.published.prediction_checks import PredictionEvidence
+from dpqr.releases.record.parts import rational
+from dpqr.releases.record.plan_document import seal_document
+from dpqr.releases.record.release_document import parsed_record
 
 HALF, TWO = rational(Fraction(1, 2)), rational(Fraction(2))
 
@@ -84,7 +86,7 @@ RECORDS = [
 
 @pytest.fixture
 def free(free_release, tmp_path):
-    return Evidence(free_release, tmp_path)
+    return ReleaseEvidence(free_release, tmp_path)
 
 
 def survivors(module, sound, cases):
@@ -107,7 +109,7 @@ def test_every_check_of_the_record(free):
 
 
 def test_every_check_of_the_ledger(paid_release, tmp_path):
-    sound = Evidence(paid_release, tmp_path)
+    sound = ReleaseEvidence(paid_release, tmp_path)
     entries, paid = sound.walked.entries, sound.record.ledger.entry
 
     def walked(**changed):
@@ -126,7 +128,7 @@ def test_every_check_of_the_ledger(paid_release, tmp_path):
 
     other_plan = copy.copy(sound)
     other_plan.request = replace(sound.request, plan=str(tmp_path / "other.json"))
-    (tmp_path / "other.json").write_text(json.dumps(sealed(sound.document["plan"] | {"seed": 9})))
+    (tmp_path / "other.json").write_text(json.dumps(seal_document(sound.document["plan"] | {"seed": 9})))
     unplanned = copy.copy(sound)
     unplanned.walked = SimpleNamespace(entries=tuple(replace(entry, plan="") for entry in entries))
     fewer = {"plan": {**sound.document["plan"], "events": sound.document["plan"]["events"][:-1]}}
@@ -198,7 +200,7 @@ def test_every_check_of_predictions(predicted, tmp_path):
     def other_plan(kind):
         other = forged(kind, lambda document: None)
         path = tmp_path / "other.json"
-        path.write_text(json.dumps(sealed(other.document["plan"] | {"notes": ["another"]})))
+        path.write_text(json.dumps(seal_document(other.document["plan"] | {"notes": ["another"]})))
         vars(other).update(request=replace(other.request, plan=str(path)))
         return other
 

@@ -8,9 +8,9 @@ import pytest
 from support.slow_cases import slowly
 from support.verified_release import ASKED, make
 
-from dpqr.app.verifying.evidence import Evidence, VerifyRequest
-from dpqr.app.verifying.repeat import NoNoise, stated_reason
-from dpqr.app.verifying.verify import CHECKS, verify
+from dpqr.published.evidence import ReleaseEvidence, VerifyRequest
+from dpqr.published.repeat import NoNoise, recorded_reason
+from dpqr.published.verify import CHECKS, verify
 
 OLD = Path(__file__).parents[2] / "old_releases"
 
@@ -42,5 +42,5 @@ def test_a_repeated_run_has_no_noise():
 
 
 def test_a_reason_that_was_not_stated(tmp_path):
-    old = Evidence(VerifyRequest(release=str(OLD / "0.1.0")), tmp_path)
-    assert stated_reason(old.record).words == ""
+    old = ReleaseEvidence(VerifyRequest(release=str(OLD / "0.1.0")), tmp_path)
+    assert recorded_reason(old.record).words == ""

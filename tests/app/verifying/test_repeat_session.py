@@ -8,10 +8,10 @@ import pytest
 from app.sessions.test_interactive import SURPRISE, WHERE, asked, checked, opened, place  # noqa: F401 (a fixture)
 from support.paid_releases import payer
 
-from dpqr.app.requests import OutputRequest
-from dpqr.app.sessions.interactive import close
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import seal_document
+from dpqr.releases.requests import OutputRequest
+from dpqr.sessions.interactive import close
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def change(closed, edit):
     kept = closed / "out" / "release.json"
     record = json.loads(kept.read_text())
     edit(record)
-    kept.write_text(document_text(sealed(record)))
+    kept.write_text(document_text(seal_document(record)))
 
 
 def other_draw(record):

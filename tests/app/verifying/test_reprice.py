@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dpqr.app.verifying.reprice import reprice
-from dpqr.errors import DocumentError, UsageFault
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.published.checks import reprice
 
 OLD = Path(__file__).parents[2] / "old_releases"
 

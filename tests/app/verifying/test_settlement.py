@@ -15,15 +15,15 @@ from support.counters import DOMAIN, QUERIES, TABLE
 from support.paid_releases import payer
 
 import dpqr
-from dpqr.app.requests import OutputRequest
-from dpqr.app.sessions.interactive import close
-from dpqr.app.verifying.checks_of_ledger import require_bound
-from dpqr.app.verifying.evidence import NotChecked
-from dpqr.errors import GoalMissed
-from dpqr.io.ledger.export_file import read_export
-from dpqr.io.outputs.records.drawn import drawn_digest
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.kernel.errors import GoalMissed
+from dpqr.ledger.record import read_export
+from dpqr.published.checks import require_bound
+from dpqr.published.evidence import NotChecked
+from dpqr.releases.files import document_text
+from dpqr.releases.record.parts import draws_digest
+from dpqr.releases.record.plan_document import seal_document
+from dpqr.releases.requests import OutputRequest
+from dpqr.sessions.interactive import close
 
 FAINT = "0.00001"
 """At this epsilon two runs of two counts draw equal noise with a probability below 1e-10."""
@@ -36,7 +36,7 @@ def swapped(first: Path, second: Path) -> None:
     for path, mine, other in zip((first, second), held, reversed(held), strict=True):
         text = document_text(mine).replace(f"entry {mine['ledger']['entry']}", f"entry {other['ledger']['entry']}")
         made = json.loads(text) | {"ledger": other["ledger"]}
-        path.write_text(document_text(sealed(made)))
+        path.write_text(document_text(seal_document(made)))
 
 
 def found(release, ledger):
@@ -131,7 +131,7 @@ def test_a_settlement_that_names_no_draws(paid_release, tmp_path):
     record = json.loads((Path(paid_release.release) / "release.json").read_text())
     entries = read_export(Path(paid_release.ledger)).entries
     paid = record["ledger"]["entry"]
-    assert entries[-1].drawn == drawn_digest(record)
+    assert entries[-1].drawn == draws_digest(record)
     older = SimpleNamespace(entries=(*entries[:-1], replace(entries[-1], drawn="")))
     with pytest.raises(NotChecked, match=r"not bound: entry \d+ is of dpqr 0\.10 or older and names no draws"):
         require_bound(older, paid, record | {"version": "0.9.0"})
@@ -146,9 +146,9 @@ def test_the_digest_is_of_released_values_alone(paid_release):
     """Whatever stands beside the draws in a record moves nothing, and each part of the draws does."""
     record = json.loads((Path(paid_release.release) / "release.json").read_text())
     drawn = {name: record[name] for name in ("transcript", "dropped", "errors")}
-    assert drawn_digest(record) == drawn_digest(drawn)
+    assert draws_digest(record) == draws_digest(drawn)
     for name in drawn:
-        assert drawn_digest(record | {name: ["another"]}) != drawn_digest(record)
+        assert draws_digest(record | {name: ["another"]}) != draws_digest(record)
 
 
 def test_a_run_that_died_between_release_and_settlement(desk, monkeypatch):
@@ -156,7 +156,7 @@ def test_a_run_that_died_between_release_and_settlement(desk, monkeypatch):
     paid = ("--dataset", "survey", "--ledger", "l.sqlite")
     assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
     with monkeypatch.context() as killed:
-        killed.setattr("dpqr.app.paying.paid_run.PaidRun.released", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        killed.setattr("dpqr.releases.paying.PaidRun.released", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         assert desk.release(*paid, "--out", "out").code == 130
     published = json.loads((desk.path / "out/release.json").read_text())
     ended = desk.run("verify", "out", "--ledger", "l.sqlite")
@@ -164,5 +164,5 @@ def test_a_run_that_died_between_release_and_settlement(desk, monkeypatch):
     ended = desk.release(*paid, "--out", "out", "--resume")
     assert ended.code == 0, ended.err
     entries = dpqr.Ledger(desk.path / "l.sqlite").entries()
-    assert entries[-1].drawn == drawn_digest(published)
+    assert entries[-1].drawn == draws_digest(published)
     assert "names the draws of the record" in desk.run("verify", "out", "--ledger", "l.sqlite").out

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from support.verified_release import changed, code_of, flips, make, same_but_blanks
 
-from dpqr.app.verifying.evidence import Evidence, VerifyRequest
-from dpqr.app.verifying.verify import CHECKS, require_verified, verify
-from dpqr.errors import GoalMissed, LedgerError, UsageFault
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.kernel.errors import GoalMissed, LedgerError, UsageFault
+from dpqr.published.evidence import ReleaseEvidence, VerifyRequest
+from dpqr.published.verify import CHECKS, require_verified, verify
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import seal_document
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def resealed(record, change):
     """A record that somebody forged with care: its seal is made anew."""
     document = json.loads(record.read_text())
     change(document)
-    return document_text(sealed(document)).encode()
+    return document_text(seal_document(document)).encode()
 
 
 def other_choice(document):
@@ -162,7 +162,7 @@ def test_a_damaged_ledger_has_its_own_exit_code(paid_release):
 
 
 def test_evidence_is_read_once(paid_release, tmp_path):
-    evidence = Evidence(paid_release, tmp_path)
+    evidence = ReleaseEvidence(paid_release, tmp_path)
     assert evidence.document is evidence.document
 
 
@@ -223,7 +223,7 @@ def test_another_version_of_dpqr_is_no_way_around(paid_release, record, left):
 
     def older(document):
         document["version"] = document["versions"]["dpqr"] = document["plan"]["version"] = "0.9.0"
-        document["plan"] = sealed(document["plan"])
+        document["plan"] = seal_document(document["plan"])
         document["transcript"][0]["measured"][0]["values"][left] += 90
 
     with changed(record, resealed(record, older)):

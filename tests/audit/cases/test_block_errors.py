@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpqr.audit.cases.block_errors import error_cases
-from dpqr.privacy.events import DiscreteGaussianEvent
+from dpqr.audit.cases.noisy_answers import error_cases
+from dpqr.kernel.events import DiscreteGaussianEvent
 
 CASES = list(error_cases())
 

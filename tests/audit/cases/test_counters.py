@@ -6,7 +6,7 @@ from support.slow_cases import slowly, thinned
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.counters import TREE, counter_cases
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
 
 CASES = {case.name: case for case in counter_cases()}
 ALARM = 1e-6

@@ -7,8 +7,8 @@ import pytest
 from audit.wrong_builds import exact_total_in_decimals, unbounded_persons
 
 from dpqr.audit.attack import attack
-from dpqr.audit.cases.files import file_cases, published
-from dpqr.noise.source import SeededNoise, SystemNoise
+from dpqr.audit.cases.files import file_cases, files_outcome
+from dpqr.kernel.noise.source import SeededNoise, SystemNoise
 
 CASES = {case.name: case for case in file_cases()}
 RUNS, ALARM = 120, 1e-4
@@ -41,17 +41,17 @@ def test_a_leak_in_the_files_is_found(name, wrong):
 
 def test_every_digit_of_a_file_is_looked_at(tmp_path):
     (tmp_path / "a.csv").write_text("x,1.000000000000042\n")
-    one = published(tmp_path)
+    one = files_outcome(tmp_path)
     (tmp_path / "a.csv").write_text("x,1.000000000000043\n")
-    two = published(tmp_path)
+    two = files_outcome(tmp_path)
     assert one[0] == two[0]
     assert (np.array(one[2]) != np.array(two[2])).sum() == 1
 
 
 def test_names_words_and_order_are_looked_at(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps({"a": 1, "b": 1}))
-    one = published(tmp_path)
+    one = files_outcome(tmp_path)
     (tmp_path / "a.json").write_text(json.dumps({"b": 1, "a": 1}))
-    assert published(tmp_path)[0] != one[0]
+    assert files_outcome(tmp_path)[0] != one[0]
     (tmp_path / "a.json").rename(tmp_path / "b.json")
-    assert published(tmp_path)[0] != one[0]
+    assert files_outcome(tmp_path)[0] != one[0]

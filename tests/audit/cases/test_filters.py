@@ -9,14 +9,14 @@ import pytest
 
 from dpqr.audit.attack import attack
 from dpqr.audit.cases.filters import BUDGET, MOST, Adversary, Turned, filter_cases
-from dpqr.errors import BudgetRefused
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.by_count import ByCount
-from dpqr.privacy.accountants.filters import SumFilter
-from dpqr.privacy.accountants.gaussian_dp import converted_mu, require_mu
-from dpqr.privacy.accountants.losses import concentrated_rho
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import ExponentialEvent
+from dpqr.kernel.accountants.accountant import SumFilter
+from dpqr.kernel.accountants.analytic import require_mu, squared_mu_to_epsilon
+from dpqr.kernel.accountants.by_count import ByCount
+from dpqr.kernel.accountants.losses import concentrated_rho
+from dpqr.kernel.budget import Price
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.noise.source import SeededNoise
 
 CASE, TURNED = filter_cases()
 ALARM = 1e-6
@@ -38,7 +38,7 @@ def free_choices(event):
 
 
 def test_the_claim_is_that_of_the_whole_budget():
-    assert CASE.claim.epsilon == converted_mu(CASE.trial.whole, BUDGET.delta) <= BUDGET.epsilon
+    assert CASE.claim.epsilon == squared_mu_to_epsilon(CASE.trial.whole, BUDGET.delta) <= BUDGET.epsilon
     assert CASE.claim.rho == CASE.trial.whole / 2
 
 

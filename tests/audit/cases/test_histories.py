@@ -5,8 +5,8 @@ from audit.wrong_builds import forgotten_rows
 from support.slow_cases import thinned
 
 from dpqr.audit.attack import attack
-from dpqr.audit.cases.histories import history_cases
-from dpqr.noise.source import SeededNoise
+from dpqr.audit.cases.counters import history_cases
+from dpqr.kernel.noise.source import SeededNoise
 
 CASES = [case.name for case in history_cases()]
 WRONG = {wrong.name: wrong for wrong in forgotten_rows()}

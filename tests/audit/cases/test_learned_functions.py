@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 from support.breaches import RUNS, breach
 
-from dpqr.audit.cases.learned_functions import function_cases, gaussian_objective_case, moments_case
-from dpqr.audit.cases.predictions import UNITS
-from dpqr.audit.own_figures import exact_share
-from dpqr.data.unit import Neighbours
+from dpqr.audit.case import exact_share
+from dpqr.audit.cases.predictions import UNITS, function_cases, gaussian_objective_case, moments_case
+from dpqr.kernel.unit import Neighbours
 
 RELATION = Neighbours.ADD_REMOVE.value
 

@@ -4,8 +4,8 @@ import pytest
 from audit.wrong_builds import forgotten_factors
 
 from dpqr.audit.attack import attack
-from dpqr.audit.cases.periods import period_cases
-from dpqr.noise.source import SeededNoise
+from dpqr.audit.cases.counters import period_cases
+from dpqr.kernel.noise.source import SeededNoise
 
 ALARM = 1e-6
 WRONG = {wrong.name: wrong for wrong in forgotten_factors()}

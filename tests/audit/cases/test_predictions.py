@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from support.breaches import RUNS, breach
 
-from dpqr.audit.cases.once import Once
 from dpqr.audit.cases.predictions import (
     POINTS,
     UNITS,
+    SingleDraw,
     function_case,
     hinge,
     predict_cases,
     prediction_case,
     pure_function_case,
 )
-from dpqr.data.unit import Neighbours
-from dpqr.mechanisms.learned_functions import PREDICTION, Asked, LaplacePredictions, rounded, step
+from dpqr.kernel.unit import Neighbours
+from dpqr.prediction.learned_functions import PREDICTION, LaplacePredictions, LearnerAtPoints, round_to_grid, step
 
 CASES = {case.name: case for case in predict_cases()}
 RELATION = Neighbours.ADD_REMOVE.value
@@ -48,8 +48,8 @@ class Halved:
 def test_the_printed_scale_of_convex_risk_minimisation_is_refuted():
     unit = UNITS[RELATION]
     case, learner = prediction_case(RELATION, unit), hinge(unit)
-    asked = Asked(learner=Halved(learner), points=case.trial.batch.asked.points, limit=None)
-    assert breach(case, Once(batch=LaplacePredictions(asked=asked, scale=Fraction(PREDICTION))))
+    asked = LearnerAtPoints(learner=Halved(learner), points=case.trial.batch.asked.points, limit=None)
+    assert breach(case, SingleDraw(batch=LaplacePredictions(asked=asked, scale=Fraction(PREDICTION))))
 
 
 class OneScalar:
@@ -60,7 +60,7 @@ class OneScalar:
 
     def sample(self, value, noise):
         learner = self.weights.learner
-        values = POINTS @ rounded(learner.fit(value), step(learner.bound))
+        values = POINTS @ round_to_grid(learner.fit(value), step(learner.bound))
         return np.rint(values).astype(np.int64) + self.weights.law.sample(1, noise)
 
 
@@ -80,7 +80,7 @@ def test_pure_noise_at_half_its_sensitivity_is_refuted():
 
 def test_one_scalar_of_noise_for_a_whole_function_is_refuted():
     case = function_case(RELATION, UNITS[RELATION])
-    trial = Once(
+    trial = SingleDraw(
         batch=OneScalar(case.trial.batch), view=np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]]), delta=Fraction(1, 100)
     )
     assert breach(case, trial)

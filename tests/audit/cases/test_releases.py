@@ -3,11 +3,11 @@ from fractions import Fraction
 import pytest
 
 from dpqr.audit.cases.releases import ABSENT, RECORDS, Crash, Tape, release_cases
-from dpqr.construction.journal import Past
-from dpqr.data.unit import Neighbours
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.sealed import Private
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours
+from dpqr.releases.draws import RecordedDraw
 
 CASES = {case.name: case for case in release_cases()}
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -74,8 +74,8 @@ def test_what_was_recorded_is_read_again_and_what_a_crash_took_is_lost():
     with pytest.raises(Crash):
         drawn(tape, 8)
     tape.rewind()
-    assert tape.past(EVENT, ()) == Past(value=7)
-    assert tape.past(EVENT, ()) == Past(value=None)
+    assert tape.past(EVENT, ()) == RecordedDraw(value=7)
+    assert tape.past(EVENT, ()) == RecordedDraw(value=None)
     drawn(tape, 9)
 
 
@@ -84,4 +84,8 @@ def test_nothing_is_lost_without_a_crash():
     drawn(tape, 7)
     drawn(tape, 8)
     tape.rewind()
-    assert [tape.past(EVENT, ()), tape.past(EVENT, ()), tape.past(EVENT, ())] == [Past(value=7), Past(value=8), None]
+    assert [tape.past(EVENT, ()), tape.past(EVENT, ()), tape.past(EVENT, ())] == [
+        RecordedDraw(value=7),
+        RecordedDraw(value=8),
+        None,
+    ]

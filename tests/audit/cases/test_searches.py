@@ -1,10 +1,10 @@
 import pytest
 
 from dpqr.audit.cases.releases import ABSENT
-from dpqr.audit.cases.searches import MOST, search_cases
-from dpqr.data.unit import Neighbours
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import PureSumEvent, RhoSumEvent
+from dpqr.audit.cases.selections import MOST, search_cases
+from dpqr.kernel.events import PureSumEvent, RhoSumEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import Neighbours
 
 CASES = {case.name: case for case in search_cases()}
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

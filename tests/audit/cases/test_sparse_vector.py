@@ -9,19 +9,17 @@ import numpy as np
 import pytest
 
 from dpqr.audit.attack import attack
+from dpqr.audit.case import claimed_share, exact_share
 from dpqr.audit.cases import sparse_vector
-from dpqr.audit.cases.sparse_vector import EARLY, Epochs, Surprise, sparse_vector_cases
+from dpqr.audit.cases.sparse_vector import EARLY, Epochs, HardQueryTrial, sparse_vector_cases
 from dpqr.audit.law import FirstPass
-from dpqr.audit.own_figures import exact_share, own_share
 from dpqr.audit.run import ALARM
-from dpqr.construction.questions.terms import Terms, table_of_parts
-from dpqr.mechanisms.sparse_vector import AboveThreshold, Comparison, open_watch, passes
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.geometric import Geometric
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
-from dpqr.privacy.budget import Price
-from dpqr.privacy.conversions import squared_mu_of_ranged
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
+from dpqr.kernel.budget import Price, squared_mu_of_ranged
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace, Geometric
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.mechanisms.sparse_vector import AboveThreshold, ThresholdComparison, is_above_threshold, open_threshold
+from dpqr.releases.questions import SessionTerms, table_of_parts
 
 CASES = {case.name: case for case in sparse_vector_cases()}
 
@@ -37,7 +35,7 @@ def test_the_exact_loss_is_within_the_claim_and_attains_a_pure_one(name):
     share = exact_share(*case.laws, case.claim)
     assert share <= 1
     assert share > 0.999 or "rho" in name
-    assert own_share(case.claim) == pytest.approx(1, abs=1e-5)
+    assert claimed_share(case.claim) == pytest.approx(1, abs=1e-5)
 
 
 def test_one_direction_is_of_bounded_range():
@@ -102,9 +100,9 @@ class Endless(Epochs):
     """One threshold for any number of surprises, at the price of one (Algorithm 6)."""
 
     def run(self, database, noise):
-        watch, passed = open_watch(self.epoch, self.guard(), noise), 0
+        watch, passed = open_threshold(self.epoch, self.guard(), noise), 0
         for question in [replace(self.questions[0], margin=2)] * 30:
-            passed += passes(database, watch, question, noise)
+            passed += is_above_threshold(database, watch, question, noise)
             watch.ended = False
         return (), (passed,), ()
 
@@ -115,8 +113,8 @@ class Told(Epochs):
 
     def run(self, database, noise):
         guard, (early, late) = self.guard(), (self.questions[0], self.questions[EARLY])
-        watch = open_watch(replace(self.epoch, side=1), guard, noise)
-        if passes(database, watch, early, noise):
+        watch = open_threshold(replace(self.epoch, side=1), guard, noise)
+        if is_above_threshold(database, watch, early, noise):
             return (), (-1,), ()
         drawn = int(Geometric(watch.epoch.answer_scale).sample(1, noise)[0])
         compared = int(late.block.answer(database._Private__value)[0]) + drawn
@@ -127,8 +125,8 @@ def test_the_table_of_a_querys_parts_with_the_noise_of_the_query_is_caught_where
     """It moves by two cells: the exact loss is twice the claim, and 3,000 runs show it. Added records move one cell."""
     for relation, lost in (("replace", 2), ("add-remove", 1)):
         case = CASES[f"hard-query-{relation}"]
-        with patch.object(Terms, "measured", lambda terms, query: table_of_parts(query)):
-            wrong = sparse_vector.surprise_case(relation, case.trial.terms.unit)
+        with patch.object(SessionTerms, "measured", lambda terms, query: table_of_parts(query)):
+            wrong = sparse_vector.hard_query_case(relation, case.trial.terms.unit)
             stated = replace(wrong, trial=Understated(terms=wrong.trial.terms, query=wrong.trial.query))
         assert exact_share(*stated.laws, stated.claim) == pytest.approx(lost)
         assert refuted(stated, 3_000) is (lost == 2)
@@ -136,7 +134,7 @@ def test_the_table_of_a_querys_parts_with_the_noise_of_the_query_is_caught_where
 
 
 @dataclass(frozen=True)
-class Understated(Surprise):
+class Understated(HardQueryTrial):
     """Draws the table of the query's parts, scaled as if it were the query."""
 
     def run(self, database, noise):
@@ -212,6 +210,6 @@ class Billed:
 
 def test_a_comparison_has_the_event_of_its_epoch():
     trial = CASES["sparse-vector-pure-replace"].trial
-    asked = Comparison(question=trial.questions[0], epoch=trial.epoch, threshold=3)
+    asked = ThresholdComparison(question=trial.questions[0], epoch=trial.epoch, threshold=3)
     assert asked.event == trial.epoch.event
     assert "threshold" not in repr(asked).replace("threshold_scale", "")

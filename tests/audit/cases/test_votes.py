@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from support.breaches import RUNS, breach
 
-from dpqr.audit.cases.once import Once
-from dpqr.audit.cases.votes import flips_case, randomised_case, vote_cases, votes_case
-from dpqr.data.unit import Neighbours
-from dpqr.noise.selection import draw_exponential, draw_permute_and_flip
+from dpqr.audit.cases.predictions import SingleDraw, flips_case, randomised_case, vote_cases, votes_case
+from dpqr.kernel.noise.selection import draw_exponential, draw_permute_and_flip
+from dpqr.kernel.unit import Neighbours
 
 CASES = {case.name: case for case in vote_cases()}
 RELATIONS = [each.value for each in Neighbours]
@@ -58,13 +57,13 @@ class Forgetful:
 @pytest.mark.slow
 def test_permute_and_flip_of_votes_without_its_2_is_refuted():
     case = flips_case(RELATION)
-    assert breach(case, Once(batch=Forgetful(case.trial.batch)), 2 * RUNS, laws=case.laws)
+    assert breach(case, SingleDraw(batch=Forgetful(case.trial.batch)), 2 * RUNS, laws=case.laws)
 
 
 @pytest.mark.slow
 def test_the_printed_soft_majority_is_refuted():
     case = votes_case(RELATION)
-    assert breach(case, Once(batch=WholeEpsilon(case.trial.batch)), 2 * RUNS)
+    assert breach(case, SingleDraw(batch=WholeEpsilon(case.trial.batch)), 2 * RUNS)
 
 
 class HalfSensitivity:
@@ -78,4 +77,4 @@ class HalfSensitivity:
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_randomised_votes_with_half_their_sensitivity_are_refuted(relation):
     case = randomised_case(relation)
-    assert breach(case, Once(batch=HalfSensitivity(case.trial.batch)), laws=case.laws)
+    assert breach(case, SingleDraw(batch=HalfSensitivity(case.trial.batch)), laws=case.laws)

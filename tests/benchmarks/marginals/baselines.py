@@ -6,17 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpqr.app.planning.roles import chosen_wishes
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.forecasts.forecast import reaches
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.releases.forecast_error import reaches
+from dpqr.releases.requests import PlanRequest
+from dpqr.releases.roles import allowed_strategies
 from dpqr.strategies.candidates import Candidate
-from dpqr.strategies.choice import least_noise
+from dpqr.strategies.guard import least_noise
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.drafts import one_way, opening_phase, proved
-from dpqr.strategies.schedules.states import Progress
+from dpqr.strategies.schedules.drafts import Progress, one_way, opening_phase, proved_epsilon
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 
@@ -50,7 +49,7 @@ class Alone:
             roles=roles,
             schedule=self,
             phases=phases,
-            epsilon=proved(roles.accountant, phases, budget),
+            epsilon=proved_epsilon(roles.accountant, phases, budget),
             forecast=tuple(known),
         )
 
@@ -99,6 +98,6 @@ def plain(plan: Plan, records: int) -> float:
 
 def _planned(plan: Plan, schedule: Alone) -> Plan:
     """With the built-in filters, whichever has less noise."""
-    wishes = chosen_wishes(PlanRequest(schedule="rounds"))
+    wishes = allowed_strategies(PlanRequest(schedule="rounds"))
     filters = [one for one in wishes.accountants if one.name in ("basic", "zcdp")]
     return least_noise(plan.problem, plan.budget, schedule, replace(wishes, accountants=filters))

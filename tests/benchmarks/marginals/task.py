@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 
-from dpqr.io.documents.domains.domain import decode_domain
-from dpqr.io.documents.entries.queries import read_queries
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.domain_file import decode_domain
+from dpqr.domain.text.decoding import Location
+from dpqr.workload.queries_file import read_queries
 
 MADE_UP_SEED = 20_240_817
 MADE_UP_SIZES = (2, 3, 4, 6, 8, 12, 20, 30)

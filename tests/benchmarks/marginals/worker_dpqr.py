@@ -11,13 +11,13 @@ from typing import Any
 from gauge import Gauge
 
 USED = (
-    "dpqr.app.releasing.release",
+    "dpqr.releases.release",
     "dpqr.cli.release",
-    "dpqr.cli.terminal.screen",
-    "dpqr.cli.terminal.progress",
-    "dpqr.io.tables.text.csv_table",
-    "dpqr.report.release_view",
-    "dpqr.report.plan_view",
+    "dpqr.cli.screen",
+    "dpqr.cli.screen",
+    "dpqr.tables.csv_table",
+    "dpqr.report.release",
+    "dpqr.releases.receipt",
     "dpqr.strategies.checks",
     "dpqr.strategies.checks",
     "dpqr.strategies.distinguishers",
@@ -51,7 +51,7 @@ def main(folder: Path, eps: str, delta: str, *more: str) -> None:
 
 def between(gauge: Gauge) -> None:
     """Tell the gauge when the table is loaded and when the answers are there."""
-    app = import_module("dpqr.app.releasing.release")
+    app = import_module("dpqr.releases.release")
     construct, assemble = app.iterative_construction, app.assemble
 
     def constructed(*given: Any) -> Any:

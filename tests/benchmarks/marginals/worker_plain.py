@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from gauge import Gauge
 
-from dpqr.privacy.accountants.zcdp import largest_rho
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.kernel.accountants.sums import largest_rho
+from dpqr.kernel.budget import PrivacyBudget
 
 
 def main(folder: Path, eps: str, delta: str, *_: str) -> None:

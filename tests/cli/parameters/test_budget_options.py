@@ -2,9 +2,9 @@
 
 from dataclasses import fields
 
-from dpqr.api.policy_options import PolicyOptions
-from dpqr.cli.parameters.budget_options import Reading
+from dpqr.cli.budget import ReadingOptions
+from dpqr.python.ledger import PolicyOptions
 
 
 def test_a_policy_has_the_same_options_at_both_doors():
-    assert {each.name for each in fields(Reading)} == set(PolicyOptions.__annotations__)
+    assert {each.name for each in fields(ReadingOptions)} == set(PolicyOptions.__annotations__)

@@ -8,27 +8,28 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from dpqr.cli import plan, release, strategies
-from dpqr.cli.parameters import budget_options, groups, predict_options
-from dpqr.cli.parameters.options import Whole
+from dpqr.cli import budget as budget_options
+from dpqr.cli import options as groups
+from dpqr.cli import plan, predict_options, release, strategies
+from dpqr.cli.options import Integer
 
 GROUPS = [
     (groups.documents, groups.Documents, "documents"),
     (groups.guarantee, groups.Guarantee, "guarantee"),
     (partial(groups.guarantee, required=True), groups.Guarantee, "guarantee"),
-    (groups.bought, groups.Bought, "bought"),
+    (groups.error_estimate_options, groups.ErrorEstimateOptions, "bought"),
     (groups.strategies, groups.Strategies, "strategies"),
-    (groups.table, groups.Table, "table"),
+    (groups.table, groups.TableOptions, "table"),
     (groups.payer, groups.Payer, "payer"),
     (groups.display, groups.Display, "display"),
     (release.output_options, release.Output, "output"),
     (predict_options.prediction, predict_options.Prediction, "asked"),
     (predict_options.learner, predict_options.Learner, "learner"),
     (plan.forecasting, plan.Forecasting, "wanted"),
-    (strategies.explained, strategies.Explained, "asked"),
+    (strategies.explain_options, strategies.ExplainOptions, "asked"),
     (budget_options.files, budget_options.Files, "files"),
     (budget_options.amount, budget_options.Amount, "amount"),
-    (budget_options.reading, budget_options.Reading, "reading"),
+    (budget_options.reading, budget_options.ReadingOptions, "reading"),
 ]
 ALONE = {"eps"}
 """An option that stands in a group's help and reaches the command by itself."""
@@ -56,7 +57,7 @@ def test_the_types_of_a_group_are_those_of_its_options(decorate, kind, name):
         if option.multiple:
             assert hints[option.name] == tuple[str, ...]
             continue
-        wanted = bool if option.is_flag else int if isinstance(option.type, Whole) else str
+        wanted = bool if option.is_flag else int if isinstance(option.type, Integer) else str
         stated = {type(each) if isinstance(each, str) else each for each in kinds if each is not type(None)}
         assert all(each is wanted or set(map(type, get_args(each))) == {wanted} for each in stated), option.name
         assert (type(None) in kinds) == (plain[option.name] is None), option.name
@@ -77,7 +78,7 @@ def test_a_command_is_handed_one_object_for_each_group():
         catch_exceptions=False,
     )
     assert found == {
-        "table": groups.Table(
+        "table": groups.TableOptions(
             delimiter="\t",
             encoding="cp1252",
             counts=None,

@@ -3,8 +3,8 @@ import pytest
 from click.testing import CliRunner
 
 from dpqr.cli.main import main
-from dpqr.cli.parameters.options import Positive, Whole
-from dpqr.errors import UsageFault
+from dpqr.cli.options import Integer, Positive
+from dpqr.kernel.errors import UsageFault
 
 ODD = [
     "1\x0b",
@@ -39,13 +39,13 @@ NUMERIC = [
     pytest.param(path, option, id=f"{' '.join(path)} {option.opts[0]}")
     for path, command in commands()
     for option in command.params
-    if isinstance(option.type, click.types.IntParamType | click.types.FloatParamType | Whole | Positive)
+    if isinstance(option.type, click.types.IntParamType | click.types.FloatParamType | Integer | Positive)
 ]
 
 
 @pytest.mark.parametrize(("path", "option"), NUMERIC)
 def test_every_number_of_an_option_is_plain_text(path, option):
-    assert isinstance(option.type, Whole | Positive)
+    assert isinstance(option.type, Integer | Positive)
     done = CliRunner().invoke(main, [*path, option.opts[0], "1\x0b"])
     assert done.exit_code == 2
     assert option.opts[0] in done.stderr
@@ -55,18 +55,18 @@ def test_every_number_of_an_option_is_plain_text(path, option):
 @pytest.mark.parametrize("text", ODD, ids=ascii)
 def test_no_other_text_is_a_whole_number(text):
     with pytest.raises(click.BadParameter, match="is not a valid whole number"):
-        Whole(min=0).convert(text, None, None)
+        Integer(min=0).convert(text, None, None)
 
 
 @pytest.mark.parametrize(("text", "value"), [("7", 7), (" 7\t", 7), ("+7", 7), ("007", 7), (7, 7), ("-7", -7)])
 def test_digits_are(text, value):
-    assert Whole().convert(text, None, None) == value
+    assert Integer().convert(text, None, None) == value
 
 
 def test_the_range_is_kept():
     for text in ("0", "-1", "11"):
         with pytest.raises(click.BadParameter, match="not in the range"):
-            Whole(1, 10).convert(text, None, None)
+            Integer(1, 10).convert(text, None, None)
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-1", "1_0", "0x1", "\u0661", "1\xa0", "1\x0b", ""], ids=ascii)

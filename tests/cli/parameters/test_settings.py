@@ -8,8 +8,8 @@ import pytest
 from support.command_desk import DOMAIN
 
 from dpqr.cli.main import COMMANDS, main
-from dpqr.cli.parameters.settings import TAKEN
-from dpqr.io.settings import FILE, KEYS
+from dpqr.cli.settings import SETTINGS_BY_COMMAND
+from dpqr.python.project import FILE, KEYS
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_what_is_typed_comes_first_and_the_environment_before_the_file(project):
 
 def test_the_next_command_names_a_ledger_that_was_typed(project, monkeypatch):
     """On a terminal; a ledger of dpqr.toml needs no option there either."""
-    monkeypatch.setattr("dpqr.cli.terminal.screen.watched", lambda stream: stream is sys.stderr)
+    monkeypatch.setattr("dpqr.cli.streams.is_terminal", lambda stream: stream is sys.stderr)
     wanted = "release", "table.csv", "--eps", "1", "--out"
     assert project.run(*wanted, "one").err.endswith("dpqr budget show survey\n")
     typed = "--ledger", "./l.sqlite", "--anchor", "none"
@@ -127,10 +127,10 @@ def test_every_setting_is_an_option_of_the_commands_that_take_it():
         assert {f"--{key}" for key in taken} <= {name for option in command.params for name in option.opts}
         assert set(taken) <= set(KEYS)
 
-    assert set(TAKEN) <= set(COMMANDS)
-    for name, taken in TAKEN.items():
+    assert set(SETTINGS_BY_COMMAND) <= set(COMMANDS)
+    for name, taken in SETTINGS_BY_COMMAND.items():
         check(main.get_command(None, name), taken)
-    assert {key for key in KEYS if any(key in taken for taken in TAKEN.values())} == set(KEYS)
+    assert {key for key in KEYS if any(key in taken for taken in SETTINGS_BY_COMMAND.values())} == set(KEYS)
 
 
 def test_verify_takes_the_ledger_and_does_not_hold_it_against_a_release_that_none_paid_for(project):

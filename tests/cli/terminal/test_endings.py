@@ -15,8 +15,8 @@ from support.command_desk import DOMAIN, PRIVATE
 from support.refusal_form import assert_refusal
 from support.slow_cases import slowly
 
-from dpqr.cli.terminal.endings import NO_MEMORY, UNEXPECTED
-from dpqr.errors import BudgetRefused
+from dpqr.cli.endings import NO_MEMORY, UNEXPECTED
+from dpqr.kernel.errors import BudgetRefused
 
 pytestmark = pytest.mark.slow  # nearly every test starts a process
 
@@ -33,14 +33,14 @@ def breaking(error):
 
 
 PLACES = [
-    "dpqr.app.releasing.release.plan_with_documents",
-    "dpqr.app.releasing.release.check_table",
-    "dpqr.app.releasing.release.load_table",
-    "dpqr.app.releasing.release.iterative_construction",
-    "dpqr.app.releasing.release.assemble",
-    "dpqr.app.releasing.release.write_release",
-    "dpqr.io.outputs.releases.release_files.answer_tables",
-    "dpqr.io.outputs.releases.release_files.release_document",
+    "dpqr.releases.release.plan_with_documents",
+    "dpqr.releases.release.check_table",
+    "dpqr.releases.release.load_table",
+    "dpqr.releases.release.iterative_construction",
+    "dpqr.releases.release.assemble",
+    "dpqr.releases.release.write_release",
+    "dpqr.releases.release_files.answer_tables",
+    "dpqr.releases.release_files.release_document",
     "dpqr.strategies.updates.multiplicative_weights.MultiplicativeWeights.update",
 ]
 
@@ -77,7 +77,7 @@ def test_a_crash_inside_the_gate(desk, monkeypatch, error):
 def test_a_full_disk_leaves_no_draft(desk, monkeypatch):
     before = desk.everything()
     monkeypatch.setattr(
-        "dpqr.io.outputs.releases.release_files.write_tables", breaking(OSError(28, "No space left on device", SECRET))
+        "dpqr.releases.release_files.write_tables", breaking(OSError(28, "No space left on device", SECRET))
     )
     assert_refusal(desk.run(*RELEASE, "--out", "out"), 2, "--out out: cannot be written (No space left on device)")
     assert desk.everything() == before
@@ -103,7 +103,7 @@ def ran(desk, *arguments, **more):
 
 SIGNALLED = """
 import os, signal, time
-from dpqr.app.releasing import release
+from dpqr.releases import release
 from dpqr.cli.main import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with it ignored
@@ -273,7 +273,7 @@ def test_a_disk_that_is_full_after_the_run_gives_nothing_back(survey, monkeypatc
         sys.stderr.write(f"{message}\n")
 
     with monkeypatch.context() as patched:
-        patched.setattr("dpqr.cli.terminal.streams.click.echo", full)
+        patched.setattr("dpqr.cli.screen.click.echo", full)
         ended = survey.run(*arguments)
     assert (ended.code, ended.out) == (2, "")
     first, second = ended.err.splitlines()[-2:]
@@ -358,7 +358,7 @@ def test_the_end_waits_for_no_thread_and_loses_no_output():
 
 LOUD = """
 import sys, threading, warnings
-from dpqr.app.releasing import release
+from dpqr.releases import release
 from dpqr.cli.main import run
 
 original = release.load_table
@@ -396,5 +396,5 @@ def test_nothing_else_writes_to_standard_error(desk, more):
 
 
 def test_another_pipe_that_breaks_is_no_reader_that_leaves(desk, monkeypatch):
-    monkeypatch.setattr("dpqr.app.releasing.release.load_table", breaking(BrokenPipeError(32, SECRET)))
+    monkeypatch.setattr("dpqr.releases.release.load_table", breaking(BrokenPipeError(32, SECRET)))
     assert_refusal(desk.run(*RELEASE, "--out", "out"), 1, UNEXPECTED)

@@ -11,9 +11,8 @@ import sys
 import pytest
 from support.command_desk import PRIVATE
 
-from dpqr.cli.terminal.endings import UNEXPECTED, ending_of
-from dpqr.cli.terminal.failures import failure_document
-from dpqr.errors import STAYS_SPENT, AlreadyThere, DocumentError, GoalMissed, LedgerError, UsageFault
+from dpqr.cli.endings import UNEXPECTED, ending_of, failure_document
+from dpqr.kernel.errors import STAYS_SPENT, AlreadyThere, DocumentError, GoalMissed, LedgerError, UsageFault
 
 SECRET = " ".join(PRIVATE)
 LEDGER = ("--dataset", "survey", "--ledger", "l.sqlite")
@@ -104,14 +103,14 @@ def test_an_unexpected_end_tells_nothing(desk, monkeypatch, fault, code, kind):
     def broken(*_, **__):
         raise fault
 
-    monkeypatch.setattr("dpqr.app.releasing.release.load_table", broken)
+    monkeypatch.setattr("dpqr.releases.release.load_table", broken)
     error = failed(desk.release("--json"))
     assert (error["code"], error["kind"], error["faults"]) == (code, kind, [])
 
 
 def test_what_becomes_of_a_paid_run_is_a_note(desk, monkeypatch):
     assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
-    monkeypatch.setattr("dpqr.app.releasing.release.iterative_construction", lambda *_: 1 / 0)
+    monkeypatch.setattr("dpqr.releases.release.iterative_construction", lambda *_: 1 / 0)
     error = failed(desk.release("--json", *LEDGER))
     assert error["message"] == UNEXPECTED
     assert error["notes"] == [STAYS_SPENT]
@@ -123,7 +122,7 @@ def test_stdout_holds_one_document_at_most(desk, monkeypatch):
     def missed(*_):
         raise GoalMissed("the largest error is above the goal")
 
-    monkeypatch.setattr("dpqr.app.evaluating.evaluate.require_goals", missed)
+    monkeypatch.setattr("dpqr.report.evaluation.require_goals", missed)
     assert desk.release("--out", "out").code == 0
     ended = desk.run("evaluate", "table.csv", "out", "--queries", "q.json", "--json")
     assert ended.code == 6
@@ -134,13 +133,13 @@ def test_without_a_stdout_that_takes_it_the_code_stays(desk, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dpqr.cli.terminal.failures.product_json", full)
+    monkeypatch.setattr("dpqr.cli.endings.product_json", full)
     assert desk.release("--json", eps="0").code == 2
 
 
 TERMINATED = """
 import os, signal, sys, time
-from dpqr.app.releasing import release
+from dpqr.releases import release
 from dpqr.cli.main import run
 
 def ended(*_, **__):

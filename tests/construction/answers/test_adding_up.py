@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.slow_cases import thinned
 
-from dpqr.construction.answers.adding_up import Above, CountTable, Levels, added_up
-from dpqr.errors import InfeasiblePlan
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.releases.answers.adding_up import Above, CountTable, Levels, added_up
 
 NAMES = ("a", "b", "c", "d")
 

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from support.handmade_release import make_release
 
-from dpqr.construction.answers.answered import DETAIL, answered
+from dpqr.releases.answers.answered import DETAIL, answered_block
 
 
 @pytest.fixture(scope="module")
 def blocks():
     release = make_release()
-    return {each.block.name: answered(each, release.plan.problem.domain) for each in release.answers}
+    return {each.block.name: answered_block(each, release.plan.problem.domain) for each in release.answers}
 
 
 def test_cells_by_column_in_the_order_of_the_rows(blocks):

@@ -8,14 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpqr.construction.answers.assembled import assembled_answers
-from dpqr.construction.answers.noisy import BETA
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.answers.noisy import BETA, assembled_answers
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.contrasts import interaction
+from dpqr.workload.strategy_matrices import interaction
 from dpqr.workload.workload import Measurement, Workload
 
 COUNTS = np.random.default_rng(3).integers(0, 60, (3, 4))

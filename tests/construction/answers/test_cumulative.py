@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpqr.construction.answers.answered import AnsweredBlock
-from dpqr.construction.answers.cumulative import added
-from dpqr.construction.answers.intervals import ESTIMATE, MEASURED
+from dpqr.releases.answers.answered import AnsweredBlock, add_periods
+from dpqr.releases.answers.errors import ESTIMATE, MEASURED
 
 OWN = AnsweredBlock(
     name="n",
@@ -23,7 +22,7 @@ BEFORE = replace(OWN, estimate=np.array([100.0, 7.0]), error=np.array([4.0, 8.0]
 
 
 def test_the_first_node_keeps_its_interval():
-    (found,) = added((OWN,), None)
+    (found,) = add_periods((OWN,), None)
     assert found.estimate.tolist() == [10.0, -1.0]
     assert found.error.tolist() == [3.0, 6.0]
     assert found.lower.tolist() == [4.0, -13.0]
@@ -31,7 +30,7 @@ def test_the_first_node_keeps_its_interval():
 
 
 def test_estimates_and_squared_errors_add_up():
-    (found,) = added((OWN,), (BEFORE,))
+    (found,) = add_periods((OWN,), (BEFORE,))
     assert found.estimate.tolist() == [110.0, 6.0]
     assert found.error.tolist() == [5.0, 10.0]
     assert (found.upper - found.estimate).tolist() == [9.799999999999997, 19.6]

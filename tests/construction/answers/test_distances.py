@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.construction.answers.distances import at_least_distance, is_known, known_error
-from dpqr.construction.answers.noisy import Noisy
-from dpqr.construction.answers.refits import MeasuredBlocks
-from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.releases.answers.errors import at_least_distance, distance_error, is_measured_exactly
+from dpqr.releases.answers.noisy import Noisy
+from dpqr.releases.answers.refits import MeasuredBlocks
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Measurement
 
@@ -20,13 +20,13 @@ DRAWN = Noisy(values=np.array([5.0, 5.0, 5.0]), deviation=np.full(3, 0.5), margi
 def test_a_block_is_known_where_cells_are_as_they_were(scale, known):
     history = [Measurement(blocks=(BLOCK,), values=(np.zeros(3, dtype=np.int64),), law=DiscreteLaplace(scale))]
     places = MeasuredBlocks.of(history)
-    assert is_known(BLOCK, DRAWN, history, places) == known
-    assert not is_known(OTHER, DRAWN, history, places)
-    assert not is_known(BLOCK, Noisy.absent(3), history, places)
+    assert is_measured_exactly(BLOCK, DRAWN, history, places) == known
+    assert not is_measured_exactly(OTHER, DRAWN, history, places)
+    assert not is_measured_exactly(BLOCK, Noisy.absent(3), history, places)
 
 
 def test_the_error_of_a_known_block_is_its_distance_and_the_noise():
-    found = known_error(np.array([5.0, 5.5, 9.0]), DRAWN)
+    found = distance_error(np.array([5.0, 5.5, 9.0]), DRAWN)
     assert found == pytest.approx([0.5, 0.5 * 2**0.5, (16 + 0.25) ** 0.5])
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from support.released_pairs import counts, run
 
-from dpqr.construction.answers.intervals import ESTIMATE, MEASURED
-from dpqr.construction.block_errors import unmeasured
-from dpqr.construction.release import assemble
-from dpqr.construction.sentences import KNOWN, bars_words
-from dpqr.data.histogram import SparseHistogram
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.releases.answers.errors import ESTIMATE, MEASURED
+from dpqr.releases.error_bounds import unmeasured_blocks
+from dpqr.releases.result import assemble
+from dpqr.releases.sentences import KNOWN, bars_words
 
 SEARCHED = {"accountant": "zcdp"}
 """Its plan is a search, which leaves blocks unmeasured."""
@@ -30,7 +30,7 @@ def free():
 
 def test_every_answer_has_an_error_and_a_basis(made):
     plan, outcome, release = made
-    left = {block.name for block in unmeasured(plan.problem.workload.blocks, outcome.transcript)}
+    left = {block.name for block in unmeasured_blocks(plan.problem.workload.blocks, outcome.transcript)}
     assert 0 < len(left) < len(release.answers)
     for each in release.answers:
         assert (each.error >= 0).all()
@@ -41,7 +41,7 @@ def test_every_answer_has_an_error_and_a_basis(made):
 
 def test_the_bought_errors_scale_those_of_unmeasured_blocks(made):
     plan, outcome, release = made
-    left = {block.name for block in unmeasured(plan.problem.workload.blocks, outcome.transcript)}
+    left = {block.name for block in unmeasured_blocks(plan.problem.workload.blocks, outcome.transcript)}
     assert release.bars.source == "bought"
     assert set(release.bars.factors) == left
     assert min(release.bars.factors.values()) >= 1

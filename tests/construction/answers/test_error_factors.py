@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.construction.answers.error_factors import TUNING, bought_factors
-from dpqr.construction.block_errors import BlockErrors, ErrorDraw
-from dpqr.data.unit import PrivacyUnit
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.mechanisms.block_errors import FINENESS, GroupErrors
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
+from dpqr.releases.answers.errors import TUNING, measured_factors
+from dpqr.releases.error_bounds import BlockErrorDraw, BlockErrors
 from dpqr.workload.block import Factor, QueryBlock
 
 BLOCKS = tuple(QueryBlock(name=f"q{place}", factors=(Factor.identity(place, 2),)) for place in range(6))
@@ -24,28 +24,28 @@ def bought(values, deviation, groups=None):
     errors = GroupErrors(groups=groups, expected=expected, unit=PrivacyUnit())
     noisy = np.array([round(value * FINENESS) for value in values])
     law = DiscreteGaussian(Fraction(deviation * FINENESS) ** 2)
-    return BlockErrors(sums=ErrorDraw(errors=errors, values=noisy, law=law, charge=0))
+    return BlockErrors(sums=BlockErrorDraw(errors=errors, values=noisy, law=law, charge=0))
 
 
 def test_exact_errors_are_taken_as_they_are():
-    found = bought_factors(bought([200, 300, 50], 1), {"q0": 100.0, "q1": 100.0, "q2": 100.0})
+    found = measured_factors(bought([200, 300, 50], 1), {"q0": 100.0, "q1": 100.0, "q2": 100.0})
     assert found["q0"] == pytest.approx(2.0, abs=0.05)
     assert found["q1"] == pytest.approx(3.0, abs=0.05)
     assert found["q2"] == 1.0
 
 
 def test_noisy_errors_are_shrunk_towards_the_mean_of_their_kind():
-    found = bought_factors(bought([150, 250], 100), {"q0": 100.0, "q1": 100.0})
+    found = measured_factors(bought([150, 250], 100), {"q0": 100.0, "q1": 100.0})
     assert 1.5 < found["q0"] < found["q1"] < 2.5
     assert found["q1"] - found["q0"] < 0.1
 
 
 def test_blocks_that_share_a_figure_share_a_factor_and_its_doubt():
     sums = bought([600], 1, groups=(BLOCKS[:3],))
-    found = bought_factors(sums, {"q0": 100.0, "q1": 100.0, "q2": 100.0})
+    found = measured_factors(sums, {"q0": 100.0, "q1": 100.0, "q2": 100.0})
     assert len(set(found.values())) == 1
     assert found["q0"] == pytest.approx(2.0 * (1 + TUNING.deviations * TUNING.spread), rel=0.02)
 
 
 def test_a_block_that_refits_always_answer_has_no_ratio():
-    assert bought_factors(bought([5, 5], 1), {"q0": 0.0, "q1": 5.0}).keys() == {"q1"}
+    assert measured_factors(bought([5, 5], 1), {"q0": 0.0, "q1": 5.0}).keys() == {"q1"}

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.construction.answers.figure_intervals import AddedUp, Covariances, fieller, inverted, rising
-from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.releases.answers.figures import AddedUp, Covariances, fieller, invert_curve, rising
 from dpqr.workload.figures import moments
 
 
@@ -64,7 +64,7 @@ def test_two_laplace_draws_stay_within_the_deviations_of_one_as_often() -> None:
 
 def test_a_curve_is_inverted_outwards() -> None:
     excess = np.array([[-40.0, -5.0, 3.0, 60.0], [-1.0, 1.0, 2.0, 3.0], [9.0, 9.0, 9.0, 9.0]])
-    first, last = inverted(excess - 6.0, excess + 6.0)
+    first, last = invert_curve(excess - 6.0, excess + 6.0)
     assert (first.tolist(), last.tolist()) == ([1, 0, 0], [3, 4, 0])
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpqr.construction.answers.block_answers import BlockAnswers
-from dpqr.construction.answers.figures import FigureAnswers, FunctionErrors, figure_answers
-from dpqr.construction.answers.hidden import Hidden
-from dpqr.construction.answers.intervals import BASES, ESTIMATE, MEASURED, NO_BASIS
-from dpqr.construction.answers.noisy import Noisy
-from dpqr.io.documents.entries.queries import read_queries
+from dpqr.releases.answers.answered import BlockAnswers
+from dpqr.releases.answers.errors import BASES, ESTIMATE, MEASURED, NO_BASIS
+from dpqr.releases.answers.figures import FigureAnswers, FunctionErrors, figure_answers
+from dpqr.releases.answers.noisy import Noisy
+from dpqr.releases.answers.refits import BucketMargins
+from dpqr.workload.queries_file import read_queries
 from dpqr.workload.workload import Workload
 
 DOMAIN: dict[str, Any] = {
@@ -161,10 +161,10 @@ def test_what_merged_cells_hide_widens_an_interval() -> None:
     rows = workload({"median": "pay", "by": ["sex"]}).figures[0].test_rows
     assert rows is not None
     errors, nothing = np.full(rows.size, 0.5), np.zeros(rows.size)
-    some = Hidden(below=nothing, above=np.full(rows.size, 30.0))
+    some = BucketMargins(below=nothing, above=np.full(rows.size, 30.0))
     narrow, wide = (
         answered({"median": "pay", "by": ["sex"]}, [curve], deviation=None, error=0.5, estimated=errors, hidden=hidden)
-        for hidden in (Hidden(below=nothing, above=nothing), some)
+        for hidden in (BucketMargins(below=nothing, above=nothing), some)
     )
     assert (narrow.lower[0, 0], narrow.upper[0, 0]) == (1.0, 2.0)
     assert (wide.lower[0, 0], wide.upper[0, 0]) == (0.0, 2.0)

@@ -4,18 +4,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.construction.answers.hidden import hidden
-from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
-from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
+from dpqr.releases.answers.refits import bucket_margins
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.workload import Measurement
 
 BUCKETS = np.array([0, 0, 1, 1, 1, 2])
 
 
-def measured(matrix: Identity | Merged) -> Measurement:
+def measured(matrix: Identity | BucketMatrix) -> Measurement:
     factor = Factor(axes=(0, 1), sizes=(2, 3), matrix=matrix)
     block = QueryBlock(name="buckets", factors=(factor,))
     values = (np.zeros(matrix.rows, dtype=np.int64),)
@@ -32,7 +32,7 @@ def test_no_table_with_the_same_buckets_lies_further_away() -> None:
         QueryBlock(name="turned", factors=(Factor(axes=(1,), sizes=(3,), matrix=Dense(np.array([[2, -1, 0]]))),)),
     )
     for block in blocks:
-        found = hidden(block, estimate, [measured(Merged(Identity(3), BUCKETS))])
+        found = bucket_margins(block, estimate, [measured(BucketMatrix(Identity(3), BUCKETS))])
         assert found is not None
         answers = estimate.answer(block)
         for _ in range(300):
@@ -47,4 +47,4 @@ def test_no_table_with_the_same_buckets_lies_further_away() -> None:
 def test_without_buckets_nothing_is_hidden() -> None:
     estimate = LinearEstimate(groups=(GroupEstimate(axes=(0, 1), cells=np.ones((2, 3))),))
     block = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
-    assert hidden(block, estimate, [measured(Identity(6))]) is None
+    assert bucket_margins(block, estimate, [measured(Identity(6))]) is None

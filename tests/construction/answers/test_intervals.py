@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dpqr.construction.answers.intervals import CERTIFIED, ESTIMATE, MEASURED, NO_BASIS, Intervals
-from dpqr.construction.answers.noisy import Noisy
+from dpqr.releases.answers.errors import CERTIFIED, ESTIMATE, MEASURED, NO_BASIS, AnswerIntervals
+from dpqr.releases.answers.noisy import Noisy
 
 ESTIMATES = np.array([10.0, 20.0, 30.0])
 
@@ -14,7 +14,7 @@ def noisy(margins):
 
 
 def test_a_proved_interval_goes_before_an_estimated_one():
-    found = Intervals.of(ESTIMATES, np.array([1.0, 2.0, np.nan]), noisy([4.0, np.nan, np.nan]))
+    found = AnswerIntervals.of(ESTIMATES, np.array([1.0, 2.0, np.nan]), noisy([4.0, np.nan, np.nan]))
     assert found.basis.tolist() == [MEASURED, ESTIMATE, NO_BASIS]
     assert found.lower[:2].tolist() == [1.0, 20.0 - 1.96 * 2.0]
     assert found.upper[:2].tolist() == [9.0, 20.0 + 1.96 * 2.0]
@@ -22,12 +22,12 @@ def test_a_proved_interval_goes_before_an_estimated_one():
 
 
 def test_where_all_are_proved_no_error_is_asked_for():
-    found = Intervals.of(ESTIMATES, np.full(3, np.nan), noisy([4.0] * 3))
+    found = AnswerIntervals.of(ESTIMATES, np.full(3, np.nan), noisy([4.0] * 3))
     assert (found.basis == MEASURED).all()
     assert (found.lower == 1.0).all()
 
 
 def test_a_certificate_bounds_what_has_no_other_interval():
-    found = Intervals.of(ESTIMATES, np.array([np.nan, 2.0, np.nan]), noisy([4.0, np.nan, np.nan]), bound=7.0)
+    found = AnswerIntervals.of(ESTIMATES, np.array([np.nan, 2.0, np.nan]), noisy([4.0, np.nan, np.nan]), bound=7.0)
     assert found.basis.tolist() == [MEASURED, ESTIMATE, CERTIFIED]
     assert (found.lower[2], found.upper[2]) == (23.0, 37.0)

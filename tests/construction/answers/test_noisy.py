@@ -8,13 +8,13 @@ import pytest
 from support.handmade_release import BLOCKS, make_plan
 from support.plan_phases import changed
 
-from dpqr.construction.answers.noisy import LEVEL, SHARES, Noisy, measured_answers, unbiased_answers
-from dpqr.construction.sentences import INTERVALS
-from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.budget import Price
+from dpqr.kernel.budget import Price
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.models.hypothesis import GroupEstimate, LinearEstimate
+from dpqr.releases.answers.noisy import LEVEL, SHARES, Noisy, measured_answers, unbiased_answers
+from dpqr.releases.sentences import INTERVALS
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock

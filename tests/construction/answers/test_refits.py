@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from support.handmade_release import make_plan
 
-from dpqr.construction.answers.refits import TUNING, MeasuredBlocks, can_refit, refit_count, refit_errors
-from dpqr.construction.loop import Outcome
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.releases.answers.refits import TUNING, MeasuredBlocks, can_refit, refit_count, refit_errors
+from dpqr.releases.loop import Outcome
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.least_squares import LeastSquares
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights

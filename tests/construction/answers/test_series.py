@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.construction.answers.answered import AnsweredBlock
-from dpqr.construction.answers.intervals import NO_BASIS
-from dpqr.construction.answers.series import trend
+from dpqr.releases.answers.answered import AnsweredBlock, trend
+from dpqr.releases.answers.errors import NO_BASIS
 
 
 def point(estimate, error, deviation=np.nan):

@@ -9,13 +9,12 @@ import pytest
 from support.handmade_release import make_plan
 from support.plan_phases import changed
 
-from dpqr.construction.answers.noisy import BETA, Noisy
-from dpqr.construction.answers.summed import narrower, summed_answers
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.privacy.budget import Price
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.budget import Price
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.releases.answers.noisy import BETA, Noisy, narrower, summed_answers
 from dpqr.strategies.plan import Phase
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix

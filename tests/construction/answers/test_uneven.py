@@ -6,28 +6,27 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.construction.answers.uneven import bucketed, uneven
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
-from dpqr.hypotheses.product import ProductDistribution
-from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.models.compound import ProductDistribution
+from dpqr.models.hypothesis import DenseDistribution, GroupEstimate, LinearEstimate
+from dpqr.releases.answers.refits import merged_groups, spread_unevenly
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
-from dpqr.workload.partition import Merged
-from dpqr.workload.tree import Tree, dyadic
+from dpqr.workload.partition import BucketMatrix
+from dpqr.workload.trees import Tree, dyadic
 from dpqr.workload.workload import Measurement
 
 CELLS = 16
 BUCKETS = np.repeat([0, 1], 8)
 
 
-def measured(matrix: Identity | Merged, values: list[int]) -> Measurement:
+def measured(matrix: Identity | BucketMatrix, values: list[int]) -> Measurement:
     block = QueryBlock(name="measured", factors=(Factor(axes=(1,), sizes=(CELLS,), matrix=matrix),))
     return Measurement(blocks=(block,), values=(np.array(values),), law=DiscreteLaplace(Fraction(2)))
 
 
-BOXES = measured(Merged(Tree(2, dyadic(2), (1, 1)), BUCKETS), [800, 400, 400])
-CHOSEN = measured(Merged(Identity(2), BUCKETS), [400, 400])
+BOXES = measured(BucketMatrix(Tree(2, dyadic(2), (1, 1)), BUCKETS), [800, 400, 400])
+CHOSEN = measured(BucketMatrix(Identity(2), BUCKETS), [400, 400])
 CELL_BY_CELL = measured(Identity(CELLS), [50] * CELLS)
 ESTIMATE = LinearEstimate(groups=(GroupEstimate(axes=(1,), cells=np.full(CELLS, 50.0)),))
 MODEL = DenseDistribution.uniform((2, CELLS), 800.0)
@@ -35,14 +34,14 @@ PRODUCT = ProductDistribution(model=MODEL, apart={1: np.full(CELLS, 1 / CELLS)})
 
 
 def test_only_what_was_left_in_buckets_is_bucketed() -> None:
-    assert list(bucketed(ESTIMATE, [BOXES, CHOSEN])) == [(1,)]
-    assert list(bucketed(PRODUCT, [BOXES, CHOSEN])) == [(1,)]
-    assert not bucketed(ESTIMATE, [BOXES, CELL_BY_CELL])
-    assert not bucketed(MODEL, [BOXES, CHOSEN])
+    assert list(merged_groups(ESTIMATE, [BOXES, CHOSEN])) == [(1,)]
+    assert list(merged_groups(PRODUCT, [BOXES, CHOSEN])) == [(1,)]
+    assert not merged_groups(ESTIMATE, [BOXES, CELL_BY_CELL])
+    assert not merged_groups(MODEL, [BOXES, CHOSEN])
 
 
 def test_cells_of_buckets_are_drawn_and_add_up_to_the_counts() -> None:
-    drawn = (uneven(each, bucketed(each, [BOXES, CHOSEN]), 3) for each in (ESTIMATE, PRODUCT))
+    drawn = (spread_unevenly(each, merged_groups(each, [BOXES, CHOSEN]), 3) for each in (ESTIMATE, PRODUCT))
     linear, product = drawn
     assert isinstance(linear, LinearEstimate)
     assert isinstance(product, ProductDistribution)
@@ -52,4 +51,4 @@ def test_cells_of_buckets_are_drawn_and_add_up_to_the_counts() -> None:
 
 
 def test_without_buckets_nothing_is_drawn() -> None:
-    assert uneven(MODEL, bucketed(MODEL, [BOXES, CHOSEN]), 3) is MODEL
+    assert spread_unevenly(MODEL, merged_groups(MODEL, [BOXES, CHOSEN]), 3) is MODEL

@@ -8,17 +8,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.forecasts.forecast import (
-    Expected,
+from dpqr.releases.forecast_error import (
+    ErrorDistribution,
+    PublicTable,
     closed_form,
     closed_mean,
     forecast,
     planned_runs,
+    simulate_tables,
     simulated_errors,
 )
-from dpqr.construction.forecasts.public_tables import PublicTable, made_up_tables
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 
 DOMAIN = {"age": 16, "sex": 2}
 QUERIES = [{"prefix": "age"}, {"marginal": ["age", "sex"]}, {"marginal": ["sex"]}]
@@ -31,14 +32,14 @@ def planned(schedule="strategy", eps="1", queries=QUERIES, **more):
 
 @cache
 def tables(records=2000):
-    return made_up_tables(planned().problem.domain, records, 0)
+    return simulate_tables(planned().problem.domain, records, 0)
 
 
 @pytest.mark.parametrize(("confidence", "quantile"), [("0.5", 0.674), ("0.9", 1.645), ("0.95", 1.960), ("0.99", 2.576)])
 def test_the_law_of_an_error_fits_normal_noise(confidence, quantile):
-    single = Expected(mean=np.sqrt(2 / np.pi), deviation=np.sqrt(1 - 2 / np.pi))
+    single = ErrorDistribution(mean=np.sqrt(2 / np.pi), deviation=np.sqrt(1 - 2 / np.pi))
     assert single.at_most(Fraction(confidence)) == pytest.approx(quantile, rel=0.1)
-    assert Expected(mean=3.0, deviation=0.0).at_most(Fraction(confidence)) == 3.0
+    assert ErrorDistribution(mean=3.0, deviation=0.0).at_most(Fraction(confidence)) == 3.0
 
 
 def test_the_closed_form_is_the_measured_error_of_a_fixed_schedule():

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.construction.forecasts.forecast import BlockError, Expected, Forecast
-from dpqr.construction.forecasts.goal import Goal, smallest_epsilon
-from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.releases.forecast import Goal, smallest_epsilon
+from dpqr.releases.forecast_error import ErrorDistribution, ExpectedBlockError, PlanForecast
 
 
 class Forecaster:
@@ -21,10 +21,10 @@ class Forecaster:
         self.tried.append(epsilon)
         error = max(10 / float(epsilon) ** self.power, self.floor)
         blocks = tuple(
-            BlockError(name=name, answers=4, reach=1.0, error=self.law(times * error))
+            ExpectedBlockError(name=name, answers=4, reach=1.0, error=self.law(times * error))
             for name, times in (("one", 1), ("two", 2))
         )
-        return Forecast(
+        return PlanForecast(
             epsilon=epsilon,
             schedule="rounds",
             records=100,
@@ -37,7 +37,7 @@ class Forecaster:
         )
 
     def law(self, mean):
-        return Expected(mean=mean, deviation=mean * self.deviation)
+        return ErrorDistribution(mean=mean, deviation=mean * self.deviation)
 
 
 @pytest.mark.parametrize("power", [0.2, 1.0, 2.0])

@@ -2,14 +2,13 @@
 
 from support.staged_runs import CELLS, N, planned, stated
 
-from dpqr.construction.forecasts.likely import likely_certificates, likely_words
-from dpqr.construction.forecasts.public_tables import made_up_tables
+from dpqr.releases.forecast_error import likely_certificates, likely_words, simulate_tables
 from dpqr.strategies.updates.perceptron import Perceptron
 
 
 def test_likely_is_far_below_certain_and_reached_on_every_table():
     plan = planned(update=Perceptron(), epsilon=10)
-    tables = made_up_tables(plan.problem.domain, N, 3)[:2]
+    tables = simulate_tables(plan.problem.domain, N, 3)[:2]
     found = likely_certificates(plan, tables)
     assert found == likely_certificates(plan, tables)
     assert 0 < max(found) < float(plan.stop.certain)
@@ -22,5 +21,5 @@ def test_nothing_certain_is_said_so():
     plan = planned(stated(n=N // 50))
     assert plan.stop.certain is None
     assert plan.problem.domain.size == CELLS
-    words = likely_words(plan, made_up_tables(plan.problem.domain, N // 50, 3)[:1])
+    words = likely_words(plan, simulate_tables(plan.problem.domain, N // 50, 3)[:1])
     assert words.endswith("certain: none below 1")

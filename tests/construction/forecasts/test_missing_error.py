@@ -6,14 +6,13 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.construction.forecasts.forecast import BlockError, Expected, Forecast
-from dpqr.construction.forecasts.missing_error import MissingError
+from dpqr.releases.forecast_error import ErrorDistribution, ExpectedBlockError, MissingError, PlanForecast
 
 
 def simulated(mean, epsilon=1, records=100, deviation=0.0):
-    law = Expected(mean=mean, deviation=deviation)
-    block = BlockError(name="one", answers=4, reach=1.0, error=Expected(mean=2 * mean, deviation=0.0))
-    return Forecast(
+    law = ErrorDistribution(mean=mean, deviation=deviation)
+    block = ExpectedBlockError(name="one", answers=4, reach=1.0, error=ErrorDistribution(mean=2 * mean, deviation=0.0))
+    return PlanForecast(
         epsilon=Fraction(epsilon),
         schedule="rounds",
         records=records,
@@ -27,12 +26,12 @@ def simulated(mean, epsilon=1, records=100, deviation=0.0):
 
 
 def missing(observed, deviation=0.0, **more):
-    return MissingError.of(Expected(mean=observed, deviation=deviation), simulated(0.1, **more))
+    return MissingError.of(ErrorDistribution(mean=observed, deviation=deviation), simulated(0.1, **more))
 
 
 def test_at_the_earlier_budget_the_forecast_is_the_error_that_was_bought():
     corrected = missing(0.15).added(simulated(0.1))
-    assert corrected.over_n == Expected(mean=pytest.approx(0.15), deviation=0.0)
+    assert corrected.over_n == ErrorDistribution(mean=pytest.approx(0.15), deviation=0.0)
     assert corrected.error.mean == pytest.approx(0.15)
     assert corrected.blocks[0].error.mean == pytest.approx(0.3)
 
@@ -58,7 +57,7 @@ def test_an_excess_that_noise_may_explain_is_shrunk(observed, deviation, excess)
 
 def test_the_spread_of_the_simulation_counts_as_noise():
     assert missing(0.11, deviation=0.02).excess.mean == 0.0
-    spread = MissingError.of(Expected(mean=0.2, deviation=0.0), simulated(0.1, deviation=0.04))
+    spread = MissingError.of(ErrorDistribution(mean=0.2, deviation=0.0), simulated(0.1, deviation=0.04))
     assert spread.excess.mean == pytest.approx(0.1 - 0.04**2 * 9 / 8 / 0.1)
     assert spread.added(simulated(0.1)).over_n.deviation == pytest.approx(spread.excess.deviation)
 

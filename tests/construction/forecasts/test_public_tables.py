@@ -7,34 +7,33 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.construction.forecasts import public_tables
-from dpqr.construction.forecasts.public_tables import PublicTable, made_up_tables
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.facts import PublicFacts, Region
-from dpqr.data.histogram import DenseHistogram, SparseHistogram
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain, PublicFacts, Region
+from dpqr.domain.histogram import DenseHistogram, SparseHistogram
+from dpqr.releases import forecast_error as public_tables
+from dpqr.releases.forecast_error import PublicTable, simulate_tables
 
 DOMAIN = Domain(tuple(Attribute(name=name, axis=Codes(size)) for name, size in (("a", 3), ("b", 4))))
 
 
 def test_made_up_tables_repeat_with_their_seed_and_differ_from_each_other():
-    one, same, other = (made_up_tables(DOMAIN, 500, seed) for seed in (1, 1, 9))
+    one, same, other = (simulate_tables(DOMAIN, 500, seed) for seed in (1, 1, 9))
     cells = [[table.counts.marginal((0, 1)).tolist() for table in tables] for tables in (one, same, other)]
     assert cells[0] == cells[1] != cells[2]
-    assert len({str(each) for each in cells[0]}) == len(one) == public_tables.TUNING.tables
+    assert len({str(each) for each in cells[0]}) == len(one) == public_tables.PUBLIC_TABLES.tables
     assert [table.records for table in one] == [500] * len(one)
 
 
 def test_of_more_records_than_are_drawn_each_row_stands_for_several(monkeypatch):
-    monkeypatch.setattr(public_tables, "TUNING", replace(public_tables.TUNING, rows=100))
-    assert {int(table.counts.marginal(())) for table in made_up_tables(DOMAIN, 12_345, 0)} == {12_345}
+    monkeypatch.setattr(public_tables, "PUBLIC_TABLES", replace(public_tables.PUBLIC_TABLES, rows=100))
+    assert {int(table.counts.marginal(())) for table in simulate_tables(DOMAIN, 12_345, 0)} == {12_345}
 
 
 def test_no_row_is_impossible():
     cells = np.zeros((3, 4), dtype=bool)
     cells[0] = cells[:, 1] = True
     facts = PublicFacts(impossible=(Region(text="a = 0 or b = 1", axes=(0, 1), cells=cells),))
-    for table in made_up_tables(replace(DOMAIN, facts=facts), 400, 0):
+    for table in simulate_tables(replace(DOMAIN, facts=facts), 400, 0):
         assert table.counts.marginal((0, 1))[cells].sum() == 0
         assert table.records == 400
 

@@ -7,12 +7,12 @@ import pytest
 from support.command_desk import Desk
 from support.paid_releases import Unwatched
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.releasing.release import release
-from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.construction.forecasts.resources import FORMS, Resources, loop_seconds
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.releases.planning import plan_release
+from dpqr.releases.release import release
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.releases.resources import FORMS, Resources, loop_seconds
+from dpqr.tables.source import TableSource
 
 
 @pytest.fixture

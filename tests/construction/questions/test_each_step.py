@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from construction.questions.test_online import FIRST, LAST, TABLE, query, session
 
-from dpqr.construction.questions import online as module
-from dpqr.construction.questions.replay import Replay, Start, Surprise
-from dpqr.construction.questions.terms import Terms
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.hypotheses.weighted_rows import WeightedRows
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.budget import Price
+from dpqr.kernel.budget import Price
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.models.rows import WeightedRows
+from dpqr.releases import questions as module
+from dpqr.releases.questions import HardQueryAnswer, Replay, SessionTerms, Start
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 
@@ -92,7 +91,7 @@ def test_after_the_last_surprise_that_is_paid_for_nothing_is_compared(monkeypatc
     def opened(*_):
         raise AssertionError("the table is looked at")
 
-    monkeypatch.setattr(module, "passes", opened)
+    monkeypatch.setattr(module, "is_above_threshold", opened)
     monkeypatch.setattr(module, "measure", opened)
     answer = online.ask(FIRST)
     assert (answer.free, answer.low, answer.high) == (True, None, None)
@@ -149,7 +148,7 @@ def test_a_free_interval_is_as_wide_as_the_margin_and_the_threshold_allow(block,
     """In the largest change of one row: a missed answer is at most the margin and Z away, and Z is above `slack` with
     half of beta on either side."""
     unit = PrivacyUnit(neighbours=relation, column="who" if rows else None, rows=max(rows, 1))
-    terms = Terms.within(Price(epsilon=Fraction(3)), unit, surprises=4, questions=50)
+    terms = SessionTerms.within(Price(epsilon=Fraction(3)), unit, surprises=4, questions=50)
     model = WeightedRows(
         shape=TABLE.shape, codes=np.array([[0, 0], [2, 1]]), shares=np.array([0.5, 0.5]), total=10.0**7
     )
@@ -166,7 +165,7 @@ def test_a_free_interval_is_as_wide_as_the_margin_and_the_threshold_allow(block,
 @pytest.mark.parametrize("surprises", [1, 2, 7])
 def test_all_epochs_and_answers_that_are_possible_cost_the_whole_price(surprises):
     for whole in (Price(epsilon=Fraction(3)), Price(rho=Fraction(1, 3)), Price(squared_mu=Fraction(1, 3))):
-        terms = Terms.within(whole, PrivacyUnit(), surprises=surprises, questions=9)
+        terms = SessionTerms.within(whole, PrivacyUnit(), surprises=surprises, questions=9)
         assert terms.epochs == surprises + 1
         assert terms.epochs * terms.threshold.figure + surprises * terms.answer.figure == whole.figure
 
@@ -178,7 +177,7 @@ def test_a_replay_goes_on_from_the_answers_that_were_not_lost():
         online.hypothesis = online.rule.start_rows
         assert not online.ask(block).free
     surprise, later = (
-        Surprise(side=side, query=block, measured=measured)
+        HardQueryAnswer(side=side, query=block, measured=measured)
         for side, block, measured in zip((1, -1), (FIRST, LAST), online.history, strict=True)
     )
     again = Replay(terms=online.terms, problem=online.problem, rule=online.rule, surprises=[surprise, later])

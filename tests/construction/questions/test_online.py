@@ -5,26 +5,24 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.construction.questions.online import Online
-from dpqr.construction.questions.terms import Terms, table_of_parts
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import UsageFault
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.weighted_rows import WeightedRows
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.filters import EveryFilter
-from dpqr.privacy.accountants.gaussian_dp import GaussianDP
-from dpqr.privacy.accountants.losses import pure_epsilon, squared_mu
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import AboveThresholdEvent
-from dpqr.privacy.sealed import Private
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.accountant import EveryFilter
+from dpqr.kernel.accountants.analytic import GaussianDP
+from dpqr.kernel.accountants.losses import pure_epsilon, squared_mu
+from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.events import AboveThresholdEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.models.hypothesis import DenseDistribution
+from dpqr.models.rows import WeightedRows
+from dpqr.releases.questions import Online, SessionTerms, table_of_parts
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.updates.row_weights import RowWeights
+from dpqr.strategies.updates.multiplicative_weights import RowWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 from dpqr.workload.workload import Workload
@@ -52,7 +50,7 @@ def session(surprises=4, unit=PrivacyUnit(), budget=BUDGET, accountant=None, pri
     model = DenseDistribution(probabilities=np.multiply.outer(*columns), total=float(TABLE.sum()))
     rows = WeightedRows.of(model, SHAPE, 0)
     made = Online(
-        terms=Terms.within(whole, unit, surprises=surprises, questions=100),
+        terms=SessionTerms.within(whole, unit, surprises=surprises, questions=100),
         problem=Problem(domain=DOMAIN, workload=Workload((FIRST,)), unit=unit),
         rule=RowWeights(start_rows=rows),
         hypothesis=rows,

@@ -7,10 +7,10 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from dpqr.construction.questions.terms import Terms, table_of_parts
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.kernel.budget import Price
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.privacy.budget import Price
+from dpqr.releases.questions import SessionTerms, table_of_parts
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 
@@ -21,7 +21,7 @@ def test_noise_is_laplace_where_epsilon_adds_up_and_gaussian_elsewhere():
     kinds = [
         type(terms.check.mechanism((RECORDS,), terms.unit, terms.answer))
         for terms in (
-            Terms.within(price, PrivacyUnit(), surprises=3, questions=10)
+            SessionTerms.within(price, PrivacyUnit(), surprises=3, questions=10)
             for price in (Price(epsilon=Fraction(1)), Price(rho=Fraction(1)), Price(squared_mu=Fraction(1)))
         )
     ]
@@ -30,7 +30,7 @@ def test_noise_is_laplace_where_epsilon_adds_up_and_gaussian_elsewhere():
 
 def test_more_questions_widen_the_margin_and_more_surprises_the_noise():
     def terms(**asked):
-        return Terms.within(Price(rho=Fraction(1, 50)), PrivacyUnit(), **asked)
+        return SessionTerms.within(Price(rho=Fraction(1, 50)), PrivacyUnit(), **asked)
 
     assert terms(surprises=10, questions=100).margin < terms(surprises=10, questions=10_000).margin
     assert terms(surprises=10, questions=100).slack(0.05) < terms(surprises=40, questions=100).slack(0.05)
@@ -39,7 +39,7 @@ def test_more_questions_widen_the_margin_and_more_surprises_the_noise():
 
 def test_replaced_records_double_the_noise_of_comparisons():
     one, two = (
-        Terms.within(Price(rho=Fraction(1, 50)), PrivacyUnit(neighbours=each), surprises=5, questions=50)
+        SessionTerms.within(Price(rho=Fraction(1, 50)), PrivacyUnit(neighbours=each), surprises=5, questions=50)
         for each in (Neighbours.ADD_REMOVE, Neighbours.REPLACE)
     )
     assert two.epoch(1).answer_scale == pytest.approx(2 * one.epoch(1).answer_scale, rel=1e-6)
@@ -76,7 +76,7 @@ PRICES = {
 
 
 def priced(price, unit, **more):
-    return Terms.within(PRICES[price], unit, surprises=3, questions=10, **more)
+    return SessionTerms.within(PRICES[price], unit, surprises=3, questions=10, **more)
 
 
 def changes(block, unit):

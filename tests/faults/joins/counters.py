@@ -48,7 +48,7 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "Counter.of",
-        ("accountant not in ADDED", "accountant == 'pld'", "accountants of fixed schedules are taken"),
+        ("accountant not in ADDITIVE_ACCOUNTANTS", "accountant == 'pld'", "accountants of fixed schedules are taken"),
         ("2 if accountant == 'basic' else 1", "1 if accountant == 'basic' else 2", "the tree of the other accountants"),
         ("PeriodTree.best(periods, power)", "PeriodTree.best(periods, 1)", "one tree for all accountants"),
     ),
@@ -84,7 +84,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "CounterTurn.__post_init__",
+        "CounterStep.__post_init__",
         (
             "1 <= self.number <= self.counter.tree.periods",
             "self.number <= self.counter.tree.periods",
@@ -98,7 +98,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "CounterTurn.since",
+        "CounterStep.since",
         (
             "self.counter.tree.span(self.number).start - 1",
             "self.counter.tree.span(self.number).start",
@@ -107,12 +107,12 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "CounterTurn.before",
+        "CounterStep.before",
         ("self.period.later(-1)", "self.since.later(-1)", "the release before the node, not before this one"),
     ),
     *at(
         _ROOM,
-        "with_turn",
+        "with_counter_step",
         ("not unit.apart", "unit.column is not None", "replaced rows may be certified, and their drops counted"),
         (
             "not unit.apart",
@@ -220,7 +220,11 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "cumulative_table",
         ("level <= turn.level", "level < turn.level", "a node's own level hands on the count before it"),
-        ("added(own, earlier.get(turn.level))", "added(own, earlier.get(0))", "counts of another level are added"),
+        (
+            "add_periods(own, earlier.get(turn.level))",
+            "add_periods(own, earlier.get(0))",
+            "counts of another level are added",
+        ),
     ),
     *at(
         _ROOM,

@@ -28,16 +28,16 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "is_free",
         (
-            "start.index(named_periods(node.period, every)[-1]) > 0",
-            "start.index(named_periods(node.period, every)[-1]) >= 0",
+            "start.index(parse_periods(node.period, every)[-1]) > 0",
+            "start.index(parse_periods(node.period, every)[-1]) >= 0",
             "a release made again joins the layer of the first",
         ),
         (
-            "start.index(named_periods(node.period, every)[-1]) > 0",
-            "start.index(named_periods(node.period, every)[0]) > 0",
+            "start.index(parse_periods(node.period, every)[-1]) > 0",
+            "start.index(parse_periods(node.period, every)[0]) > 0",
             "releases that overlap share a layer",
         ),
-        ("named_periods(period, every)[0]", "named_periods(period, every)[-1]", "a release starts at its last period"),
+        ("parse_periods(period, every)[0]", "parse_periods(period, every)[-1]", "a release starts at its last period"),
         ("all(later)", "any(later) or not held", "later than one of them is enough"),
         ("node.layer == layer", "node.layer.number == layer.number", "layers of other bounds are joined by number"),
         (
@@ -77,7 +77,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Terms.total",
+        "BudgetTerms.total",
         ("2 if self.neighbours is Neighbours.REPLACE else 1", "1", "replaced persons pay for one release of two"),
         (
             "2 if self.neighbours is Neighbours.REPLACE else 1",
@@ -195,7 +195,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Asked.content",
+        "Charge.content",
         ("self.unit.rows", "1", "all bounds are one bound", 0),
     ),
 )

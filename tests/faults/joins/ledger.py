@@ -38,12 +38,12 @@ FAULTS: tuple[Anchored, ...] = (
             "what was spent before is forgotten",
         ),
         (
-            "held.approvals.remove(held.approval(entry.plan, entry.reason, spelled))",
-            "held.approval(entry.plan, entry.reason, spelled)",
+            "held.approvals.remove(held.approval(entry.plan, entry.reason, legacy_spelling))",
+            "held.approval(entry.plan, entry.reason, legacy_spelling)",
             "an approval is used again and again",
         ),
         (
-            "held.approvals.remove(held.approval(entry.plan, entry.reason, spelled))",
+            "held.approvals.remove(held.approval(entry.plan, entry.reason, legacy_spelling))",
             "held.approvals.clear()",
             "one run uses up all approvals, or none",
         ),
@@ -266,13 +266,13 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Asked.content",
+        "Charge.content",
         ("require_unit(terms, self.unit)", "None", "any unit is paid"),
         ("require_policy(terms, self.policy)", "None", "any policy is paid"),
     ),
     *at(
         _ROOM,
-        "Asked._price",
+        "Charge._price",
         (
             "currency.price(self.events, self.pricing)",
             "currency.price(self.events[:1], self.pricing)",
@@ -405,7 +405,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "resolved",
+        "resolve_policy",
         (
             "asked is not None and asked != fixed",
             "asked is not None and asked != fixed and option != '--max-memory'",

@@ -54,7 +54,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "on_left_out",
+        "for_dropped_records",
         ("unit.apart", "unit.column is None", "replaced rows are counted in parallel"),
         ("unit.apart", "unit.neighbours.value == 'add-remove'", "persons' left-out rows are counted in parallel"),
     ),

@@ -9,13 +9,13 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "PeriodBudgets.total",
         (
-            "spent.get(WHOLE, NO_COST) + self._joined(spent)",
+            "spent.get(ALL_PERIODS, NO_COST) + self._joined(spent)",
             "self._joined(spent)",
             "releases of all rows are not part of the total",
         ),
         (
-            "spent.get(WHOLE, NO_COST) + self._joined(spent)",
-            "spent.get(WHOLE, NO_COST).most(self._joined(spent))",
+            "spent.get(ALL_PERIODS, NO_COST) + self._joined(spent)",
+            "spent.get(ALL_PERIODS, NO_COST).most(self._joined(spent))",
             "all rows and a period are paid by the dearer of both",
         ),
     ),
@@ -23,18 +23,18 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "PeriodBudgets._joined",
         ("self.parallel", "True", "a person pays for the dearest period alone"),
-        ("name != WHOLE", "True", "releases of all rows count twice"),
+        ("name != ALL_PERIODS", "True", "releases of all rows count twice"),
     ),
     *at(
         _ROOM,
         "_largest",
         (
-            "reduce(Cost.most, (cost for name, cost in spent.items() if name != WHOLE), NO_COST)",
-            "next((cost for name, cost in spent.items() if name != WHOLE), NO_COST)",
+            "reduce(Cost.most, (cost for name, cost in spent.items() if name != ALL_PERIODS), NO_COST)",
+            "next((cost for name, cost in spent.items() if name != ALL_PERIODS), NO_COST)",
             "the first period, not the dearest",
         ),
         (
-            "reduce(Cost.most, (cost for name, cost in spent.items() if name != WHOLE), NO_COST)",
+            "reduce(Cost.most, (cost for name, cost in spent.items() if name != ALL_PERIODS), NO_COST)",
             "max((cost for name, cost in spent.items() if name), key=lambda cost: cost.amount, default=NO_COST)",
             "the delta of the period of the largest epsilon",
         ),
@@ -43,12 +43,12 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "PeriodBudgets.paying",
         (
-            "tuple((period.name for period in named_periods(name, self.every)))",
-            "(named_periods(name, self.every)[-1].name,)",
+            "tuple((period.name for period in parse_periods(name, self.every)))",
+            "(parse_periods(name, self.every)[-1].name,)",
             "the last period of several pays alone",
         ),
         (
-            "tuple((period.name for period in named_periods(name, self.every)))",
+            "tuple((period.name for period in parse_periods(name, self.every)))",
             "(name,)",
             "several periods pay as one of their own",
         ),
@@ -57,12 +57,12 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "PeriodBudgets.of",
         (
-            "spent.get(WHOLE, NO_COST) + most",
+            "spent.get(ALL_PERIODS, NO_COST) + most",
             "most",
             "a period does not pay for releases of all rows",
         ),
         (
-            "_largest(spent) if period == WHOLE else NO_COST if period is None else spent.get(period, NO_COST)",
+            ("_largest(spent) if period == ALL_PERIODS else NO_COST if period is None else spent.get(period, NO_COST)"),
             "NO_COST if not period else spent.get(period, NO_COST)",
             "a release of all rows overlooks what periods have spent",
         ),
@@ -83,8 +83,8 @@ FAULTS: tuple[Anchored, ...] = (
             "other periods' spend is forgotten",
         ),
         (
-            "self.terms.periods.paying(paid.period) if self.terms.periods else (WHOLE,)",
-            "(paid.period or WHOLE,)",
+            "self.terms.periods.paying(paid.period) if self.terms.periods else (ALL_PERIODS,)",
+            "(paid.period or ALL_PERIODS,)",
             "a dataset without periods keeps sums of periods",
         ),
         (
@@ -132,8 +132,8 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "_require_period",
         (
-            "named_periods(name, periods.every)[0]",
-            "named_periods(name, periods.every)[-1]",
+            "parse_periods(name, periods.every)[0]",
+            "parse_periods(name, periods.every)[-1]",
             "several periods may begin before the first",
         ),
         ("period.index(periods.first) < 0", "period.index(periods.first) <= 0", "the first period has no budget"),
@@ -185,7 +185,7 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "_periods_document",
         (
-            "{name: sum_document(cost) for name, cost in spent.items() if name != WHOLE}",
+            "{name: sum_document(cost) for name, cost in spent.items() if name != ALL_PERIODS}",
             "{}",
             "a checkpoint forgets what periods have spent",
         ),
@@ -193,18 +193,22 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "Record.histories",
-        ("{WHOLE, name} & {*paying}", "name in paying", "the history of a period lacks releases of all rows"),
+        ("{ALL_PERIODS, name} & {*paying}", "name in paying", "the history of a period lacks releases of all rows"),
         ("periods is None or not periods.parallel", "periods is None", "persons have a history for each period"),
     ),
     *at(
         _ROOM,
-        "Asked.content",
+        "Charge.content",
         (
-            "WHOLE if self.period is None else self.period.name",
-            "WHOLE if self.period is None else self.period.period.name",
+            "ALL_PERIODS if self.period is None else self.period.name",
+            "ALL_PERIODS if self.period is None else self.period.period.name",
             "a release of several periods is recorded as of the last",
         ),
-        ("WHOLE if self.period is None else self.period.name", "WHOLE", "every release is recorded as of all rows"),
+        (
+            "ALL_PERIODS if self.period is None else self.period.name",
+            "ALL_PERIODS",
+            "every release is recorded as of all rows",
+        ),
         ("require_period(terms, self.period)", "None", "any division of the table is paid"),
     ),
     *at(
@@ -263,7 +267,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "named_periods",
+        "parse_periods",
         ("steps < 0 or (several and (not steps))", "steps < 0", "a period has two names"),
         ("range(steps + 1)", "range(steps)", "the last of several periods is left out"),
     ),

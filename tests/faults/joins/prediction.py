@@ -54,7 +54,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Scale.distance",
+        "LossScale.distance",
         (
             "(1 + TAPER) * gradient * self.steps",
             "(1 + TAPER) * gradient * self.unit.rows",
@@ -68,7 +68,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Scale.bounded_distance",
+        "LossScale.bounded_distance",
         ("1 if self.replaced else self.steps", "1", "a person of many rows counts as one row"),
         (
             "2 * largest if self.replaced else (1 + TAPER) * largest",
@@ -78,7 +78,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Scale.replaced",
+        "LossScale.replaced",
         (
             "self.unit.rows_public and (not self.part)",
             "self.unit.rows_public",
@@ -247,7 +247,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "selected",
+        "make_selection",
         ("selection_epsilon(price, noise)", "price.bounded_range", "permute-and-flip is drawn at twice its epsilon"),
         (
             "PermuteAndFlipVotes if noise == 'permute-and-flip' else ExponentialVotes",
@@ -313,7 +313,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Asked.bound",
+        "LearnerAtPoints.bound",
         (
             "min(bound, Fraction(2 * self.limit))",
             "min(bound, Fraction(self.limit))",
@@ -322,7 +322,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Asked.predictions",
+        "LearnerAtPoints.predictions",
         (
             "np.clip(values, -self.limit, self.limit)",
             "np.clip(values, -2 * self.limit, 2 * self.limit)",
@@ -343,8 +343,8 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "PredictionPlan.voted",
         (
-            "selected(ensemble, self.price, self.noise)",
-            "selected(ensemble, self.price, 'exponential')",
+            "make_selection(ensemble, self.price, self.noise)",
+            "make_selection(ensemble, self.price, 'exponential')",
             "permute-and-flip is drawn as another selection",
         ),
     ),
@@ -467,7 +467,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Shared.of",
+        "FitCache.of",
         ("self._table is not table", "self._table is None", "what was learned from another table is predicted"),
     ),
     *at(
@@ -480,8 +480,8 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "StableRecipe.perturbation",
         (
-            "tapered if budget.delta and problem.unit.changes == 1 else widened",
-            "tapered if budget.delta else widened",
+            "round_corner_logistic if budget.delta and problem.unit.changes == 1 else round_corner",
+            "round_corner_logistic if budget.delta else round_corner",
             "persons of several rows have a tapered loss",
         ),
         ("budget.epsilon / problem.unit.changes", "budget.epsilon", "a record's share of epsilon is the person's"),

@@ -31,7 +31,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Watch.charge",
+        "OpenThreshold.charge",
         (
             "self.ended or event != self.epoch.event",
             "event != self.epoch.event",
@@ -45,7 +45,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "passes",
+        "is_above_threshold",
         (
             "watch.ended = measure(data, asked, accountant=watch, noise=noise).value",
             "watch.ended = measure(data, asked, accountant=watch, noise=noise).value and watch.ended",
@@ -54,12 +54,12 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "open_watch",
+        "open_threshold",
         ("Geometric(epoch.threshold_scale)", "Geometric(epoch.answer_scale)", "a threshold has the noise of an answer"),
     ),
     *at(
         _ROOM,
-        "Comparison.sample",
+        "ThresholdComparison.sample",
         (
             "above + step * drawn >= step * (asked.margin + self.threshold)",
             "above + drawn >= step * (asked.margin + self.threshold)",
@@ -142,7 +142,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Terms.within",
+        "SessionTerms.within",
         ("surprises + 1", "surprises", "one epoch more than was priced"),
         (
             "whole.times((1 - TUNING.thresholds) / surprises)",
@@ -153,12 +153,12 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Terms.epochs",
+        "SessionTerms.epochs",
         ("self.surprises + 1", "self.surprises + 2", "an epoch more than was paid"),
     ),
     *at(
         _ROOM,
-        "Terms.free",
+        "SessionTerms.free",
         (
             "asked.step(self.unit) * (self.margin + self.slack(beta / 2))",
             "self.margin + self.slack(beta / 2)",
@@ -189,7 +189,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "restored",
+        "restore_session",
         ("last.pop(side, None)", "None", "a threshold is used after the answer that passed it"),
         (
             "list(last) if draw.value is None else [draw.value[0][0]]",
@@ -207,33 +207,33 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_surprises",
+        "_restore_hard_queries",
         ("asked[draw.number]", "asked[min(asked)]", "every noisy answer is of the first query"),
     ),
     *at(
         _ROOM,
-        "Turn.settle",
+        "SessionLock.settle",
         ("whole or self.journal.lost", "whole", "a lost draw comes back"),
         ("whole or self.journal.lost", "self.journal.lost", "a spoilt session comes back"),
         ("self.run.guard.events", "self.paid.events", "nothing comes back"),
     ),
     *at(
         _ROOM,
-        "closing",
+        "closing_session",
         ("held.spoilt or not opened", "not opened", "a spoilt session gets its rest back"),
         ("held.spoilt or not opened", "held.spoilt", "an opening that did not end gets its rest back"),
     ),
     *at(
         _ROOM,
-        "turn",
+        "lock_session",
         ("any((draw.value is None for draw in past))", "False", "a draw that an earlier process lost is forgotten"),
         ("looked=True", "looked=False", "an error after rows were looked at comes back"),
     ),
     *at(
         _ROOM,
-        "_guard",
+        "_session_filters",
         (
-            "(filter_of(stated['accountant'], budget).filter(budget), paid.guard())",
+            '(filter_of(stated["accountant"], budget).filter(budget), paid.guard())',
             "(paid.guard(),)",
             "the guarantee's own filter is left out",
         ),
@@ -245,17 +245,17 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Stated.limits",
+        "SessionDocument.limits",
         ("Limits(**self.document['limits'])", "Limits()", "later questions read under the usual limits"),
     ),
     *at(
         _ROOM,
-        "Stated.reading",
+        "SessionDocument.reading",
         ("limits=self.limits", "limits=Limits()", "the table is read under the usual limits"),
     ),
     *at(
         _ROOM,
-        "continued_journal",
+        "continue_journal",
         ("file.digest_of(lines) != run.transcript", "False", "an edited transcript goes on"),
         ("run.lost is not None", "False", "a draw that was begun is made again"),
         ("file.cut(lines)", "None", "lines that the ledger does not know are read"),
@@ -297,18 +297,18 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "StatedPredictions.left",
+        "PredictionSessionDocument.left",
         ("len(self.held.past) - int(self.document['draws'])", "len(self.answers)", "lost draws of points come back"),
     ),
     *at(
         _ROOM,
-        "StatedPredictions.draw",
+        "PredictionSessionDocument.draw",
         ("len(new) > self.left", "len(new) > self.paid", "more points than were paid for"),
         ("held.journal.begin(event, ())", "None", "a point is drawn before the ledger knows"),
     ),
     *at(
         _ROOM,
-        "StatedPredictions.records",
+        "PredictionSessionDocument.records",
         (
             "declared if declared is not None else self.counted or 1",
             "self.counted or 1",
@@ -333,35 +333,35 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "kept_thresholds",
+        "load_thresholds",
         ("secret.get(ASKS) != asks", "False", "thresholds of an older copy are compared again"),
         ("secret.get(ASKS) != asks", "secret.get(ASKS) < asks - 1", "thresholds of the ask before are compared again"),
     ),
     *at(
         _ROOM,
-        "Asking.seal",
+        "QuestionWriter.seal",
         ("self.folder.blank()", "None", "thresholds stay on the disk while answers are compared"),
         ("self.asks += 1", "", "thresholds are kept as those of the ask before"),
         ("self.log.say(line, durable=True)", "None", "an ask is not in the log"),
     ),
     *at(
         _ROOM,
-        "Asking.end",
+        "QuestionWriter.end",
         (
-            "keep_thresholds(self.folder, self.asks, self.thresholds)",
-            "keep_thresholds(self.folder, self.asks - 1, self.thresholds)",
+            "store_thresholds(self.folder, self.asks, self.thresholds)",
+            "store_thresholds(self.folder, self.asks - 1, self.thresholds)",
             "thresholds that go on are lost",
         ),
     ),
     *at(
         _ROOM,
-        "is_spoilt",
+        "has_failed_question",
         ("begun > ended", "False", "a question that a kill has ended gets its rest back"),
         ("begun > ended", "begun > ended + 1", "one question may end without an answer"),
     ),
     *at(
         _ROOM,
-        "answered",
+        "answer_queries",
         (
             "asking.keep(thresholds_of(online.watches))",
             "None",
@@ -370,7 +370,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "start_of",
+        "process_start",
         ("len(online.history)", "online.surprises", "a process says that it knew answers that were lost"),
     ),
     *at(

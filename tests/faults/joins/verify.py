@@ -91,7 +91,7 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "ledger",
         ("paid.events != planned", "False", "the entry paid for other events"),
-        ("paid.reason != stated_reason(evidence.record)", "False", "the entry was paid for another reason"),
+        ("paid.reason != recorded_reason(evidence.record)", "False", "the entry was paid for another reason"),
         ("paid.events != evidence.planned", "False", "the entry paid for other draws of predictions"),
         ("reason_part(paid.reason) != asked_for", "False", "the entry was paid for another reason, of predictions"),
         (
@@ -154,14 +154,17 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "statements",
         (
-            "same_documents(kept, {name: part for name, part in evidence.made[1].items() if name not in STATED})",
+            (
+                "same_documents(kept, {name: part for name, part in evidence.made[1].items() if name not in "
+                "UNREPEATED_KEYS})"
+            ),
             "same_documents({name: kept.get(name) for name in ()}, {})",
             "nothing of the record is compared",
         ),
     ),
     *at(
         _ROOM,
-        "STATED",
+        "UNREPEATED_KEYS",
         ("'date'", "'trust'", "what the record warns of is not compared", 0),
     ),
     *at(
@@ -180,33 +183,33 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_repeated",
+        "_require_same",
         ("made_by == __version__", "False", "a mismatch is put down to another version"),
     ),
     *at(
         _ROOM,
-        "Evidence.document",
+        "ReleaseEvidence.document",
         (
-            "any((name in found for name in PROOFS)) and sealed(found) != found",
-            "all((name in found for name in PROOFS)) and sealed(found) != found",
+            "any((name in found for name in PROOFS)) and seal_document(found) != found",
+            "all((name in found for name in PROOFS)) and seal_document(found) != found",
             "a record without one of its proofs needs no seal",
         ),
-        ("require_written(found, self.path / RECORD)", "None", "a record may be written in another way"),
+        ("require_same_text(found, self.path / RECORD)", "None", "a record may be written in another way"),
     ),
     *at(
         _ROOM,
-        "Evidence.plan",
+        "ReleaseEvidence.plan",
         ("note not in notes", "False", "what the plan notes may be left out of the record"),
     ),
     *at(
         _ROOM,
-        "Evidence._earlier",
+        "ReleaseEvidence._earlier",
         ("period=after.period", "period=''", "the period of the release before is not compared"),
     ),
     *at(
         _ROOM,
         "PredictionEvidence.document",
-        ("SEAL in found and sealed(found) != found", "False", "a record of predictions may be edited"),
+        ("SEAL in found and seal_document(found) != found", "False", "a record of predictions may be edited"),
     ),
     *at(
         _ROOM,
@@ -276,14 +279,22 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "read_plan",
-        ("document.get(SEAL) != sealed(document)[SEAL]", "False", "an edited plan is followed"),
+        ("document.get(SEAL) != seal_document(document)[SEAL]", "False", "an edited plan is followed"),
     ),
     *at(
         _ROOM,
         "require_unchanged",
-        ("name in SPOKEN", "name in (*SPOKEN, 'events')", "events of a locked plan are not compared"),
-        ("name in SPOKEN", "name in (*SPOKEN, 'budget')", "the budget of a locked plan is not compared"),
-        ("name in SPOKEN", "name in (*SPOKEN, 'request')", "the request of a locked plan is not compared"),
+        ("name in UNCOMPARED_KEYS", "name in (*UNCOMPARED_KEYS, 'events')", "events of a locked plan are not compared"),
+        (
+            "name in UNCOMPARED_KEYS",
+            "name in (*UNCOMPARED_KEYS, 'budget')",
+            "the budget of a locked plan is not compared",
+        ),
+        (
+            "name in UNCOMPARED_KEYS",
+            "name in (*UNCOMPARED_KEYS, 'request')",
+            "the request of a locked plan is not compared",
+        ),
     ),
     *at(
         _ROOM,
@@ -309,7 +320,7 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "require_bound",
-        ("settled.drawn != drawn_digest(record)", "False", "two releases by one plan swap their entries"),
+        ("settled.drawn != draws_digest(record)", "False", "two releases by one plan swap their entries"),
         (
             "not settled.drawn and is_since(record['version'], BINDING)",
             "False",
@@ -318,7 +329,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "drawn_digest",
+        "draws_digest",
         ("name in record", "name in record and name != 'errors'", "errors that were drawn are not bound"),
         ("sorted(record.get('hashes', {}).values())", "[]", "predictions of a batch are not bound"),
     ),

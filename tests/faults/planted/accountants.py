@@ -161,7 +161,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "beside_other_runs",
+        "bound_across_runs",
         (
             "kept if covered else one_after_another(events)",
             "kept",
@@ -206,15 +206,15 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "converted",
+        "zcdp_to_epsilon",
         ("(1 + excess) * decimal(rho)", "excess * decimal(rho)", "the conversion takes rho for (a - 1) instead of a"),
     ),
     *at(
         _ROOM,
         "largest_rho",
         (
-            "converted(rho, budget.delta) <= budget.epsilon",
-            "converted(rho, budget.delta) <= 2 * budget.epsilon",
+            "zcdp_to_epsilon(rho, budget.delta) <= budget.epsilon",
+            "zcdp_to_epsilon(rho, budget.delta) <= 2 * budget.epsilon",
             "a budget buys the rho of twice its epsilon",
         ),
     ),

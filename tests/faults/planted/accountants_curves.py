@@ -187,7 +187,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "summed",
+        "compose_losses",
         (
             "draws > MOST_DRAWS or 20 * spread + longest > MOST_CELLS",
             "20 * spread + longest > MOST_CELLS",
@@ -223,7 +223,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_normal",
+        "_merge_gaussians",
         (
             "(squared * count for squared, count in found)",
             "(squared for squared, _ in found)",

@@ -42,7 +42,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "made_consistent",
+        "restore_consistency",
         ("sure < stage.clear or done == MOST", "done == MOST", "what does not contradict updates"),
         ("gap(single, hypothesis) - noise", "gap(single, hypothesis)", "an answer's noise is not taken off"),
     ),
@@ -102,12 +102,12 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "Draws.measure",
         (
-            "on_left_out(mechanism, unit) if self.left_out else mechanism",
-            "on_left_out(mechanism, unit)",
+            "for_dropped_records(mechanism, unit) if self.left_out else mechanism",
+            "for_dropped_records(mechanism, unit)",
             "all draws are charged beside all others",
         ),
         (
-            "on_left_out(mechanism, unit) if self.left_out else mechanism",
+            "for_dropped_records(mechanism, unit) if self.left_out else mechanism",
             "mechanism",
             "a left-out count is charged like any other, which is not what was planned",
         ),
@@ -142,7 +142,7 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "_loop",
         ("finished.stopped", "False", "the hypothesis is updated after the stop"),
-        ("hypothesis = started(rule, problem)", "", "no new start once the number of records is known"),
+        ("hypothesis = start_rule(rule, problem)", "", "no new start once the number of records is known"),
         ("problem = replace(problem, n=step.records)", "", "the update rule is not told the number of records"),
         (
             "return Outcome(hypothesis=hypothesis, transcript=transcript, exhausted=True)",
@@ -199,7 +199,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "updated",
+        "apply_rule",
         (
             "not history or (lost and (not rule.cumulative))",
             "not history",
@@ -208,7 +208,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "stepped",
+        "apply_step",
         (
             "require_sound(found, rule.name, history[-1].blocks)",
             "require_sound(found, rule.name)",
@@ -223,7 +223,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "started",
+        "start_rule",
         ("require_sound(found, rule.name)", "", "a first hypothesis is not looked at"),
     ),
     *at(
@@ -277,7 +277,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "released",
+        "released_hypothesis",
         (
             "outcome.transcript.bounds and (not plan.problem.unit.rows_public)",
             "False",

@@ -101,7 +101,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "strategies",
-        "set_aside",
+        "reserve_share",
         ("1 - share", "2", "a share is another part of the budget"),
     ),
 )

@@ -61,16 +61,16 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "release",
-        "linearised",
+        "linearise",
         (
-            "Span(lower=values - factor * error, upper=values + factor * error, error=error, small=small)",
-            "Span(lower=values - error, upper=values + error, error=error, small=small)",
+            "FigureSpan(lower=values - factor * error, upper=values + factor * error, error=error, small=small)",
+            "FigureSpan(lower=values - error, upper=values + error, error=error, small=small)",
             "one deviation",
         ),
     ),
     *at(
         "release",
-        "inverted",
+        "invert_curve",
         (
             "np.concatenate([upper, ends], axis=1) >= 0.0",
             "np.concatenate([upper, ends], axis=1) > 0.0",

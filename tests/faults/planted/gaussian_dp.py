@@ -53,7 +53,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "kernel",
-        "converted_mu",
+        "squared_mu_to_epsilon",
         ("whole / 2", "whole / 4", "half of mu^2 is converted"),
     ),
     *at(

@@ -18,7 +18,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "claimed",
+        "claim_file",
         ("locked and _is_at(descriptor, path)", "locked", "a file that was removed meanwhile is held"),
     ),
     *at(
@@ -82,7 +82,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "continued_journal",
+        "continue_journal",
         (
             "len(file.lines) < lines or file.digest_of(lines) != run.transcript",
             "len(file.lines) < lines",
@@ -229,7 +229,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "held",
+        "open_transcript",
         ("not file.lines", "True", "the transcript of a run that died is removed"),
     ),
     *at(

@@ -254,17 +254,17 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Session.stored_key",
+        "StoreTransaction.stored_key",
         ("not found or not _is_sound(found[0][0])", "not found", "a damaged key is used"),
     ),
     *at(
         _ROOM,
-        "Session.append",
+        "StoreTransaction.append",
         ("self.rows(f'DELETE FROM {self.prefix}keys WHERE reservation = ?', settles)", "pass", "a key is not erased"),
     ),
     *at(
         _ROOM,
-        "Session.store_state",
+        "StoreTransaction.store_state",
         (
             "self.rows(f'DELETE FROM {self.prefix}state')",
             "self.rows(f'DELETE FROM {self.prefix}state WHERE number = ?', number)",
@@ -273,7 +273,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Session.require_keys",
+        "StoreTransaction.require_keys",
         (
             "not known or (missing and (not spoilt)) or (not all((_is_sound(key) for _, key in found)))",
             "missing and (not spoilt) or not all((_is_sound(key) for _, key in found))",

@@ -98,14 +98,14 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "walked",
+        "walk_ledger",
         ("anchor.check(chain, marked)", "pass", "the anchor is not compared with the chain"),
         ("_require_state(session, state)", "pass", "a state that was edited is not noticed"),
     ),
     *at(
         _ROOM,
         "_sum",
-        ("beside_other_runs(events)", "events", "left-out draws are merged across runs"),
+        ("bound_across_runs(events)", "events", "left-out draws are merged across runs"),
         ("total[event] += count", "total[event] = count", "draws of several runs replace each other"),
     ),
     *at(
@@ -129,7 +129,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Asked.content",
+        "Charge.content",
         ("require_unit(terms, self.unit)", "", "a reservation looks at no unit"),
         ("require_policy(terms, self.policy)", "", "a reservation looks at no policy"),
     ),
@@ -267,7 +267,7 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "_account_document",
-        ("held.spent.get(WHOLE, NO_COST)", "NO_COST", "a state forgets what was spent"),
+        ("held.spent.get(ALL_PERIODS, NO_COST)", "NO_COST", "a state forgets what was spent"),
         ("[_run_document(run) for run in held.runs.values()]", "[]", "a state forgets the runs that wait"),
     ),
     *at(
@@ -297,7 +297,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "resumed",
+        "resume_state",
         (
             "last and (not last.moved) and (session.stored_seal(last.length) == last.seal)",
             "last and (not last.moved)",
@@ -437,7 +437,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *quoted_at(
         _ROOM,
-        "STANDING",
+        "SCHEMA_ACCESS",
         ("(part.relowner <> space.nspowner OR part", "(part", "a table may be another role's"),
         ("OR part.relkind <> 'r' OR", "OR", "a view stands for a table"),
         ("(part.proowner <> space.nspowner OR NOT part.prosecdef)", "false", "a function may be another role's"),

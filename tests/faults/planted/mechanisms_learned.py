@@ -28,7 +28,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "rounded",
+        "round_to_grid",
         ("np.rint(values / grid)", "np.trunc(values / grid)", "rounding moves a value by a whole step"),
     ),
     *at(
@@ -68,7 +68,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Asked.predictions",
+        "LearnerAtPoints.predictions",
         ("-self.limit", "None", "predictions are clipped at one side"),
     ),
     *at(
@@ -78,7 +78,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Asked.count",
+        "LearnerAtPoints.count",
         (
             "self.own if self.points is None else len(self.points)",
             "len(self.points) if self.points is not None else 1",

@@ -70,17 +70,17 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Envelope.attempt",
+        "PieceEnvelope.attempt",
         ("'right'", "'left'", "a piece's interval is off by one"),
         (
-            "LazyUniform(noise).below(partial(share_kept, exponent, self.bits, weight))",
+            "LazyUniform(noise).below(partial(acceptance_bracket, exponent, self.bits, weight))",
             "weight",
             "the coin that corrects an integer weight is not tossed",
         ),
     ),
     *at(
         _ROOM,
-        "Envelope.over",
+        "PieceEnvelope.over",
         ("int(search.counts.sum())", "len(bounds)", "sums of weights can overflow"),
     ),
     *at(
@@ -126,7 +126,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "share_kept",
+        "acceptance_bracket",
         ("-(-high // bound)", "high // bound", "an upper bound is rounded down"),
     ),
     *at(
@@ -211,8 +211,8 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "_Tosses._accepted",
         (
-            "partial(share_kept, exponent, times, 1)",
-            "partial(share_kept, exponent, 0, 1)",
+            "partial(acceptance_bracket, exponent, times, 1)",
+            "partial(acceptance_bracket, exponent, 0, 1)",
             "the halvings are counted twice",
         ),
     ),

@@ -45,7 +45,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Envelope.exponent",
+        "LaplaceEnvelope.exponent",
         ("2 * self.variance", "self.variance", "doubtful proposals are kept by half the variance"),
     ),
     *at(
@@ -174,12 +174,12 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Cells.exponent",
+        "CellEnvelope.exponent",
         ("uniform if size else (1 + uniform) / 2", "uniform", "the cell of 0 counts one half only"),
     ),
     *at(
         _ROOM,
-        "Cells.share_kept.bracket",
+        "CellEnvelope.share_kept.bracket",
         (
             "exp_bracket(far, precision)",
             "exp_bracket(near, precision)",

@@ -41,7 +41,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "kernel",
-        "united",
+        "sum_curves",
         ("comb(changes, full)", "1", "one of many sets is counted"),
         ("size ** 2", "size", "a set's mu grows with the root of its size"),
         ("range(changes + 1)", "range(changes, changes + 1)", "smaller sets are forgotten"),

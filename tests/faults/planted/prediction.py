@@ -88,7 +88,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "Scale.distance",
+        "LossScale.distance",
         ("(1 + TAPER) * gradient * self.steps", "(1 + TAPER) * gradient", "a person of many rows counts as one row"),
         ("2 * gradient", "gradient", "replace counts one of two gradients"),
         ("(1 + TAPER) * gradient", "gradient", "the taper is forgotten"),
@@ -96,12 +96,12 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "Scale.heaviest",
+        "LossScale.heaviest",
         ("(1 + TAPER) ** 2 / (4 * TAPER)", "1 + TAPER", "the sum of losses is taken to weigh less"),
     ),
     *at(
         "prediction",
-        "Scale.weight",
+        "LossScale.weight",
         ("max(Fraction(0), taper)", "taper", "losses of a huge table have weights below 0"),
         (
             "min(Fraction(1), max(Fraction(0), taper)) / self.records",
@@ -112,7 +112,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "Scale.replaced",
+        "LossScale.replaced",
         ("self.unit.rows_public", "self.unit.neighbours is Neighbours.REPLACE", "m is taken as public"),
     ),
     *at(
@@ -200,7 +200,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "LeastSquares.bound",
+        "RidgeRegression.bound",
         ("2 * wrong", "wrong", "one end's error is charged, of two, for least squares"),
         (
             "self.tolerance + evaluation_error(self.features.width, self.norm + self.tolerance)",
@@ -216,17 +216,17 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "LeastSquares.reach",
+        "RidgeRegression.reach",
         ("2 * root_below(self.penalty)", "4 * root_below(self.penalty)", "half of the reach"),
     ),
     *at(
         "prediction",
-        "LeastSquares.learn",
+        "RidgeRegression.learn",
         ("self.radius", "2 * self.reach", "the ball is not kept to"),
     ),
     *at(
         "prediction",
-        "LeastSquares.tolerance",
+        "RidgeRegression.tolerance",
         (
             "self.closeness * self.distance + rounding / self.penalty",
             "self.closeness * self.distance",
@@ -395,13 +395,13 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         "prediction",
         "RandomPolynomialFeatures.of",
-        ("clipped(product)", "product", "random features are not clipped"),
+        ("clip_to_unit_norm(product)", "product", "random features are not clipped"),
     ),
     *at(
         "prediction",
         "UniverseFeatures.__post_init__",
         (
-            "clipped(axes * np.sqrt(np.maximum(values, 0.0)) @ axes.T)",
+            "clip_to_unit_norm(axes * np.sqrt(np.maximum(values, 0.0)) @ axes.T)",
             "2 * (axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T",
             "a universe's features have norm 2",
         ),
@@ -409,11 +409,11 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         "prediction",
         "CellFeatures.of",
-        ("clipped(vectors)", "vectors", "rows are not clipped"),
+        ("clip_to_unit_norm(vectors)", "vectors", "rows are not clipped"),
     ),
     *at(
         "prediction",
-        "clipped",
+        "clip_to_unit_norm",
         ("np.maximum(norms, 1.0)", "np.maximum(norms / 2, 1.0)", "rows have norm 2"),
     ),
     *at(
@@ -489,8 +489,8 @@ FAULTS: tuple[Anchored, ...] = (
         "prediction",
         "PredictionPlan.tuner",
         (
-            "selected(voters, self.tuning, better_selection(self.budget))",
-            "selected(voters, self.tuning.times(Fraction(2)), better_selection(self.budget))",
+            "make_selection(voters, self.tuning, better_selection(self.budget))",
+            "make_selection(voters, self.tuning.times(Fraction(2)), better_selection(self.budget))",
             "tuning draws at twice its price",
         ),
     ),
@@ -498,8 +498,8 @@ FAULTS: tuple[Anchored, ...] = (
         "prediction",
         "PredictionPlan.voted",
         (
-            "selected(ensemble, self.price, self.noise)",
-            "selected(ensemble, self.price.times(Fraction(2)), self.noise)",
+            "make_selection(ensemble, self.price, self.noise)",
+            "make_selection(ensemble, self.price.times(Fraction(2)), self.noise)",
             "labels are drawn at twice their price",
         ),
         ("event.scale", "event.scale / 2", "half of an average's noise"),
@@ -561,7 +561,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "Scale.bounded_distance",
+        "LossScale.bounded_distance",
         ("2 * largest", "largest", "one of two losses is forgotten"),
     ),
     *at(

@@ -12,7 +12,7 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         "kernel",
         "Counter.of",
-        ("accountant not in ADDED", "not accountant", "a theorem for fixed schedules prices a counter"),
+        ("accountant not in ADDITIVE_ACCOUNTANTS", "not accountant", "a theorem for fixed schedules prices a counter"),
     ),
     *at(
         "kernel",
@@ -68,7 +68,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "kernel",
-        "decimal",
+        "exact_decimal",
         ("Fraction(cleaned)", "Fraction(float(cleaned))", "an epsilon is a float's value"),
     ),
     *at(
@@ -269,7 +269,7 @@ FAULTS: tuple[Anchored, ...] = (
             "return _released(private, mechanism, accountant.charge(mechanism.event), noise)",
             (
                 "drawn = _released(private, mechanism, 0, noise)\n"
-                "return Released(drawn.value, accountant.charge(mechanism.event))"
+                "return ReleasedValue(drawn.value, accountant.charge(mechanism.event))"
             ),
             "the gate samples before it charges",
         ),
@@ -311,14 +311,14 @@ FAULTS: tuple[Anchored, ...] = (
         "tables",
         "PeriodFilter.records",
         (
-            "Records(batch.rows if inside.all() else batch.rows.filter(mask(inside)))",
-            "Records(batch.rows if inside.all() else batch.rows.filter(mask(inside)), batch.malformed)",
+            "TableBatch(batch.rows if inside.all() else batch.rows.filter(mask(inside)))",
+            "TableBatch(batch.rows if inside.all() else batch.rows.filter(mask(inside)), batch.malformed)",
             "a malformed row is left out of every period",
         ),
     ),
     *at(
         "kernel",
-        "resolved",
+        "resolve_policy",
         ("asked is not None and asked != fixed", "False", "a request may state limits of its own"),
     ),
     *at(

@@ -49,7 +49,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "verify",
-        "DRAWN",
+        "DRAW_KEYS",
         (
             "('transcript', 'dropped', 'errors', 'questions', 'counted', 'factor', 'draws', 'weights')",
             "('dropped', 'errors', 'questions', 'counted', 'factor', 'draws', 'weights')",
@@ -68,12 +68,12 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "verify",
-        "_checked",
+        "_run_check",
         ("not tolerance", "False", "what is not repeated here passes"),
     ),
     *at(
         "verify",
-        "_as_made",
+        "_require_same_words",
         (
             "require_same_notes(inputs.locked, document(replace(plan, inputs=replace(inputs, locked=None))))",
             "(lambda *_: None)(inputs.locked, document(replace(plan, inputs=replace(inputs, locked=None))))",
@@ -93,7 +93,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "sessions",
-        "as_read",
+        "with_reading",
         (("if request.locked:\n    ..."), ("if False:\n    ..."), "others predict"),
     ),
     *at(
@@ -183,11 +183,11 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         "verify",
         "plan",
-        ("sealed(kept) != kept", "False", "a plan under another seal passes"),
+        ("seal_document(kept) != kept", "False", "a plan under another seal passes"),
     ),
     *at(
         "verify",
-        "Evidence.document",
-        ("sealed(found) != found", "False", "a record under another seal passes"),
+        "ReleaseEvidence.document",
+        ("seal_document(found) != found", "False", "a record under another seal passes"),
     ),
 )

@@ -5,9 +5,9 @@ from faults.anchored import Anchored, at
 FAULTS: tuple[Anchored, ...] = (
     *at(
         "release",
-        "bound",
+        "resolve_source",
         ("raise BudgetRefused(UNREGISTERED)", "pass", "an engine's table needs no owner"),
-        ("raise BudgetRefused(OTHER)", "pass", "another address is read as the registered one"),
+        ("raise BudgetRefused(OTHER_TABLE_REFUSED)", "pass", "another address is read as the registered one"),
         ("digest=source_of_owner.digest", "", "a plan does not hold its source"),
     ),
     *at(
@@ -17,23 +17,23 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "release",
-        "_passed",
-        ("() if source.paths else (PASSED,)", "()", "a table that a caller passes is not noted"),
+        "_memory_note",
+        ("() if source.paths else (TABLE_FROM_MEMORY,)", "()", "a table that a caller passes is not noted"),
     ),
     *at(
         "release",
         "checked_plan",
-        ("bound(request.source, request.payer)", "request.source", "a release is bound to no source"),
+        ("resolve_source(request.source, request.payer)", "request.source", "a release is bound to no source"),
     ),
     *at(
         "sessions",
-        "wanted_run",
-        ("bound(request.table, request.payer)", "request.table", "predictions are bound to no source"),
+        "resolve_run",
+        ("resolve_source(request.table, request.payer)", "request.table", "predictions are bound to no source"),
     ),
     *at(
         "sessions",
-        "planned_session",
-        ("bound(request.run.source, request.run.payer)", "request.run.source", "no session is bound"),
+        "plan_session",
+        ("resolve_source(request.run.source, request.run.payer)", "request.run.source", "no session is bound"),
     ),
     *at(
         "release",

@@ -5,12 +5,12 @@ from faults.anchored import Anchored, at
 FAULTS: tuple[Anchored, ...] = (
     *at(
         "mechanisms",
-        "Comparison.sample",
+        "ThresholdComparison.sample",
         ("above + step * drawn", "above", "no noise on the answers"),
     ),
     *at(
         "mechanisms",
-        "passes",
+        "is_above_threshold",
         (
             ("watch.ended = measure(data, asked, accountant=watch, noise=noise).value\nreturn watch.ended"),
             "return measure(data, asked, accountant=watch, noise=noise).value",
@@ -19,7 +19,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "mechanisms",
-        "open_watch",
+        "open_threshold",
         ("int(Geometric(epoch.threshold_scale).sample(1, noise)[0])", "0", "no noise on the threshold"),
     ),
     *at(

@@ -155,7 +155,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Counting.after",
+        "BeforeCount.after",
         (
             "max(1, int(finished.measurement.values[0][0]))",
             "int(finished.measurement.values[0][0])",
@@ -289,13 +289,13 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "set_aside",
+        "reserve_share",
         ("share / (1 - share)", "share", "the part gets less than its share"),
         ("accountant.homogeneous", "accountant is None", "unequal draws under equal ones' theorem"),
     ),
     *at(
         _ROOM,
-        "_Rest.cut",
+        "_ReducedAccountant.cut",
         ("self.odds * asked", "self.odds * asked / 2", "half of what the part costs is set aside"),
     ),
     *at(
@@ -388,7 +388,11 @@ FAULTS: tuple[Anchored, ...] = (
             "total = block.scale * int(np.abs(apart).sum())",
             "the last block's gap alone",
         ),
-        ("rounded(hypothesis.answer(block), LIMIT)", "np.floor(hypothesis.answer(block))", "answers are rounded down"),
+        (
+            "round_answers(hypothesis.answer(block), LIMIT)",
+            "np.floor(hypothesis.answer(block))",
+            "answers are rounded down",
+        ),
     ),
     *at(
         _ROOM,

@@ -113,7 +113,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "rounded",
+        "round_answers",
         (
             "np.rint(np.minimum(np.maximum(numbers, -limit), limit))",
             "np.floor(np.minimum(np.maximum(numbers, -limit), limit))",
@@ -244,7 +244,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "stacked",
+        "stack_blocks",
         (
             "order[np.concatenate(found)] = np.arange(starts[-1])",
             "order[:] = np.concatenate(found)",

@@ -101,7 +101,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Merged.__post_init__",
+        "BucketMatrix.__post_init__",
         (
             "self.buckets.max() >= self.inner.cells",
             "self.buckets.max() > self.inner.cells",
@@ -110,7 +110,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Merged.merge",
+        "BucketMatrix.merge",
         (
             "np.add.at(sums, self.buckets, tensor)",
             "sums[self.buckets] = tensor",
@@ -119,7 +119,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Merged.adjoint",
+        "BucketMatrix.adjoint",
         ("self.buckets", "self.buckets[::-1]", "the transposed product is turned round"),
     ),
     *at(

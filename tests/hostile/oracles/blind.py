@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.data.histogram import DenseHistogram, SparseHistogram
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy import gate
-from dpqr.privacy.exact import ExactEvent
-from dpqr.privacy.sealed import Private
+from dpqr.domain.histogram import DenseHistogram, SparseHistogram
+from dpqr.kernel import gate
+from dpqr.kernel.exact import ExactEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
 
 
 def blind(monkeypatch: Any) -> None:

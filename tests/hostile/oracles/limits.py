@@ -37,7 +37,7 @@ RECORDS = [("--max-records", str(ROWS + away)) for away in (-1, 0, 1)]
 BYTES = [("--max-bytes", str(SIZE + away)) for away in (-1, 0, 20)]
 MEMORY = ("--max-memory", str(2**28))
 CROWD = (usual(), usual(400))
-SMALL = (("dpqr.io.tables.persons.bounding.PEAK", 2**16),)
+SMALL = (("dpqr.tables.persons.PEAK", 2**16),)
 """The smallest memory then holds 40 rows and not 400."""
 SUM = [("--counts", "count", "--max-records", str(2 * ROWS + away)) for away in (-2, -1, 0, 1)]
 VOTES = ("--learner", "aggregate", "--parts", "2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpqr.app.paying.paid_run import PaidRun
+from dpqr.releases.paying import PaidRun
 
 
 def refunds(monkeypatch: Any) -> None:
@@ -21,4 +21,4 @@ def refunds(monkeypatch: Any) -> None:
 
 def freedoms(monkeypatch: Any) -> None:
     """Whoever asks may choose limits, count column, delimiter and rules `fail`, whatever the policy says."""
-    monkeypatch.setattr("dpqr.app.releasing.reading.resolved", lambda _, stated: stated)
+    monkeypatch.setattr("dpqr.releases.reading.resolve_policy", lambda _, stated: stated)

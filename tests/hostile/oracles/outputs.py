@@ -25,8 +25,8 @@ from hostile.oracles.tables import (
 )
 from support.command_desk import Desk
 
-from dpqr.errors import UsageFault
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.noise.source import SeededNoise
 
 PROGRESS = ("--progress", "json")
 GROWN = (usual(), usual(ROWS + 1), usual(0), usual(4000))
@@ -34,7 +34,7 @@ SIZES = (packed(), packed(0), packed(4000, form={"row_group_size": 50}))
 GZIPPED = (usual(name="t.csv.gz"), usual(4000, name="t.csv.gz"))
 NONE_KEPT = (usual(), csv(*(row(number, sex="X") for number in range(ROWS))), csv())
 PARTS = tuple(Table(name="parts", parts=(usual(rows), usual(ROWS - rows))) for rows in (0, 1, ROWS))
-SEVERAL_PASSES = (("dpqr.io.tables.counting.PEAK", 2**17),)
+SEVERAL_PASSES = (("dpqr.tables.counting.PEAK", 2**17),)
 OUT = ("--out", "out")
 FORMS = {
     "csv": OUT,
@@ -58,7 +58,7 @@ SCHEDULES = {
 FACTS = {
     "facts.json": over({**DROPPING, "impossible": [{"where": "sex = 'F' and age < 75"}], "totals": [{"count": ROWS}]})
 }
-SPARSE = (("dpqr.io.tables.load._SMALL", 1), ("dpqr.io.tables.load._CELLS_A_ROW", 1))
+SPARSE = (("dpqr.tables.load._SMALL", 1), ("dpqr.tables.load._CELLS_A_ROW", 1))
 ONLINE = ("--learner", "online", "--neighbours", "replace", "--n", str(ROWS))
 EVALUATE = ("evaluate", "DATA", "out/synthetic.parquet", "--rows", "--queries", "q.json")
 THEORY = ("--schedule", "theory", "--n", "100000", "--alpha", "0.9")
@@ -82,7 +82,7 @@ QUESTIONS = (
 ASKED_ALONE = {"session.json": SHOP, "session-queries.json": {"queries": [{"marginal": ["sex", "buys"]}]}}
 PREDICTED = ("predict", "open", "desk", "DATA", "--target", "buys", "--domain", "d.json", "--eps", "20", *PAYER)
 POINTS_ASKED = (("predict", "ask", *NAMED, "--points", "points.csv"), ("predict", "status", *NAMED))
-REPEATABLE = (("dpqr.app.sessions.interactive.SystemNoise", lambda: SeededNoise(seed=1)),)
+REPEATABLE = (("dpqr.sessions.interactive.SystemNoise", lambda: SeededNoise(seed=1)),)
 """The noise of thresholds: comparisons are paid for, and what passes one is drawn with it."""
 
 
@@ -94,7 +94,7 @@ def killed(desk: Desk) -> None:
 
     table = next(path.name for path in desk.path.glob("t.*"))
     with pytest.MonkeyPatch.context() as broken:
-        broken.setattr("dpqr.app.releasing.release.write_release", full)
+        broken.setattr("dpqr.releases.release.write_release", full)
         assert desk.run(*(table if word == "DATA" else word for word in release(*OUT))).code == 2
 
 

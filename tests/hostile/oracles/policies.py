@@ -45,9 +45,9 @@ STATED = {"q.json": over({**DROPPING, "malformed": "drop"})}
 MALFORMED = {"f.json": over({**FILES["q.json"]["domain"], "malformed": "fail"})}
 OUTSIDE = rule("income", "outside")
 free = partial(attempt, budget=None)
-BOMB = (("dpqr.io.tables.limits._FREE_BYTES", 2**16), ("dpqr.io.tables.limits._EXPANSION", 50))
+BOMB = (("dpqr.tables.limits._FREE_BYTES", 2**16), ("dpqr.tables.limits._EXPANSION", 50))
 ALIKE = (csv(*[row(0)] * 40, name="t.csv.gz"), csv(*[row(0)] * 9000, name="t.csv.gz"))
-CROWDED = (("dpqr.io.tables.limits._FREE_ROWS", ROWS), ("dpqr.io.tables.limits._ROWS_A_BYTE", 0))
+CROWDED = (("dpqr.tables.limits._FREE_ROWS", ROWS), ("dpqr.tables.limits._ROWS_A_BYTE", 0))
 
 
 def cut(name: str, rows: int, lost: int) -> Table:

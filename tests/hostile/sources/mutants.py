@@ -6,10 +6,11 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from dpqr.app.releasing import reading
-from dpqr.io.engines import duckdb_table, known
-from dpqr.io.engines.address import Address
-from dpqr.io.tables.source import TableSource
+from dpqr.releases import reading
+from dpqr.tables.engines import duckdb as duckdb_table
+from dpqr.tables.engines import known
+from dpqr.tables.engines.address import EngineAddress
+from dpqr.tables.source import TableSource
 
 QUERY = "?query="
 
@@ -20,16 +21,16 @@ def any_source(monkeypatch: Any) -> None:
     opens whatever either names."""
     parsed = known.address_in
 
-    def address_in(text: str) -> Address | None:
+    def address_in(text: str) -> EngineAddress | None:
         place, asked, query = text.partition(QUERY)
         if not asked:
             return parsed(text)
         scheme, _, rest = place.partition(":")
-        return Address(scheme=scheme, place=rest, query=query)
+        return EngineAddress(scheme=scheme, place=rest, query=query)
 
     made = known.engine_of
 
-    def engine_of(address: Address) -> Any:
+    def engine_of(address: EngineAddress) -> Any:
         return made(replace(address, registered=True))
 
     def bound(source: TableSource, payer: Any) -> TableSource:
@@ -37,10 +38,10 @@ def any_source(monkeypatch: Any) -> None:
             _ = source.engine.names
         return source
 
-    true = reading.bound
+    true = reading.resolve_source
     for module in [each for name, each in sys.modules.items() if name.startswith("dpqr.")]:
-        if getattr(module, "bound", None) is true:
-            monkeypatch.setattr(module, "bound", bound)
+        if getattr(module, "resolve_source", None) is true:
+            monkeypatch.setattr(module, "resolve_source", bound)
     monkeypatch.setattr(known, "address_in", address_in)
     monkeypatch.setattr(known, "engine_of", engine_of)
     monkeypatch.setattr(duckdb_table, "_LOCKED", ())

@@ -6,10 +6,10 @@ import pytest
 from hypotheses.factored.trees import calibrated, shaped, summed
 from support.small_universes import dense, marginal
 
-from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.factored.distribution import FactoredDistribution, sampled
-from dpqr.hypotheses.factored.junction_tree import JunctionTree
-from dpqr.hypotheses.hypothesis import Sampleable
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.models.factored import FactoredDistribution, sample_records
+from dpqr.models.hypothesis import Sampleable
+from dpqr.models.junction_tree import JunctionTree
 from dpqr.workload.block import QueryBlock
 
 
@@ -63,7 +63,7 @@ def test_cells_come_in_their_proportion(seed):
     """
     tree = shaped(seed)
     cells, beliefs = calibrated(tree, seed)
-    codes = sampled(tree, beliefs, 40_000, seed)
+    codes = sample_records(tree, beliefs, 40_000, seed)
     expected = 40_000 * cells
     assert (np.abs(tally(codes, tree.shape) - expected) <= 7 * np.sqrt(expected + 1)).all()
 
@@ -75,7 +75,7 @@ def test_given_the_separator_every_count_is_rounded_up_or_down():
     first = (rng.dirichlet(np.ones(60), 70) * middle[:, None]).T
     last = rng.dirichlet(np.ones(80), 70) * middle[:, None]
     tables = {(0, 1): first, (1, 2): last}
-    codes = sampled(tree, tuple(tables[clique.axes] for clique in tree.cliques), 30_000, 5)
+    codes = sample_records(tree, tuple(tables[clique.axes] for clique in tree.cliques), 30_000, 5)
     held = np.bincount(codes[:, 1], minlength=70)
     assert tree.cliques[1].axes == (0, 1)
     found = tally(codes[:, :2], (60, 70))
@@ -86,14 +86,14 @@ def test_given_the_separator_every_count_is_rounded_up_or_down():
 def test_unbiased_over_seeds():
     tree = JunctionTree.over((2, 3), [(0, 1)])
     cells = np.array([[0.5, 0.02, 0.03], [0.25, 0.15, 0.05]])
-    total = sum(tally(sampled(tree, (cells,), 7, seed), (2, 3)) for seed in range(4000))
+    total = sum(tally(sample_records(tree, (cells,), 7, seed), (2, 3)) for seed in range(4000))
     assert np.abs(total / 28_000 - cells).max() < 0.012
 
 
 def test_attributes_of_one_clique_do_not_fall_in_step():
     """Uniform cells far more than records: a marginal of the fast attribute stays spread out."""
     tree = JunctionTree.over((200, 64), [(0, 1)])
-    codes = sampled(tree, (np.full((64, 200), 1 / 12800),), 200, 3)
+    codes = sample_records(tree, (np.full((64, 200), 1 / 12800),), 200, 3)
     assert len(np.unique(codes[:, 0])) > 90
     assert len(np.unique(codes[:, 1])) > 40
 
@@ -101,7 +101,7 @@ def test_attributes_of_one_clique_do_not_fall_in_step():
 def test_the_seed_decides_and_order_is_random():
     tree = JunctionTree.over((4, 5), [(0, 1)])
     beliefs = (np.full((4, 5), 1 / 20),)
-    one, again, other = (sampled(tree, beliefs, 500, seed) for seed in (1, 1, 2))
+    one, again, other = (sample_records(tree, beliefs, 500, seed) for seed in (1, 1, 2))
     assert np.array_equal(one, again)
     assert not np.array_equal(one, other)
     assert np.abs(np.corrcoef(np.arange(500), one[:, 0])[0, 1]) < 0.3
@@ -110,8 +110,8 @@ def test_the_seed_decides_and_order_is_random():
 
 def test_no_records_and_no_attributes_to_tell_apart():
     tree = JunctionTree.over((1, 1), [])
-    assert sampled(tree, (np.ones(1), np.ones(1)), 3, 0).tolist() == [[0, 0]] * 3
-    assert sampled(tree, (np.ones(1), np.ones(1)), 0, 0).shape == (0, 2)
+    assert sample_records(tree, (np.ones(1), np.ones(1)), 3, 0).tolist() == [[0, 0]] * 3
+    assert sample_records(tree, (np.ones(1), np.ones(1)), 0, 0).shape == (0, 2)
 
 
 def test_a_separator_value_without_mass_takes_any_record():
@@ -119,7 +119,7 @@ def test_a_separator_value_without_mass_takes_any_record():
     tree = JunctionTree.over((60, 60, 60), [(0, 1), (1, 2)])
     above, below = np.full((60, 60), 1 / 3600), np.zeros((60, 60))
     below[0] = 1 / 60
-    codes = sampled(tree, (above, below), 100, 0)
+    codes = sample_records(tree, (above, below), 100, 0)
     assert codes.min() >= 0
     assert codes.max() <= 59
 

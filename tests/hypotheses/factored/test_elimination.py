@@ -6,8 +6,8 @@ import pytest
 from hypotheses.factored.trees import calibrated, shaped, summed
 from support import rounding_error as rounding
 
-from dpqr.hypotheses.factored.elimination import Elimination, RecentTables, Separation, Separations, contracted
-from dpqr.hypotheses.factored.junction_tree import JunctionTree
+from dpqr.models.factored import Elimination, RecentTables, Separation, Separations, contract_tables
+from dpqr.models.junction_tree import JunctionTree
 
 ROUNDING = rounding.summed(8)
 """Each term passes a few roundings: sums, products and a division."""
@@ -106,7 +106,7 @@ def test_a_state_that_cannot_occur_divides_by_nothing():
 def test_a_contraction_is_the_sum_of_products():
     rng = np.random.default_rng(0)
     left, right = rng.normal(size=(2, 3, 4)), rng.normal(size=(4, 5, 2))
-    found, axes = contracted(left, (0, 1, 2), right, (2, 3, 0), {0, 1, 3})
+    found, axes = contract_tables(left, (0, 1, 2), right, (2, 3, 0), {0, 1, 3})
     assert axes == (0, 1, 3)
     assert np.allclose(found, np.einsum("abc,cda->abd", left, right))
 

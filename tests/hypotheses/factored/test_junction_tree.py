@@ -4,17 +4,8 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from dpqr.hypotheses.factored import junction_tree
-from dpqr.hypotheses.factored.junction_tree import (
-    SMALL,
-    Clique,
-    JunctionTree,
-    _growth,
-    by_size,
-    cells,
-    maximal_cliques,
-    within,
-)
+from dpqr.models import junction_tree
+from dpqr.models.junction_tree import SMALL, Clique, JunctionTree, _growth, by_size, cells, maximal_cliques, within
 
 
 def random_tree(seed):

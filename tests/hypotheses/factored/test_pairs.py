@@ -5,8 +5,8 @@ import pytest
 from hypotheses.factored.trees import calibrated, shaped, summed
 from support import rounding_error as rounding
 
-from dpqr.hypotheses.factored.junction_tree import JunctionTree
-from dpqr.hypotheses.factored.pairs import LARGEST_SEPARATOR, MOST_VALUES, fits, pair_tables
+from dpqr.models.factored import LARGEST_SEPARATOR, MOST_VALUES, fits, pair_tables
+from dpqr.models.junction_tree import JunctionTree
 
 ROUNDING = rounding.summed(8)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpqr.hypotheses.factored.junction_tree import Clique, JunctionTree, by_size
+from dpqr.models.junction_tree import Clique, JunctionTree, by_size
 
 
 def shaped(seed, attributes=6):

@@ -1,6 +1,6 @@
 import pytest
 
-from dpqr.io.codebooks.known import read_codebook
+from dpqr.tables.codebooks.known import read_codebook
 
 
 @pytest.fixture

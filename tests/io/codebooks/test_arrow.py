@@ -10,8 +10,8 @@ import pytest
 from pyarrow import ipc, parquet
 from support.codebooks import fields_of
 
-from dpqr.errors import DocumentError
-from dpqr.io.codebooks.known import read_codebook
+from dpqr.kernel.errors import DocumentError
+from dpqr.tables.codebooks.known import read_codebook
 
 SECRET = "PRIVATEVALUE"
 FRAME = pd.DataFrame({"who": pd.Categorical([SECRET, "x"]), "age": [987654321, 3]}, index=[123456789, 4])

@@ -6,11 +6,18 @@ from decimal import Decimal
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.codebooks.column import Column, Outline, document, exact, own_missing, require_sound
-from dpqr.io.codebooks.column import overlaid as join
-from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.documents.domains.forms import Constraints, Treatment
+from dpqr.domain.form import Constraints, Treatment
+from dpqr.kernel.errors import DocumentError
+from dpqr.tables.codebooks.columns import (
+    CodebookColumn,
+    Outline,
+    exact,
+    outline_document,
+    own_missing,
+    read_types,
+    require_sound,
+)
+from dpqr.tables.codebooks.columns import merge_columns as join
 
 
 def stated(text):
@@ -40,7 +47,11 @@ def test_the_later_statement_wins_and_takes_what_it_replaces_away(base, over, bo
 
 
 def test_an_open_type_takes_the_other_s():
-    assert join(Column(name="a"), stated("boolean")) == join(stated("boolean"), Column(name="a")) == stated("boolean")
+    assert (
+        join(CodebookColumn(name="a"), stated("boolean"))
+        == join(stated("boolean"), CodebookColumn(name="a"))
+        == stated("boolean")
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,23 +72,25 @@ def test_numbers_are_exact(text, number):
 
 
 def test_null_texts_that_all_columns_share_stand_once():
-    outline = own_missing(Outline(fields=(Column(name="a"), Column(name="b")), missing_values=("-",)))
+    outline = own_missing(Outline(fields=(CodebookColumn(name="a"), CodebookColumn(name="b")), missing_values=("-",)))
     assert outline.missing_values == ("",)
-    assert document(outline) == {"missingValues": ["-"], "fields": [{"name": "a"}, {"name": "b"}]}
+    assert outline_document(outline) == {"missingValues": ["-"], "fields": [{"name": "a"}, {"name": "b"}]}
     apart = own_missing(
-        Outline(fields=(Column(name="a"), Column(name="b", missing_values=("?",))), missing_values=("-",))
+        Outline(
+            fields=(CodebookColumn(name="a"), CodebookColumn(name="b", missing_values=("?",))), missing_values=("-",)
+        )
     )
-    assert [field["missingValues"] for field in document(apart)["fields"]] == [["-"], ["?"]]
+    assert [field["missingValues"] for field in outline_document(apart)["fields"]] == [["-"], ["?"]]
 
 
 @pytest.mark.parametrize(
     "column",
     [
-        Column(name="a", type="number", constraints=Constraints(minimum="x")),
-        Column(name="a", type="integer", constraints=Constraints(enum=(1, True))),
-        Column(name="a", type="date", constraints=Constraints(maximum=3)),
-        Column(name="a", type="number", dpqr=Treatment(edges=(0, [1]))),
-        Column(name="a", type="string", constraints=Constraints(enum=("x", 1))),
+        CodebookColumn(name="a", type="number", constraints=Constraints(minimum="x")),
+        CodebookColumn(name="a", type="integer", constraints=Constraints(enum=(1, True))),
+        CodebookColumn(name="a", type="date", constraints=Constraints(maximum=3)),
+        CodebookColumn(name="a", type="number", dpqr=Treatment(edges=(0, [1]))),
+        CodebookColumn(name="a", type="string", constraints=Constraints(enum=("x", 1))),
     ],
 )
 def test_values_of_another_kind_are_refused(column):
@@ -86,5 +99,5 @@ def test_values_of_another_kind_are_refused(column):
 
 
 def test_placeholders_and_open_types_are_sound():
-    require_sound(Column(name="a", constraints=Constraints(minimum="x")), "book")
-    require_sound(Column(name="a", type="number", dpqr=Treatment(edges=("FILL-IN", 1))), "book")
+    require_sound(CodebookColumn(name="a", constraints=Constraints(minimum="x")), "book")
+    require_sound(CodebookColumn(name="a", type="number", dpqr=Treatment(edges=("FILL-IN", 1))), "book")

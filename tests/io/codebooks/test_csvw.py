@@ -7,11 +7,10 @@ import json
 import pytest
 from support.codebooks import fields_of
 
-from dpqr.errors import DocumentError
-from dpqr.io.codebooks.column import Column, Outline
-from dpqr.io.codebooks.csvw import write_csvw
-from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.documents.domains.forms import Constraints, Treatment
+from dpqr.domain.form import Constraints, Treatment
+from dpqr.kernel.errors import DocumentError
+from dpqr.tables.codebooks.columns import CodebookColumn, Outline, read_types
+from dpqr.tables.codebooks.csvw import write_csvw
 
 CONTEXT = ["http://www.w3.org/ns/csvw", {"@language": "en"}]
 
@@ -115,7 +114,9 @@ def test_formats_come_back(text, given):
 
 
 def test_what_it_has_no_place_for_is_said():
-    column = Column(name="a b", type="integer", constraints=Constraints(enum=(1, 4)), dpqr=Treatment(null="cell"))
+    column = CodebookColumn(
+        name="a b", type="integer", constraints=Constraints(enum=(1, 4)), dpqr=Treatment(null="cell")
+    )
     written = write_csvw(Outline(fields=(column,)), "t")
     assert written.content["tableSchema"]["columns"] == [
         {"titles": "a b", "datatype": {"base": "integer", "minimum": 1, "maximum": 4}}

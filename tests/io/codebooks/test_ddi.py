@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from support.codebooks import SAMPLES, fields_of
 
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.codebooks.ddi import read_ddi, write_ddi
-from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.tables.codebooks.columns import read_types
+from dpqr.tables.codebooks.ddi import read_ddi, write_ddi
 
 LAUGHS = """<!DOCTYPE codeBook [<!ENTITY a "SECRET"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
 <codeBook><dataDscr><var name="&b;"/></dataDscr></codeBook>"""

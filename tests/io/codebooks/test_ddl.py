@@ -7,9 +7,9 @@ import sys
 import pytest
 from support.codebooks import fields_of
 
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.codebooks.ddl import read_ddl
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.tables.codebooks.ddl import read_ddl
 
 
 def fields(text):

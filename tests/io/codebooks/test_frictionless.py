@@ -7,13 +7,12 @@ import json
 import pytest
 from support.codebooks import SAMPLES, fields_of
 
-from dpqr.errors import DocumentError
-from dpqr.io.codebooks.column import document
-from dpqr.io.codebooks.ddl import write_ddl
-from dpqr.io.codebooks.frictionless import write_frictionless
-from dpqr.io.codebooks.gaps import filled
-from dpqr.io.codebooks.known import read_codebook
-from dpqr.io.documents.domains.domain import read_domain
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DocumentError
+from dpqr.tables.codebooks.columns import fill_gaps, outline_document
+from dpqr.tables.codebooks.ddl import write_ddl
+from dpqr.tables.codebooks.frictionless import write_frictionless
+from dpqr.tables.codebooks.known import read_codebook
 
 SURVEY = SAMPLES.parent / "domain.json"
 
@@ -86,9 +85,9 @@ def test_faults(content, said, given):
 
 def test_a_domain_file_comes_back_with_all_it_holds(given):
     written = write_frictionless(read_codebook(str(SURVEY)).outline, "survey")
-    whole = filled(given(written.text).outline)
+    whole = fill_gaps(given(written.text).outline)
     assert (whole.to_fill, whole.proposed) == ((), ())
-    assert read_domain(document(whole.outline)) == read_domain(SURVEY)
+    assert read_domain(outline_document(whole.outline)) == read_domain(SURVEY)
     income = next(field for field in written.content["fields"] if field["name"] == "income")
     assert income["constraints"] == {"minimum": 0, "maximum": 150000}
 
@@ -102,7 +101,7 @@ def test_facts_and_the_rule_for_malformed_rows_come_along(given):
         "missingValues": ["NA"],
         "fields": [{"name": "a", "type": "string", "constraints": {"enum": ["x", "y"]}}],
     }
-    found = document(filled(given(json.dumps(domain)).outline).outline)
+    found = outline_document(fill_gaps(given(json.dumps(domain)).outline).outline)
     rules = {"dpqr": {"otherwise": "drop"}}
     assert found == {**domain, "fields": [{**domain["fields"][0], **rules}]}
 
@@ -118,8 +117,8 @@ def test_what_a_skeleton_left_to_fill_in_is_left_open(given):
         {"name": "d", "type": "string", "constraints": {"enum": ["x", "FILL-IN: the other labels"]}},
     ]
     book = given(json.dumps({"fields": begun}))
-    assert filled(book.outline).to_fill == ("outermost edges of c", "other labels of d")
-    assert document(filled(book.outline).outline)["fields"][1]["constraints"] == begun[1]["constraints"]
+    assert fill_gaps(book.outline).to_fill == ("outermost edges of c", "other labels of d")
+    assert outline_document(fill_gaps(book.outline).outline)["fields"][1]["constraints"] == begun[1]["constraints"]
     assert "FILL-IN" not in write_ddl(book.outline, "t").text
     assert fields_of(given(json.dumps({"fields": fields}))) == {
         "a": {"type": "integer", "constraints": {"maximum": 9}},

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.codebooks.arrow import typed_columns
-from dpqr.io.codebooks.column import Column, Outline, document
-from dpqr.io.codebooks.gaps import filled
-from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.documents.domains.domain import PLACEHOLDER, read_domain
-from dpqr.io.documents.domains.forms import Constraints
+from dpqr.domain.domain_file import PLACEHOLDER, read_domain
+from dpqr.domain.form import Constraints
+from dpqr.kernel.errors import DocumentError
+from dpqr.tables.codebooks.columns import CodebookColumn, Outline, fill_gaps, outline_document, read_types
+from dpqr.tables.codebooks.plain_schemas import typed_columns
 
 KINDS = ["integer", "number", "string", "boolean", "date", "datetime", "any"]
 KNOWN = {
@@ -25,13 +23,13 @@ KNOWN = {
 
 def proposal(text):
     """The field that is made of a column's statement, and all that is said about it."""
-    whole = filled(read_types([f"a={text}"]).outline)
-    (field,) = document(whole.outline)["fields"]
+    whole = fill_gaps(read_types([f"a={text}"]).outline)
+    (field,) = outline_document(whole.outline)["fields"]
     return field, whole.to_fill, whole.proposed
 
 
 def test_a_header_s_domain_is_refused_until_each_placeholder_is_filled_in():
-    found = document(filled(typed_columns([(kind, kind) for kind in KINDS]).outline).outline)
+    found = outline_document(fill_gaps(typed_columns([(kind, kind) for kind in KINDS]).outline).outline)
     for field in found["fields"]:
         for bound, value in KNOWN.get(field["name"], {}).items():
             with pytest.raises(DocumentError, match=rf"\$\.fields\[\d\]\.constraints\.\w+.*placeholder {PLACEHOLDER}"):
@@ -43,7 +41,7 @@ def test_a_header_s_domain_is_refused_until_each_placeholder_is_filled_in():
 
 
 def test_needs_and_proposals_are_told_by_kind():
-    whole = filled(typed_columns([(kind, kind) for kind in KINDS]).outline)
+    whole = fill_gaps(typed_columns([(kind, kind) for kind in KINDS]).outline)
     assert whole.to_fill == ("minimum and maximum of integer, number, date, datetime", "labels of string, any")
     assert whole.proposed == ("10 bins of integer, number", "one bin per month of date, datetime")
 
@@ -84,8 +82,8 @@ def test_rules_that_are_stated_stay(text, rules):
 
 
 def test_a_required_column_has_no_cell_for_null():
-    column = Column(name="a", type="boolean", constraints=Constraints(required=True))
-    assert document(filled(Outline(fields=(column,))).outline)["fields"][0]["dpqr"] == {"otherwise": "drop"}
+    column = CodebookColumn(name="a", type="boolean", constraints=Constraints(required=True))
+    assert outline_document(fill_gaps(Outline(fields=(column,))).outline)["fields"][0]["dpqr"] == {"otherwise": "drop"}
 
 
 def test_bounds_that_are_equal_are_a_label():

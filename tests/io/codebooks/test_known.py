@@ -11,13 +11,12 @@ from support.codebooks import SAMPLES, fields_of
 
 from dpqr.cli.documents import FORMS as OFFERED
 from dpqr.cli.documents import WRITTEN as OFFERED_TO
-from dpqr.errors import DocumentError, DpqrError, UsageFault
-from dpqr.io.codebooks.column import document, require_sound
-from dpqr.io.codebooks.gaps import filled
-from dpqr.io.codebooks.known import FORMS, TREES, WRITERS, read_codebook
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.text.decoding import Location
-from dpqr.io.documents.text.document_text import read_document
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.text.decoding import Location
+from dpqr.domain.text.documents import read_document
+from dpqr.kernel.errors import DocumentError, DpqrError, UsageFault
+from dpqr.tables.codebooks.columns import fill_gaps, outline_document, require_sound
+from dpqr.tables.codebooks.known import FORMS, TREES, WRITERS, read_codebook
 
 FILES = {
     "frictionless": "clinic.schema.json",
@@ -50,14 +49,16 @@ def test_a_sample_is_recognised_and_is_a_valid_domain_once_its_gaps_are_filled(f
     path = str(SAMPLES / FILES[form])
     found = read_codebook(path)
     assert found == read_codebook(path, form)
-    complete = [field for field in document(filled(found.outline).outline)["fields"] if "FILL-IN" not in str(field)]
+    complete = [
+        field for field in outline_document(fill_gaps(found.outline).outline)["fields"] if "FILL-IN" not in str(field)
+    ]
     assert {"age", "insured"} & set(read_domain({"fields": complete}).names)
 
 
 @pytest.mark.parametrize("form", WRITERS)
 def test_what_a_form_holds_comes_back(form, given):
     def finished(outline):
-        return filled(outline).outline if form in ("frictionless", "sizes") else outline
+        return fill_gaps(outline).outline if form in ("frictionless", "sizes") else outline
 
     found = read_codebook(str(SAMPLES / FILES[form]))
     written = WRITERS[form](finished(found.outline), "clinic")

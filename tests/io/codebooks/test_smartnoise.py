@@ -6,11 +6,11 @@ import pytest
 from msgspec import UNSET
 from support.codebooks import SAMPLES, fields_of
 
-from dpqr.io.codebooks.column import Column, Outline
-from dpqr.io.codebooks.known import read_codebook
-from dpqr.io.codebooks.smartnoise import read_smartnoise, write_smartnoise
-from dpqr.io.documents.domains.forms import Constraints, UnitForm
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.form import Constraints, UnitForm
+from dpqr.domain.text.decoding import Location
+from dpqr.tables.codebooks.columns import CodebookColumn, Outline
+from dpqr.tables.codebooks.known import read_codebook
+from dpqr.tables.codebooks.smartnoise import read_smartnoise, write_smartnoise
 
 
 def test_the_private_identifier_is_the_unit_and_no_column_and_row_counts_are_not_taken():
@@ -31,7 +31,7 @@ def test_persons_without_a_bound_on_their_rows_are_left_to_the_curator():
 
 def test_the_unit_comes_back(tmp_path):
     unit = UnitForm(column="patient_id", max_rows=4)
-    written = write_smartnoise(Outline(fields=(Column(name="age", type="integer"),), unit=unit), "clinic")
+    written = write_smartnoise(Outline(fields=(CodebookColumn(name="age", type="integer"),), unit=unit), "clinic")
     (tmp_path / "book.yaml").write_text(written.text)
     assert read_codebook(str(tmp_path / "book.yaml")).outline.unit == unit
     assert written.remarks == ()
@@ -74,8 +74,8 @@ def test_what_is_not_clamped_there_is_not_clipped_here():
 
 def test_labels_cannot_be_written():
     columns = (
-        Column(name="a", type="string", constraints=Constraints(enum=("x",))),
-        Column(name="d", type="date", constraints=Constraints(minimum="2020-01-01", maximum="somewhen")),
+        CodebookColumn(name="a", type="string", constraints=Constraints(enum=("x",))),
+        CodebookColumn(name="d", type="date", constraints=Constraints(minimum="2020-01-01", maximum="somewhen")),
     )
     written = write_smartnoise(Outline(fields=columns), "t")
     assert "lower: 2020-01-01\n" in written.text

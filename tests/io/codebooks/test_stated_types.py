@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support.codebooks import fields_of
 
-from dpqr.errors import UsageFault
-from dpqr.io.codebooks.stated_types import EXAMPLE, read_types
+from dpqr.kernel.errors import UsageFault
+from dpqr.tables.codebooks.columns import EXAMPLE, read_types
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
-from dpqr.io.codebooks.column import Column, Outline
-from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.codebooks.written import Written, bounded, left_out, own_titles, plain, ranged
+from dpqr.tables.codebooks.columns import (
+    CodebookColumn,
+    Outline,
+    Written,
+    bounded,
+    left_out,
+    own_titles,
+    plain,
+    ranged,
+    read_types,
+)
 
 
 def outline(*texts):
@@ -35,7 +43,7 @@ def test_edges_and_whole_labels_become_bounds():
 
 def test_categories_become_an_enum_and_stay_where_they_have_titles():
     field = {"name": "a", "type": "integer", "categories": [{"value": 1, "label": "one"}, 2]}
-    titled = plain(msgspec.convert(field, Column))
+    titled = plain(msgspec.convert(field, CodebookColumn))
     assert titled.constraints.enum == (1, 2)
     assert own_titles(titled) == {1: "one"}
     assert left_out(Outline(fields=(titled,)), {"constraints.enum"})[0].endswith(": categories (a)")

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.entries.queries import QueriesDocument, read_queries
+from dpqr.domain.domain import Domain
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.workload.queries_file import QueriesDocument, read_queries
 
 SURVEY: dict[str, Any] = {
     "fields": [

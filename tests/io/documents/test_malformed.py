@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from dpqr.errors import DocumentError, Fault
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.entries.queries import read_queries
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DocumentError, Fault
+from dpqr.workload.queries_file import read_queries
 
 
 def refused(error: DocumentError, file: str, path: str, words: str) -> None:

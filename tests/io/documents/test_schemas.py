@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.entries.forms import KINDS
-from dpqr.io.documents.entries.queries import read_queries
-from dpqr.io.documents.schemas import schema
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.form import KINDS, schema
+from dpqr.workload.queries_file import read_queries
 
 FIELD = {
     "name": "a",

@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.entries.queries import read_queries
-from dpqr.io.documents.sources import parsed, plain, public_documents, states_domain
+from dpqr.domain.text.sources import parse_plain, plain, public_documents, states_domain
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.workload.queries_file import read_queries
 
 QUERIES = [{"marginal": ["a"], "weight": 0.5}, {"where": "a < 0.5"}]
 DOMAIN = {"fields": [{"name": "a", "type": "number", "dpqr": {"edges": [0, 0.5, 2.25]}}]}
@@ -44,7 +44,7 @@ LONG = Decimal("0.1234567890123456789")
     "value", [0, -3, 2**80, 0.5, Decimal("0.5"), Decimal("1E+5"), LONG, True, None, "x", [LONG, {"a": [1, "$decimal"]}]]
 )
 def test_numbers_keep_their_value(value):
-    assert parsed(json.loads(json.dumps(plain(value)))) == value
+    assert parse_plain(json.loads(json.dumps(plain(value)))) == value
 
 
 def test_what_is_no_json_is_refused():
@@ -52,7 +52,7 @@ def test_what_is_no_json_is_refused():
         plain({"edges": {1}})
     for wrong in ("x", None, [1]):
         with pytest.raises(DocumentError, match="no decimal number"):
-            parsed({"$decimal": wrong})
+            parse_plain({"$decimal": wrong})
 
 
 def test_a_file_of_coefficients_is_named_by_its_content(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpqr.io.engines.address import Address, is_query
+from dpqr.tables.engines.address import EngineAddress, is_query
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from dpqr.io.engines.address import Address, is_query
     ],
 )
 def test_the_place_is_not_said(told, public, query) -> None:
-    address = Address(scheme="duckdb", place="HIDDEN", **told)
+    address = EngineAddress(scheme="duckdb", place="HIDDEN", **told)
     assert (address.public, is_query(address.public)) == (public, query)
     assert "HIDDEN" not in repr(address)
 

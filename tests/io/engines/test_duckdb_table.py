@@ -9,22 +9,21 @@ import pytest
 from click.testing import CliRunner
 
 from dpqr.cli.main import main
-from dpqr.data.attribute import Attribute, Codes, Labels
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError, UsageFault
-from dpqr.io.engines.address import Address
-from dpqr.io.engines.duckdb_table import DuckTable
-from dpqr.io.engines.known import local_files
-from dpqr.io.engines.refusals import BEFORE
-from dpqr.io.tables.counting import Counting
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.points import require_public
-from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import check_table, column_types
-from dpqr.io.tables.text.csv_table import csv_batches
-from dpqr.privacy.sealed import SealKey
+from dpqr.domain.attribute import Attribute, Codes, Labels
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DataError, UsageFault
+from dpqr.kernel.sealed import SealKey
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables.counting import Counting
+from dpqr.tables.csv_table import csv_batches
+from dpqr.tables.engines.address import EngineAddress
+from dpqr.tables.engines.duckdb import DuckTable
+from dpqr.tables.engines.known import BEFORE, local_files
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.points import require_public
+from dpqr.tables.source import TableSource
+from dpqr.tables.structure import check_table, column_types
 
 SECRET = "Bob earns 7"
 DOMAIN = Domain((Attribute(name="sex", axis=Labels(("f", "m"))), Attribute(name="k", axis=Codes(3))))
@@ -73,7 +72,7 @@ def loaded(source):
 
 def registered(place, **told):
     """A source that the budget's owner has registered."""
-    return TableSource(engine=DuckTable(Address(scheme="duckdb", place=str(place), registered=True, **told)))
+    return TableSource(engine=DuckTable(EngineAddress(scheme="duckdb", place=str(place), registered=True, **told)))
 
 
 def counts(source, **options):
@@ -270,7 +269,7 @@ def test_the_local_files_that_hold_all_that_is_read(place) -> None:
 def test_variables_of_the_process_are_no_tables(place, monkeypatch) -> None:
     """DuckDB's Python client would take a data frame of the calling module for a table."""
     frame = pa.table({"sex": ["f"], "k": [0]})
-    monkeypatch.setattr("dpqr.io.engines.duckdb_table.planted", frame, raising=False)
+    monkeypatch.setattr("dpqr.tables.engines.duckdb.planted", frame, raising=False)
     with pytest.raises(DataError, match="DuckDB cannot open the table"):
         check_table(registered(place / "t.duckdb", query="SELECT * FROM planted"), DOMAIN, Limits())
 
@@ -293,7 +292,7 @@ def test_points_are_no_files_that_the_engine_reads_and_no_engines_table(place) -
 
 
 def test_without_duckdb_one_line_says_what_to_install(place, monkeypatch) -> None:
-    monkeypatch.setattr("dpqr.io.engines.duckdb_table.find_spec", lambda _: None)
+    monkeypatch.setattr("dpqr.tables.engines.duckdb.find_spec", lambda _: None)
     with pytest.raises(UsageFault, match=r"pip install 'dpqr\[duckdb\]'"):
         TableSource(paths=(f"duckdb:{place}/t.duckdb?table=people",))
 

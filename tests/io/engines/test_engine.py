@@ -7,17 +7,17 @@ import pytest
 from support.guide_rule import ENGINE
 
 import dpqr
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused, DataError, UsageFault
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.engines.engine import is_engine
-from dpqr.io.engines.refusals import OTHER_AFTER, OTHER_BEFORE
-from dpqr.io.tables.frames import UNREADABLE, in_memory
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import check_table
-from dpqr.privacy.sealed import SealKey
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import BudgetRefused, DataError, UsageFault
+from dpqr.kernel.sealed import SealKey
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables.engines.engine import is_engine
+from dpqr.tables.engines.known import OTHER_AFTER, OTHER_BEFORE
+from dpqr.tables.frames import UNREADABLE, in_memory
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
+from dpqr.tables.structure import check_table
 
 QUERIES = {
     "domain": {"fields": [{"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}]},

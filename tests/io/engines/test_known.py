@@ -1,9 +1,9 @@
 import pytest
 
-from dpqr.errors import UsageFault
-from dpqr.io.engines.address import Address
-from dpqr.io.engines.known import address_in, engine_at, named_files
-from dpqr.io.tables.source import TableSource
+from dpqr.kernel.errors import UsageFault
+from dpqr.tables.engines.address import EngineAddress
+from dpqr.tables.engines.known import address_in, engine_at, named_files
+from dpqr.tables.source import TableSource
 
 DUCK = "duckdb:people.duckdb?table=people"
 
@@ -22,7 +22,7 @@ DUCK = "duckdb:people.duckdb?table=people"
     ],
 )
 def test_the_parts_of_an_address(text, scheme, place, table) -> None:
-    assert address_in(text) == Address(scheme=scheme, place=place, table=table)
+    assert address_in(text) == EngineAddress(scheme=scheme, place=place, table=table)
 
 
 @pytest.mark.parametrize(

@@ -11,19 +11,18 @@ from support.guide_pages import ROOT, topic
 from support.postgres_server import running
 
 from dpqr.cli.main import main
-from dpqr.data.attribute import Attribute, Codes, Labels
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError, UsageFault
-from dpqr.io.engines.address import Address
-from dpqr.io.engines.known import engine_at
-from dpqr.io.engines.postgres_table import PostgresTable
-from dpqr.io.engines.refusals import AFTER, BEFORE
-from dpqr.io.tables.counting import Counting
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import check_table
+from dpqr.domain.attribute import Attribute, Codes, Labels
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DataError, UsageFault
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables.counting import Counting
+from dpqr.tables.engines.address import EngineAddress
+from dpqr.tables.engines.known import AFTER, BEFORE, engine_at
+from dpqr.tables.engines.postgres import PostgresTable
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
+from dpqr.tables.structure import check_table
 from dpqr.testing import check_engine
 
 SECRET = "Bob earns 7"
@@ -82,7 +81,7 @@ SCHEMA = (
 def registered(address, user="owner", **told):
     """A source that the budget's owner has registered."""
     place = address.partition(":")[2].replace("owner@", f"{user}@")
-    return PostgresTable(Address(scheme="postgresql", place=place, registered=True, **told))
+    return PostgresTable(EngineAddress(scheme="postgresql", place=place, registered=True, **told))
 
 
 def test_a_password_is_refused_before_anything_is_opened():
@@ -306,7 +305,7 @@ def kinds(table):
 @pytest.mark.slow
 class TestSource:
     def counts(self, engine):
-        from dpqr.privacy.sealed import SealKey
+        from dpqr.kernel.sealed import SealKey
 
         source = TableSource(engine=engine)
         check_table(source, DOMAIN, Limits())

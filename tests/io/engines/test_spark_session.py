@@ -13,8 +13,8 @@ import pytest
 from support import watched_machine
 from support.postgres_server import missing
 
-from dpqr.io.engines import spark_session
-from dpqr.io.engines.spark_session import quietly
+from dpqr.tables.engines import spark as spark_session
+from dpqr.tables.engines.spark import quietly
 
 SECRET = "Bob earns 7"
 RELEASE = (
@@ -37,14 +37,14 @@ main({RELEASE.split()!r})
 FAILS = (
     MAKE
     + f"""
-from dpqr.errors import DataError
-from dpqr.io.engines.address import Address
-from dpqr.io.engines.spark_table import SparkTable
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
+from dpqr.kernel.errors import DataError
+from dpqr.tables.engines.address import EngineAddress
+from dpqr.tables.engines.spark import SparkTable
+from dpqr.tables.load import load_table
+from dpqr.tables.limits import Limits
+from dpqr.tables.source import TableSource
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
 query = "SELECT cast(concat(who, ' {SECRET}') AS int) AS k FROM source"
 address = Address(scheme="spark", place="/tmp/work/persons.parquet", query=query, registered=True)
 source = TableSource(engine=SparkTable(address))

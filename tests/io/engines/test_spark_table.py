@@ -22,20 +22,19 @@ from support.spark_cluster import WORKERS, cluster
 
 import dpqr
 from dpqr.cli.main import main
-from dpqr.data.attribute import Attribute, Codes, Labels
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError, UsageFault
-from dpqr.io.engines import spark_table
-from dpqr.io.engines.address import Address
-from dpqr.io.engines.known import engine_at
-from dpqr.io.engines.refusals import AFTER, BEFORE
-from dpqr.io.engines.spark_table import SparkTable, is_spark_frame
-from dpqr.io.tables.counting import Counting
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import check_table
+from dpqr.domain.attribute import Attribute, Codes, Labels
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DataError, UsageFault
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables.counting import Counting
+from dpqr.tables.engines import spark as spark_table
+from dpqr.tables.engines.address import EngineAddress
+from dpqr.tables.engines.known import AFTER, BEFORE, engine_at
+from dpqr.tables.engines.spark import SparkTable, is_spark_frame
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
+from dpqr.tables.structure import check_table
 from dpqr.testing import check_engine
 
 SECRET = "Bob earns 7"
@@ -53,10 +52,10 @@ QUERIES = {
 
 def test_a_missing_part_is_one_line(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    monkeypatch.setattr("dpqr.io.engines.spark_table.find_spec", lambda _: None)
+    monkeypatch.setattr("dpqr.tables.engines.spark.find_spec", lambda _: None)
     with pytest.raises(UsageFault, match=r"pip install 'dpqr\[spark\]'"):
         engine_at(("spark:people",))
-    monkeypatch.setattr("dpqr.io.engines.spark_table.find_spec", lambda _: True)
+    monkeypatch.setattr("dpqr.tables.engines.spark.find_spec", lambda _: True)
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(UsageFault, match="needs Java 17"):
@@ -138,7 +137,7 @@ def place(session, tmp_path_factory):
 
 def registered(place="", **told):
     """A source that the budget's owner has registered."""
-    return TableSource(engine=SparkTable(Address(scheme="spark", place=place, registered=True, **told)))
+    return TableSource(engine=SparkTable(EngineAddress(scheme="spark", place=place, registered=True, **told)))
 
 
 @pytest.mark.parametrize(
@@ -169,8 +168,8 @@ def registered(place="", **told):
     ],
 )
 def test_what_is_no_name_and_no_place_is_refused_before_java_starts(what, monkeypatch):
-    monkeypatch.setattr("dpqr.io.engines.spark_table.find_spec", lambda _: True)
-    monkeypatch.setattr("dpqr.io.engines.spark_table.spark_session", lambda: pytest.fail("Java starts"))
+    monkeypatch.setattr("dpqr.tables.engines.spark.find_spec", lambda _: True)
+    monkeypatch.setattr("dpqr.tables.engines.spark.spark_session", lambda: pytest.fail("Java starts"))
     monkeypatch.setenv("JAVA_HOME", "/java")
     with pytest.raises(UsageFault):
         engine_at((f"spark:{what}",))
@@ -351,7 +350,7 @@ def test_the_command_of_the_guide(session, tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore")
 class TestSource:
     def counts(self, source):
-        from dpqr.privacy.sealed import SealKey
+        from dpqr.kernel.sealed import SealKey
 
         check_table(source, DOMAIN, Limits())
         return load_table(source, DOMAIN, Limits()).counts._unseal(SealKey()).marginal((0, 1)).tolist()

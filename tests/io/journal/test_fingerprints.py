@@ -10,23 +10,17 @@ from support.handmade_release import make_plan
 from support.ordered_releases import planned
 from support.plan_phases import changed
 
-from dpqr.data.attribute import PLAIN, Attribute, Bins, Labels, Spelling
-from dpqr.data.domain import Domain
-from dpqr.io.journal import fingerprints as module
-from dpqr.io.journal.fingerprints import (
-    blocks_digest,
-    has_another_form,
-    plan_digest,
-    plan_form,
-    release_note,
-)
-from dpqr.privacy.budget import Price
+from dpqr.domain.attribute import PLAIN, Attribute, Bins, Labels, Spelling
+from dpqr.domain.domain import Domain
+from dpqr.kernel.budget import Price
+from dpqr.releases import fingerprints as module
+from dpqr.releases.fingerprints import blocks_digest, has_another_form, plan_digest, plan_form, release_note
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
-from dpqr.workload.p_identity import PIdentity
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.ranges import Ranges
-from dpqr.workload.tree import Tree
+from dpqr.workload.strategy_matrices import PIdentity
+from dpqr.workload.trees import Tree
 from dpqr.workload.workload import Workload
 
 
@@ -90,7 +84,7 @@ PINNED = {
     "ordered": (planned, "c8e46dade21823f82ffd4c787118c84b1ddf66c9db97415006997275f8dc893d"),
 }
 """Digests of form 2. One that changes ends the continuation of runs that were begun before: if the change is meant,
-raise FORM in dpqr/io/journal/fingerprints.py, pin the new digests here, and say in the changelog that releases which
+raise FORM in dpqr/releases/fingerprints.py, pin the new digests here, and say in the changelog that releases which
 were begun before cannot be resumed. A change of a sentence, a name or a module must not bring you here."""
 
 
@@ -143,8 +137,8 @@ MATRICES = (
     Tree(4, (2, 1), (1, 1)),
     PIdentity(widths=ROW[1:2], diagonal=ROW[1:2], sums=np.zeros((0, 1), dtype=np.int64)),
     PIdentity(widths=ROW[1:2], diagonal=ROW[2:3], sums=np.zeros((0, 1), dtype=np.int64)),
-    Merged(Identity(4), ROW),
-    Merged(Identity(4), ROW[::-1]),
+    BucketMatrix(Identity(4), ROW),
+    BucketMatrix(Identity(4), ROW[::-1]),
 )
 
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from support.ledger_jobs import ledger_in, reserve, terms
 
-from dpqr.construction.journal import Past
-from dpqr.errors import LedgerError, UsageFault
-from dpqr.io.journal.ledger_journal import FORMAT, begun_journal, continued_journal, run_of
-from dpqr.io.journal.transcript_file import held
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent
+from dpqr.kernel.errors import LedgerError, UsageFault
+from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent
+from dpqr.releases.draws import RecordedDraw
+from dpqr.releases.journal import FORMAT, begin_journal, continue_journal, open_transcript, run_of
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 
@@ -32,19 +31,21 @@ def continued(tmp_path):
     ledger = ledger_in(tmp_path)
     ledger.open(terms())
     paid = reserve(ledger, 1)
-    with held(tmp_path / ".out.transcript") as file:
-        journal = begun_journal(file, ledger, paid)
+    with open_transcript(tmp_path / ".out.transcript") as file:
+        journal = begin_journal(file, ledger, paid)
         journal.same_table("mark")
         for event, blocks, value in ((CHOSEN, (), 3), (MEASURED, STRATEGY, [[7, 8, 9]])):
             journal.begin(event, blocks)
             journal.record(value)
-    with held(tmp_path / ".out.transcript") as file:
-        yield continued_journal(file, ledger, run_of(file, ledger))
+    with open_transcript(tmp_path / ".out.transcript") as file:
+        yield continue_journal(file, ledger, run_of(file, ledger))
 
 
 def test_what_was_drawn_is_read_again_whatever_its_blocks_are_called(continued):
-    assert continued.past(CHOSEN, ()) == Past(value=3)
-    assert continued.past(MEASURED, sums((2, 0), (0, 1), (0, 1), name="another name")) == Past(value=[[7, 8, 9]])
+    assert continued.past(CHOSEN, ()) == RecordedDraw(value=3)
+    assert continued.past(MEASURED, sums((2, 0), (0, 1), (0, 1), name="another name")) == RecordedDraw(
+        value=[[7, 8, 9]]
+    )
     assert continued.past(MEASURED, STRATEGY) is None
 
 
@@ -52,7 +53,7 @@ def test_answers_to_other_sums_of_the_same_price_are_not_taken(continued):
     continued.past(CHOSEN, ())
     with pytest.raises(UsageFault, match="draw 1 measured other sums of cells"):
         continued.past(MEASURED, OTHER)
-    assert continued.past(MEASURED, STRATEGY) == Past(value=[[7, 8, 9]])
+    assert continued.past(MEASURED, STRATEGY) == RecordedDraw(value=[[7, 8, 9]])
 
 
 def test_another_event_is_another_plan(continued):
@@ -77,8 +78,8 @@ def test_the_ledger_learns_of_a_draw_before_it_is_made_and_after_it_lies_in_the_
     ledger = ledger_in(tmp_path)
     ledger.open(terms())
     path = tmp_path / ".out.transcript"
-    with held(path) as file:
-        journal = begun_journal(file, Watched(path), reserve(ledger, 1))
+    with open_transcript(path) as file:
+        journal = begin_journal(file, Watched(path), reserve(ledger, 1))
         assert not journal.begun
         for number, (event, blocks, value) in enumerate(((CHOSEN, (), 3), (MEASURED, STRATEGY, [[7]]))):
             before, digest = path.read_text(), file.digest
@@ -97,8 +98,8 @@ def died(tmp_path):
     ledger = ledger_in(tmp_path)
     ledger.open(terms())
     path = tmp_path / ".out.transcript"
-    with held(path) as file:
-        journal = begun_journal(file, ledger, reserve(ledger, 1))
+    with open_transcript(path) as file:
+        journal = begin_journal(file, ledger, reserve(ledger, 1))
         journal.same_table("mark")
         journal.begin(CHOSEN, ())
         journal.record(3)
@@ -108,16 +109,16 @@ def died(tmp_path):
 
 def continued_from(died):
     ledger, path = died
-    with held(path) as file:
-        return continued_journal(file, ledger, run_of(file, ledger)), list(file.lines)
+    with open_transcript(path) as file:
+        return continue_journal(file, ledger, run_of(file, ledger)), list(file.lines)
 
 
 def test_a_draw_that_was_begun_and_not_recorded_is_lost_and_never_made_again(died):
     journal, lines = continued_from(died)
     assert (journal.begun, journal.known, journal.lost) == (True, 2, False)
-    assert journal.past(CHOSEN, ()) == Past(value=3)
+    assert journal.past(CHOSEN, ()) == RecordedDraw(value=3)
     assert not journal.lost
-    assert journal.past(MEASURED, STRATEGY) == Past(value=None)
+    assert journal.past(MEASURED, STRATEGY) == RecordedDraw(value=None)
     assert journal.lost
     assert len(lines) == 4
     assert run_of_path(died).recorded == 2
@@ -125,7 +126,7 @@ def test_a_draw_that_was_begun_and_not_recorded_is_lost_and_never_made_again(die
 
 def run_of_path(died):
     ledger, path = died
-    with held(path) as file:
+    with open_transcript(path) as file:
         return run_of(file, ledger)
 
 
@@ -138,7 +139,7 @@ def test_a_line_that_the_ledger_does_not_know_is_not_taken(died):
     journal, lines = continued_from(died)
     assert '"value":4' not in "".join(lines)
     journal.past(CHOSEN, ())
-    assert journal.past(MEASURED, STRATEGY) == Past(value=None)
+    assert journal.past(MEASURED, STRATEGY) == RecordedDraw(value=None)
 
 
 @pytest.mark.parametrize("change", ["shorten", "edit", "swap"])
@@ -158,10 +159,10 @@ def test_only_the_newest_transcript_is_continued(died, change):
 def test_a_run_that_began_no_draw_keeps_none(tmp_path):
     ledger = ledger_in(tmp_path)
     ledger.open(terms())
-    with held(tmp_path / ".out.transcript") as file:
-        begun_journal(file, ledger, reserve(ledger, 1)).same_table("mark")
+    with open_transcript(tmp_path / ".out.transcript") as file:
+        begin_journal(file, ledger, reserve(ledger, 1)).same_table("mark")
         file.append({"draw": 0, "event": None, "value": 3})
-        journal = continued_journal(file, ledger, run_of(file, ledger))
+        journal = continue_journal(file, ledger, run_of(file, ledger))
         assert (len(file.lines), journal.known, journal.begun) == (2, 0, False)
         assert journal.past(CHOSEN, ()) is None
 
@@ -169,8 +170,8 @@ def test_a_run_that_began_no_draw_keeps_none(tmp_path):
 def test_a_table_is_marked_once_and_no_other_is_taken(tmp_path):
     ledger = ledger_in(tmp_path)
     ledger.open(terms())
-    with held(tmp_path / ".out.transcript") as file:
-        journal = begun_journal(file, ledger, reserve(ledger, 1))
+    with open_transcript(tmp_path / ".out.transcript") as file:
+        journal = begin_journal(file, ledger, reserve(ledger, 1))
         assert journal.same_table("mark")
         marked = list(file.lines)
         assert [journal.same_table(mark) for mark in ("mark", "other", "", None)] == [True, False, False, False]
@@ -180,8 +181,8 @@ def test_a_table_is_marked_once_and_no_other_is_taken(tmp_path):
 def test_a_table_without_a_mark_is_not_known_again(tmp_path):
     ledger = ledger_in(tmp_path)
     ledger.open(terms())
-    with held(tmp_path / ".out.transcript") as file:
-        journal = begun_journal(file, ledger, reserve(ledger, 1))
+    with open_transcript(tmp_path / ".out.transcript") as file:
+        journal = begin_journal(file, ledger, reserve(ledger, 1))
         assert journal.same_table(None)
         assert not journal.same_table(None)
         assert not journal.same_table("mark")
@@ -202,7 +203,7 @@ def test_another_file_is_no_transcript(tmp_path, header):
     ledger = ledger_in(tmp_path)
     ledger.open(terms())
     paid = reserve(ledger, 1)
-    with held(tmp_path / ".out.transcript") as file:
+    with open_transcript(tmp_path / ".out.transcript") as file:
         file.append({"dataset": paid.dataset, "entry": paid.number, "receipt": paid.receipt, **header})
         with pytest.raises(LedgerError, match="no transcript of dpqr"):
             run_of(file, ledger)

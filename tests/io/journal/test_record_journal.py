@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 from msgspec import UNSET
 
-from dpqr.errors import GoalMissed
-from dpqr.io.journal.record_journal import RecordJournal
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.strategies.schedules.dropped_count import DROPPED
+from dpqr.kernel.errors import GoalMissed
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.releases.journal import RecordJournal
+from dpqr.strategies.schedules.error_bars import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
 
 EVENT = ExponentialEvent(epsilon=Fraction(1))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpqr.errors import DataError
-from dpqr.io.journal.table_mark import CHUNK, table_mark
-from dpqr.io.tables.source import TableSource
+from dpqr.kernel.errors import DataError
+from dpqr.releases.journal import CHUNK, table_mark
+from dpqr.tables.source import TableSource
 
 KEY, OTHER = bytes(32), bytes([1]) * 32
 
@@ -46,7 +46,7 @@ def test_large_files_are_read_in_pieces(tmp_path, monkeypatch):
     path.write_bytes(b"x\n" + b"1\n" * 5000)
     source = TableSource(paths=(str(path),))
     whole = table_mark(source, KEY)
-    monkeypatch.setattr("dpqr.io.journal.table_mark.CHUNK", 7)
+    monkeypatch.setattr("dpqr.releases.journal.CHUNK", 7)
     assert table_mark(source, KEY) == whole
 
 
@@ -58,7 +58,7 @@ def test_a_table_that_cannot_be_read(source, monkeypatch):
     def fail(path):
         raise OSError(5, "PRIVATEVALUE")
 
-    monkeypatch.setattr("dpqr.io.journal.table_mark._file_digest", fail)
+    monkeypatch.setattr("dpqr.releases.journal._file_digest", fail)
     with pytest.raises(DataError, match="cannot be read") as caught:
         table_mark(source, KEY)
     assert "PRIVATEVALUE" not in str(caught.value)

@@ -5,12 +5,11 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import another, draws, kept, ledger_in, reserve, restore, rows, session_of, tamper, terms
 
-from dpqr.errors import BudgetRefused, LedgerError
-from dpqr.io.ledger.account_state import AccountState, OpenRun
-from dpqr.io.ledger.entry_codec import canonical
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.ledger import Entry
-from dpqr.privacy.reason import Reason
+from dpqr.kernel.errors import BudgetRefused, LedgerError
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.ledger.codec import canonical
+from dpqr.ledger.ledger import LedgerEntry, Reason
+from dpqr.ledger.state import AccountState, OpenRun
 
 ENGINES = True
 
@@ -214,7 +213,7 @@ def test_two_draws_are_not_begun_by_one_entry(ledger, paid):
     found = OpenRun.of(ledger.entries()[paid.number], paid.currency)
     for events in (draws("1/4", 2), (*draws("1/4"), *draws("1/8")), draws("1/4", 0), ()):
         with pytest.raises(LedgerError, match="no single event"):
-            found.begin(Entry(number=3, kind="draw", time="", events=events, run=paid.number, transcript=FIRST))
+            found.begin(LedgerEntry(number=3, kind="draw", time="", events=events, run=paid.number, transcript=FIRST))
     assert found.events == ()
 
 

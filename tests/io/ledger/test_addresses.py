@@ -1,8 +1,8 @@
 import pytest
 
-from dpqr.errors import UsageFault
-from dpqr.io.ledger.addresses import is_address, read_address, shown
-from dpqr.io.ledger.location import anchor_path
+from dpqr.kernel.errors import UsageFault
+from dpqr.ledger.location import anchor_path
+from dpqr.tables.engines.address import is_address, read_address, require_displayable
 
 
 @pytest.mark.parametrize(
@@ -84,5 +84,5 @@ def test_an_anchor_is_no_address_and_repeats_none(text):
 
 def test_paths_are_no_addresses():
     assert not any(map(is_address, ["survey.sqlite", "/a:/b", "C:\\x", "postgresql.sqlite", "a:b@c"]))
-    assert shown("a:b@c", "--ledger") == "a:b@c"
-    assert shown("postgres://db/b", "--ledger") == "postgresql://db/b?schema=dpqr"
+    assert require_displayable("a:b@c", "--ledger") == "a:b@c"
+    assert require_displayable("postgres://db/b", "--ledger") == "postgresql://db/b?schema=dpqr"

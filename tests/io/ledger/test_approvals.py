@@ -8,14 +8,11 @@ from dataclasses import replace
 import pytest
 from support.ledger_jobs import UNIT, draws, ledger_in, rows, store_of, terms
 
-from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
-from dpqr.io.ledger.account_state import spelled
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.io.ledger.state_codec import Checkpoint, decode_state, encode_state
-from dpqr.privacy.ledger import Entry
-from dpqr.privacy.policy import Policy, PolicyChange
-from dpqr.privacy.reason import Reason
+from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
+from dpqr.ledger.codec import decode_entry, encode_entry
+from dpqr.ledger.ledger import LedgerEntry, Reason
+from dpqr.ledger.state import Checkpoint, LedgerState, decode_state, encode_state, legacy_spelling
+from dpqr.tables.policy import Policy, PolicyChange
 
 ENGINES = True
 
@@ -121,7 +118,7 @@ def test_jobs_at_once_share_one_approval(ledger, tmp_path):
 
 
 def test_entries_and_states_come_back_as_they_were(ledger):
-    approval = Entry(number=2, kind="approve", time="T", dataset="survey", plan=PLAN, reason=LEE)
+    approval = LedgerEntry(number=2, kind="approve", time="T", dataset="survey", plan=PLAN, reason=LEE)
     assert decode_entry(encode_entry(approval), "seal") == replace(approval, hash="seal")
     ledger.approve("survey", PLAN, LEE)
     ledger.approve("survey", OTHER, LEE)
@@ -153,7 +150,9 @@ def test_ledgers_without_approvals_are_written_as_before(tmp_path):
     state = Checkpoint(length=2, anchored=True, accounts=ledger.verify().state.accounts)
     assert "approv" not in encode_state(state)
     assert not any("approv" in text for _, text, _ in rows(store_of(tmp_path)))
-    assert "plan" not in json.loads(encode_entry(Entry(number=1, kind="settle", time="T", dataset="a", settles=0)))
+    assert "plan" not in json.loads(
+        encode_entry(LedgerEntry(number=1, kind="settle", time="T", dataset="a", settles=0))
+    )
 
 
 SPELLED = [
@@ -200,8 +199,8 @@ def test_a_name_without_letters_names_nobody(ledger, nobody):
 
 def test_a_ledger_of_dpqr_0_10_is_read_as_it_was(ledger, monkeypatch):
     """It compared names by capitals and single blanks alone, and admitted what is refused today."""
-    monkeypatch.setattr("dpqr.io.ledger.account_state.AccountState.approval.__defaults__", (spelled,))
-    monkeypatch.setattr("dpqr.io.ledger.chained_ledger.person", spelled)
+    monkeypatch.setattr("dpqr.ledger.state.AccountState.approval.__defaults__", (legacy_spelling,))
+    monkeypatch.setattr("dpqr.ledger.chained_ledger.person", legacy_spelling)
     ledger.approve("survey", PLAN, Reason(by="M.Lee"))
     pay(ledger, reason=Reason(by="M. Lee"))
     monkeypatch.undo()

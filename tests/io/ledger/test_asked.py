@@ -4,19 +4,17 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import UNIT, by, draws, terms
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused
-from dpqr.io.ledger.account_state import AccountState
-from dpqr.io.ledger.asked import Asked
-from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.privacy.policy import Policy, Source
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.ledger.state import AccountState, Charge, LedgerState
+from dpqr.tables.policy import Policy, Source
 
 
 def state(**given):
     return LedgerState(accounts={"survey": AccountState(terms=terms(**given))})
 
 
-ASKED = Asked(dataset="survey", events=draws("1/2", 2), unit=UNIT, policy=Policy(), pricing=by(None))
+ASKED = Charge(dataset="survey", events=draws("1/2", 2), unit=UNIT, policy=Policy(), pricing=by(None))
 
 
 def test_an_entry_is_priced_in_the_budgets_currency():

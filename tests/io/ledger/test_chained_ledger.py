@@ -20,12 +20,12 @@ from support.ledger_jobs import (
     terms,
 )
 
-from dpqr.data.unit import Neighbours
-from dpqr.errors import BudgetRefused, LedgerError, UsageFault
-from dpqr.io.ledger.chain import Anchor
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.ledger.sqlite_store import SqliteStore
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.kernel.unit import Neighbours
+from dpqr.ledger.chain import Anchor
+from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.ledger.sqlite import SqliteStore
 
 ENGINES = True
 

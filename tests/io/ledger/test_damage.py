@@ -3,12 +3,12 @@
 import pytest
 from support.ledger_jobs import draws, ledger_in, passed, reserve, terms
 
-from dpqr.errors import LedgerError
+from dpqr.kernel.errors import LedgerError
 
 
 @pytest.fixture
 def ledger(tmp_path, monkeypatch):
-    monkeypatch.setattr("dpqr.io.ledger.transaction.STRIDE", 4)
+    monkeypatch.setattr("dpqr.ledger.chained_ledger.STRIDE", 4)
     made = ledger_in(tmp_path)
     made.open(terms())
     made.settle(reserve(made, 1), draws("1/2"), note="released")

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from support.ledger_jobs import draws, ledger_in, reserve, terms
 
-from dpqr.io.ledger.documents import account_document, entry_document, entry_line, verdict_document
+from dpqr.ledger.record import account_document, entry_document, entry_line, verdict_document
 
 
 def lived(tmp_path):

@@ -5,30 +5,29 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws, terms
 
-from dpqr.data.period import Period
-from dpqr.data.unit import Neighbours
-from dpqr.errors import LedgerError
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.privacy.budget import Cost, PrivacyBudget
-from dpqr.privacy.ledger import DataKind, Entry
-from dpqr.privacy.periods import PeriodBudgets
-from dpqr.privacy.policy import Policy, Source
-from dpqr.privacy.reason import Reason
+from dpqr.domain.periods import Period
+from dpqr.kernel.budget import Cost, PrivacyBudget
+from dpqr.kernel.errors import LedgerError
+from dpqr.kernel.unit import Neighbours
+from dpqr.ledger.codec import decode_entry, encode_entry
+from dpqr.ledger.ledger import DataKind, LedgerEntry, Reason
+from dpqr.ledger.periods import PeriodBudgets
+from dpqr.tables.policy import Policy, Source
 
 TIME = "2030-01-02T03:04:05+00:00"
-RESERVE = Entry(
+RESERVE = LedgerEntry(
     number=2, kind="reserve", time=TIME, dataset="survey", cost=Cost(Fraction(1, 3)), events=draws("1/3"), note="ü"
 )
 ENTRIES = [
-    Entry(number=0, kind="open", time=TIME, note="00ff"),
-    Entry(number=1, kind="init", time=TIME, dataset="survey", terms=terms(cap="0.1")),
-    Entry(number=1, kind="init", time=TIME, dataset="z", terms=terms("z", "2", "1e-9", "zcdp")),
-    Entry(number=0, kind="open", time=TIME, note="00ff", anchored=True),
-    Entry(number=2, kind="anchor", time=TIME),
-    Entry(number=3, kind="checkpoint", time=TIME, state="0" * 64),
+    LedgerEntry(number=0, kind="open", time=TIME, note="00ff"),
+    LedgerEntry(number=1, kind="init", time=TIME, dataset="survey", terms=terms(cap="0.1")),
+    LedgerEntry(number=1, kind="init", time=TIME, dataset="z", terms=terms("z", "2", "1e-9", "zcdp")),
+    LedgerEntry(number=0, kind="open", time=TIME, note="00ff", anchored=True),
+    LedgerEntry(number=2, kind="anchor", time=TIME),
+    LedgerEntry(number=3, kind="checkpoint", time=TIME, state="0" * 64),
     RESERVE,
     replace(RESERVE, reason=Reason(purpose="annual report", by="R. Jønes")),
-    Entry(
+    LedgerEntry(
         number=1, kind="init", time=TIME, dataset="a", terms=replace(terms("a"), reason=Reason(by="the survey team"))
     ),
     replace(RESERVE, kind="settle", settles=2, cost=Cost(Fraction(0)), events=()),
@@ -108,7 +107,7 @@ PERIODS = {
 
 
 def opened(**changed):
-    return Entry(number=1, kind="init", time=TIME, dataset="survey", terms=replace(terms(), **changed))
+    return LedgerEntry(number=1, kind="init", time=TIME, dataset="survey", terms=replace(terms(), **changed))
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -118,7 +117,7 @@ def test_every_part_of_a_policy_is_sealed_and_read(name):
         made = [
             opened(policy=policy)
             if kind == "init"
-            else Entry(number=4, kind="policy", time=TIME, dataset="survey", policy=policy)
+            else LedgerEntry(number=4, kind="policy", time=TIME, dataset="survey", policy=policy)
             for policy in (Policy(), Policy(**{name: POLICIES[name]}))
         ]
         assert encode_entry(made[0]) != encode_entry(made[1])

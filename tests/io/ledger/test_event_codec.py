@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpqr.errors import BudgetRefused
-from dpqr.io.ledger.event_codec import LONGEST, decode_events, encode_events, exact_text, parse_exact
-from dpqr.privacy.events import (
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     Draw,
@@ -17,6 +16,7 @@ from dpqr.privacy.events import (
     LeftOutEvent,
     PermuteAndFlipEvent,
 )
+from dpqr.ledger.codec import LONGEST, decode_events, encode_events, exact_text, parse_exact
 
 LAPLACE = {"kind": "discrete-laplace", "sensitivity": "2", "scale": "5/3", "count": 7}
 WHOLE = st.integers(1, 10**20)

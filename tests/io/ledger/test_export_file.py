@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from support.ledger_jobs import draws, ledger_in, reserve, terms
 
-from dpqr.errors import LedgerError
-from dpqr.io.ledger.documents import entry_line
-from dpqr.io.ledger.export_file import is_export, read_export
+from dpqr.kernel.errors import LedgerError
+from dpqr.ledger.record import entry_line, is_export, read_export
 
 
 @pytest.fixture

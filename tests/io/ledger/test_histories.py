@@ -13,22 +13,18 @@ import pytest
 from support.ledger_jobs import terms
 from support.slow_cases import slowly
 
-from dpqr.data.period import Period, PeriodRows
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused, LedgerError, UsageFault
-from dpqr.io.ledger.asked import Asked
-from dpqr.io.ledger.chain import digest
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.io.ledger.state_codec import decode_state
-from dpqr.privacy.budget import PURE, Cost, Pricing, PrivacyBudget
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.layers import Layer
-from dpqr.privacy.ledger import Entry
-from dpqr.privacy.pair_currency import PAIR
-from dpqr.privacy.periods import PeriodBudgets
-from dpqr.privacy.policy import Policy
-from dpqr.privacy.reason import Reason
+from dpqr.domain.periods import Period, PeriodRows
+from dpqr.kernel.budget import PURE, Cost, Pricing, PrivacyBudget
+from dpqr.kernel.currency import PAIR
+from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.ledger.chain import digest
+from dpqr.ledger.codec import decode_entry, encode_entry
+from dpqr.ledger.ledger import LedgerEntry, Reason
+from dpqr.ledger.periods import Layer, PeriodBudgets
+from dpqr.ledger.state import Charge, LedgerState, decode_state
+from dpqr.tables.policy import Policy
 
 FIRST = Period.parse("2026-02")
 """The first period with a budget, and of counters; January comes before it."""
@@ -210,7 +206,9 @@ class History:
         self.admit("init", dataset=NAME, terms=self.terms)
 
     def entry(self, kind, **content):
-        return Entry(number=self.state.length, kind=kind, time="T", hash=digest(f"seal {self.state.length}"), **content)
+        return LedgerEntry(
+            number=self.state.length, kind=kind, time="T", hash=digest(f"seal {self.state.length}"), **content
+        )
 
     def admit(self, kind, **content):
         entry = self.entry(kind, **content)
@@ -231,7 +229,7 @@ class History:
         events = tuple(merged.items())
         pricing = Pricing(accountant="advanced", delta=draw.choice(DELTAS)) if draw.random() < 0.5 else PURE
         pricing = pricing if self.terms.currency is PAIR else PURE
-        asked = Asked(
+        asked = Charge(
             dataset=NAME, events=events, unit=self.unit, policy=self.terms.policy, pricing=pricing, period=rows
         )
         content = asked.content(self.state)
@@ -398,7 +396,7 @@ def test_a_state_is_what_its_runs_add_up_to(budget, seed):
 def test_a_ledger_that_was_moved_pays_nothing_until_it_has_arrived():
     history = History((0, 0), *BUDGETS["rows"])
     events = ((ExponentialEvent(epsilon=Fraction(1, 8)), 1),)
-    asked = Asked(dataset=NAME, events=events, unit=ROW, policy=history.terms.policy, pricing=PURE)
+    asked = Charge(dataset=NAME, events=events, unit=ROW, policy=history.terms.policy, pricing=PURE)
     content = asked.content(history.state)
     history.admit("move", note="elsewhere")
     with pytest.raises(LedgerError, match="was moved to elsewhere"):
@@ -415,7 +413,7 @@ def test_a_checkpoint_keeps_the_order_of_the_draws_of_a_run_that_another_theorem
     history = History((0, 0), *BUDGETS["pairs of rows by month"])
     one, two = (ExponentialEvent(epsilon=Fraction(1, each)) for each in (50, 60))
     pricing = Pricing(accountant="advanced", delta=DELTAS[0])
-    asked = Asked(dataset=NAME, events=((one, 2), (two, 2)), unit=ROW, policy=history.terms.policy, pricing=pricing)
+    asked = Charge(dataset=NAME, events=((one, 2), (two, 2)), unit=ROW, policy=history.terms.policy, pricing=pricing)
     paid = history.admit("reserve", **asked.content(history.state))
     order = [one, two, two, one]
     for number, event in enumerate(order):

@@ -6,16 +6,14 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import another, draws, ledger_in, terms
 
-from dpqr.data.period import Period, PeriodRows
-from dpqr.data.period_tree import PeriodTree
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused, LedgerError
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.ledger.move import move
-from dpqr.io.ledger.sqlite_store import SqliteStore
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.ledger import RELEASED
-from dpqr.privacy.periods import PeriodBudgets
+from dpqr.domain.periods import Period, PeriodRows, PeriodTree
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.errors import BudgetRefused, LedgerError
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.ledger.chained_ledger import ChainedLedger, move
+from dpqr.ledger.ledger import RELEASED
+from dpqr.ledger.periods import PeriodBudgets
+from dpqr.ledger.sqlite import SqliteStore
 
 ENGINES = True
 PERSONS = PrivacyUnit(column="who", rows=3)
@@ -26,7 +24,7 @@ NODE = "1/4"
 
 @pytest.fixture
 def ledger(tmp_path, monkeypatch):
-    monkeypatch.setattr("dpqr.io.ledger.transaction.STRIDE", 7)
+    monkeypatch.setattr("dpqr.ledger.chained_ledger.STRIDE", 7)
     made = ledger_in(tmp_path)
     made.open(terms(epsilon="1", unit=PERSONS))
     return made

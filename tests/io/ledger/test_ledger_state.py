@@ -4,12 +4,12 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws, terms
 
-from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
-from dpqr.io.ledger.chain import BEGINNING, ChainSegment, Link, digest, seal
-from dpqr.io.ledger.entry_codec import encode_entry
-from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.privacy.budget import PURE, Cost
-from dpqr.privacy.ledger import Entry
+from dpqr.kernel.budget import PURE, Cost
+from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
+from dpqr.ledger.chain import BEGINNING, ChainSegment, Link, digest, seal
+from dpqr.ledger.codec import encode_entry
+from dpqr.ledger.ledger import LedgerEntry
+from dpqr.ledger.state import LedgerState
 
 
 class Logged(LedgerState):
@@ -26,16 +26,16 @@ class Logged(LedgerState):
 
 def state_of(*opened):
     made = Logged()
-    made.add(Entry(number=0, kind="open", time=""))
+    made.add(LedgerEntry(number=0, kind="open", time=""))
     for one in opened or (terms(),):
-        made.add(Entry(number=len(made.log), kind="init", time="", dataset=one.dataset, terms=one))
+        made.add(LedgerEntry(number=len(made.log), kind="init", time="", dataset=one.dataset, terms=one))
     return made
 
 
 def reserve(made, cost, dataset="survey"):
     number = len(made.log)
     cost = Fraction(cost)
-    made.add(Entry(number=number, kind="reserve", time="", dataset=dataset, cost=Cost(cost), events=draws(cost)))
+    made.add(LedgerEntry(number=number, kind="reserve", time="", dataset=dataset, cost=Cost(cost), events=draws(cost)))
     return number
 
 
@@ -52,7 +52,7 @@ def replayed(*entries):
 
 def settle(made, number, cost, dataset="survey", events=None):
     events = draws(cost) if events is None else events
-    entry = Entry(
+    entry = LedgerEntry(
         number=len(made.log), kind="settle", time="", dataset=dataset, cost=Cost(Fraction(cost)), events=events
     )
     made.add(replace(entry, settles=number))
@@ -169,19 +169,21 @@ def test_an_unknown_dataset_is_named_beside_the_known_ones():
 @pytest.mark.parametrize(
     "forged",
     [
-        Entry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(6))),
-        Entry(number=2, kind="reserve", time="", dataset="nobody", cost=Cost(Fraction(1))),
-        Entry(number=2, kind="init", time="", dataset="survey", terms=terms()),
-        Entry(number=2, kind="init", time="", dataset="other", terms=terms()),
-        Entry(number=2, kind="init", time="", dataset="other"),
-        Entry(number=2, kind="init", time="", dataset="other", terms=replace(terms("other"), accountant="advanced")),
-        Entry(number=2, kind="init", time="", dataset="other", terms=replace(terms("other"), limit=Cost())),
-        Entry(number=2, kind="open", time=""),
-        Entry(number=3, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(1))),
-        Entry(number=2, kind="settle", time="", dataset="survey", settles=1),
-        Entry(number=2, kind="settle", time="", dataset="survey"),
-        Entry(number=2, kind="reset", time="", dataset="survey"),
-        Entry(number=2, kind="checkpoint", time="", state=digest("")),
+        LedgerEntry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(6))),
+        LedgerEntry(number=2, kind="reserve", time="", dataset="nobody", cost=Cost(Fraction(1))),
+        LedgerEntry(number=2, kind="init", time="", dataset="survey", terms=terms()),
+        LedgerEntry(number=2, kind="init", time="", dataset="other", terms=terms()),
+        LedgerEntry(number=2, kind="init", time="", dataset="other"),
+        LedgerEntry(
+            number=2, kind="init", time="", dataset="other", terms=replace(terms("other"), accountant="advanced")
+        ),
+        LedgerEntry(number=2, kind="init", time="", dataset="other", terms=replace(terms("other"), limit=Cost())),
+        LedgerEntry(number=2, kind="open", time=""),
+        LedgerEntry(number=3, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(1))),
+        LedgerEntry(number=2, kind="settle", time="", dataset="survey", settles=1),
+        LedgerEntry(number=2, kind="settle", time="", dataset="survey"),
+        LedgerEntry(number=2, kind="reset", time="", dataset="survey"),
+        LedgerEntry(number=2, kind="checkpoint", time="", state=digest("")),
     ],
 )
 def test_a_forged_entry_is_not_admitted(forged):
@@ -196,18 +198,18 @@ def test_a_forged_entry_is_found_in_a_replay():
     honest = state_of().log
     assert replayed(*honest).account("survey").left == 5
     with pytest.raises(LedgerError, match="entry 2 breaks the rules"):
-        replayed(*honest, Entry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(6))))
+        replayed(*honest, LedgerEntry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(6))))
 
 
 def test_a_record_that_does_not_begin_is_found():
     with pytest.raises(LedgerError):
-        replayed(Entry(number=0, kind="init", time="", dataset="survey", terms=terms()))
+        replayed(LedgerEntry(number=0, kind="init", time="", dataset="survey", terms=terms()))
 
 
 def test_a_checkpoint_is_of_the_state_before_it():
     made = state_of()
     reserve(made, 1)
-    entry = Entry(number=3, kind="checkpoint", time="", state=digest(made.text))
+    entry = LedgerEntry(number=3, kind="checkpoint", time="", state=digest(made.text))
     made.add(entry)
     assert (made.length, made.checkpoint) == (4, entry)
     with pytest.raises(LedgerError, match="another state"):
@@ -215,10 +217,10 @@ def test_a_checkpoint_is_of_the_state_before_it():
 
 
 def test_an_anchor_is_kept_from_the_beginning_or_from_its_entry_on():
-    assert replayed(Entry(number=0, kind="open", time="", anchored=True)).anchored
+    assert replayed(LedgerEntry(number=0, kind="open", time="", anchored=True)).anchored
     made = state_of()
     assert not made.anchored
-    made.add(Entry(number=2, kind="anchor", time=""))
+    made.add(LedgerEntry(number=2, kind="anchor", time=""))
     assert made.anchored
 
 
@@ -226,7 +228,7 @@ def test_an_anchor_is_kept_from_the_beginning_or_from_its_entry_on():
 @pytest.mark.parametrize("delta", ["0", "1e-6"])
 def test_a_reservation_says_how_it_is_priced_where_its_budget_asks_and_there_alone(delta, pricing):
     made = state_of(terms(delta=delta))
-    entry = Entry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(1)), events=draws(1))
+    entry = LedgerEntry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(1)), events=draws(1))
     if (pricing is None) == (delta == "0"):
         made.add(replace(entry, pricing=pricing))
         assert made.account("survey").spent == 1

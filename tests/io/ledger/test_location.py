@@ -4,9 +4,9 @@ import stat
 import pytest
 from support.disk_calls import recorded
 
-from dpqr.errors import UsageFault
-from dpqr.io.ledger import location as place
-from dpqr.io.ledger.location import anchor_path, create, ledger_path, mounted_type, network_type, require_location
+from dpqr.kernel.errors import UsageFault
+from dpqr.ledger import location as place
+from dpqr.ledger.location import anchor_path, create, ledger_path, mounted_type, network_type, require_location
 
 
 def test_the_option_comes_before_the_environment_and_that_before_the_custom(tmp_path):

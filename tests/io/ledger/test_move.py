@@ -7,13 +7,12 @@ from itertools import pairwise, product
 import pytest
 from support.ledger_jobs import SERVER, UNIT, another, draws, kept, ledger_in, reserve, restore, rows, store_of, terms
 
-from dpqr.errors import DpqrError, LedgerError, UsageFault
-from dpqr.io.ledger import move as moves
-from dpqr.io.ledger.chain import Anchor
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.ledger.move import move
-from dpqr.io.ledger.sqlite_store import SqliteStore
-from dpqr.privacy.events import ExponentialEvent
+from dpqr.kernel.errors import DpqrError, LedgerError, UsageFault
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.ledger import chained_ledger as moves
+from dpqr.ledger.chain import Anchor
+from dpqr.ledger.chained_ledger import ChainedLedger, move
+from dpqr.ledger.sqlite import SqliteStore
 
 ENGINES = True
 HALF = ExponentialEvent(epsilon=draws("1/2")[0][0].epsilon)
@@ -31,7 +30,7 @@ def places(tmp_path, monkeypatch):
 @pytest.fixture
 def lived(places, monkeypatch):
     """A ledger with a checkpoint, a settled run and one that waits after its first draw."""
-    monkeypatch.setattr("dpqr.io.ledger.transaction.STRIDE", 6)
+    monkeypatch.setattr("dpqr.ledger.chained_ledger.STRIDE", 6)
     ledger = places[0]
     ledger.open(terms())
     ledger.settle(reserve(ledger, 1), draws("1/2"), note="released")
@@ -91,7 +90,7 @@ def test_the_move_is_finished_by_the_same_command_and_by_no_other(lived, tmp_pat
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr(moves, "_carried_on", fail)
+        broken.setattr(moves, "_write_rest", fail)
         with pytest.raises(MemoryError):
             move(here, there)
     with pytest.raises(LedgerError, match="was moved to"):

@@ -7,15 +7,16 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import UNIT, another, draws, forge, ledger_in, terms
 
-from dpqr.errors import BudgetRefused, LedgerError
-from dpqr.io.ledger import record, transaction
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.io.ledger.state_codec import decode_state, encode_state
-from dpqr.privacy.accountants.zcdp import converted
-from dpqr.privacy.budget import PURE, Cost, Pricing
-from dpqr.privacy.events import DiscreteGaussianEvent, ExponentialEvent
-from dpqr.privacy.ledger import Account, Entry
-from dpqr.privacy.pair_currency import PAIR
+from dpqr.kernel.accountants.sums import zcdp_to_epsilon
+from dpqr.kernel.budget import PURE, Cost, Pricing
+from dpqr.kernel.currency import PAIR
+from dpqr.kernel.errors import BudgetRefused, LedgerError
+from dpqr.kernel.events import DiscreteGaussianEvent, ExponentialEvent
+from dpqr.ledger import chained_ledger as transaction
+from dpqr.ledger import record
+from dpqr.ledger.codec import decode_entry, encode_entry
+from dpqr.ledger.ledger import Account, LedgerEntry
+from dpqr.ledger.state import decode_state, encode_state
 
 ENGINES = True
 
@@ -39,7 +40,7 @@ def reserve(ledger, events, pricing=PURE):
 
 def test_both_figures_add_up(ledger):
     assert ledger.account("survey").terms.currency is PAIR
-    zcdp = converted(Fraction(1, 100), ZCDP.delta)
+    zcdp = zcdp_to_epsilon(Fraction(1, 100), ZCDP.delta)
     assert reserve(ledger, GAUSSIAN, ZCDP).cost == Cost(zcdp, ZCDP.delta)
     assert reserve(ledger, draws(1)).cost == 1
     account = ledger.account("survey")
@@ -124,7 +125,7 @@ def test_an_open_run_outlives_a_checkpoint_with_the_order_of_its_draws(ledger, m
     ledger.verify()
 
 
-RESERVE = Entry(
+RESERVE = LedgerEntry(
     number=2,
     kind="reserve",
     time="T",
@@ -138,7 +139,7 @@ ENTRIES = [
     RESERVE,
     replace(RESERVE, cost=Cost(Fraction(1, 3)), pricing=PURE),
     replace(RESERVE, kind="settle", settles=2, pricing=None),
-    Entry(
+    LedgerEntry(
         number=1,
         kind="init",
         time="T",

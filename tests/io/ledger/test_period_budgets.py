@@ -7,17 +7,16 @@ import pytest
 from support.ledger_jobs import another, draws, ledger_in, terms
 from support.slow_cases import slowly
 
-from dpqr.data.period import Period, PeriodRows
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused
-from dpqr.io.ledger.chain import Anchor
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.io.ledger.move import move
-from dpqr.io.ledger.sqlite_store import SqliteStore
-from dpqr.privacy.budget import Cost, Pricing
-from dpqr.privacy.ledger import RELEASED, Entry
-from dpqr.privacy.periods import PeriodBudgets
+from dpqr.domain.periods import Period, PeriodRows
+from dpqr.kernel.budget import Cost, Pricing
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.ledger.chain import Anchor
+from dpqr.ledger.chained_ledger import ChainedLedger, move
+from dpqr.ledger.codec import decode_entry, encode_entry
+from dpqr.ledger.ledger import RELEASED, LedgerEntry
+from dpqr.ledger.periods import PeriodBudgets
+from dpqr.ledger.sqlite import SqliteStore
 
 ENGINES = True
 ROWS, PERSONS = PrivacyUnit(), PrivacyUnit(column="who")
@@ -34,7 +33,7 @@ def of_periods(unit=ROWS, share="1/10", epsilon="1", first=JANUARY, **more):
 
 @pytest.fixture
 def ledger(tmp_path, monkeypatch):
-    monkeypatch.setattr("dpqr.io.ledger.transaction.STRIDE", 7)
+    monkeypatch.setattr("dpqr.ledger.chained_ledger.STRIDE", 7)
     made = ledger_in(tmp_path)
     made.open(of_periods())
     return made
@@ -152,7 +151,7 @@ def test_a_dataset_without_periods_adds_all_releases_up_and_remembers_whose_rows
 
 @pytest.mark.parametrize("opened", [of_periods(), of_periods(PERSONS, first=None), of_periods(delta="1e-9")])
 def test_terms_come_back_as_they_were(opened):
-    entry = Entry(number=1, kind="init", time="T", dataset="survey", terms=opened)
+    entry = LedgerEntry(number=1, kind="init", time="T", dataset="survey", terms=opened)
     assert decode_entry(encode_entry(entry), "seal") == replace(entry, hash="seal")
 
 

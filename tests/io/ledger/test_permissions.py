@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.ledger_jobs import ledger_in, reserve, terms
 
-from dpqr.errors import DpqrError
+from dpqr.kernel.errors import DpqrError
 
 NOBODY = 65534
 

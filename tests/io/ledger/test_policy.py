@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from support.ledger_jobs import UNIT, another, draws, forge, ledger_in, reserve, terms
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused, LedgerError, UsageFault
-from dpqr.io.ledger import transaction as transaction
-from dpqr.io.ledger.documents import entry_line
-from dpqr.io.ledger.entry_codec import decode_entry, decode_policy, encode_entry, policy_document
-from dpqr.io.ledger.sqlite_store import APPLICATION, KEYS, STATE, TABLE
-from dpqr.privacy.ledger import Entry
-from dpqr.privacy.policy import FILES, Policy, PolicyChange, Source
+from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.ledger import chained_ledger as transaction
+from dpqr.ledger.codec import decode_entry, decode_policy, encode_entry, policy_document
+from dpqr.ledger.ledger import LedgerEntry
+from dpqr.ledger.record import entry_line
+from dpqr.ledger.sqlite import APPLICATION, KEYS, STATE, TABLE
+from dpqr.tables.policy import FILES, Policy, PolicyChange, Source
 
 ENGINES = True
 
@@ -47,7 +47,7 @@ SOURCES = [
 )
 def test_a_policy_comes_back_as_it_was(one):
     assert decode_policy(json.loads(json.dumps(policy_document(one)))) == one
-    entry = Entry(number=2, kind="policy", time="T", dataset="survey", policy=one)
+    entry = LedgerEntry(number=2, kind="policy", time="T", dataset="survey", policy=one)
     assert decode_entry(encode_entry(entry), "seal") == replace(entry, hash="seal")
 
 
@@ -67,7 +67,7 @@ def test_a_policy_comes_back_as_it_was(one):
     ids=str,
 )
 def test_any_other_document_is_a_damaged_ledger(change):
-    entry = Entry(number=2, kind="policy", time="T", dataset="survey", policy=POLICY)
+    entry = LedgerEntry(number=2, kind="policy", time="T", dataset="survey", policy=POLICY)
     document = json.loads(encode_entry(entry))
     document["policy"].update(change)
     with pytest.raises(LedgerError, match="cannot read"):

@@ -16,22 +16,21 @@ from support.old_postgres import GRANTS, made_by
 from support.paid_releases import lay, run, unsound
 from support.role_statements import WAITED, may_do, of_jobs, rights
 
-from dpqr.errors import BudgetRefused, DpqrError, LedgerError
-from dpqr.io.ledger import postgres_schema, postgres_store, transaction
-from dpqr.io.ledger.chain import Anchor, digest, seal
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.ledger.documents import entry_line
-from dpqr.io.ledger.entry_codec import canonical, encode_entry
-from dpqr.io.ledger.export_file import read_export
-from dpqr.io.ledger.move import move
-from dpqr.io.ledger.postgres_store import PostgresSession
-from dpqr.io.ledger.session import KEY_BYTES, sealed_key
-from dpqr.io.ledger.sqlite_store import SqliteStore
-from dpqr.io.ledger.stores import ledger_store
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.ledger import Entry
-from dpqr.report.budget_view import history_view
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.ledger import chained_ledger as transaction
+from dpqr.ledger import postgres as postgres_schema
+from dpqr.ledger import postgres as postgres_store
+from dpqr.ledger.chain import Anchor, digest, seal
+from dpqr.ledger.chained_ledger import ChainedLedger, move
+from dpqr.ledger.codec import canonical, encode_entry
+from dpqr.ledger.ledger import LedgerEntry
+from dpqr.ledger.postgres import PostgresSession
+from dpqr.ledger.record import entry_line, read_export
+from dpqr.ledger.session import KEY_BYTES, sealed_key
+from dpqr.ledger.sqlite import SqliteStore, ledger_store
+from dpqr.report.budget import history_view
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("psycopg")
@@ -217,7 +216,7 @@ class TestForgedCheckpoint:
         state.accounts["survey"].spent.clear()
         state.accounts["survey"].approvals.append(("a" * 64, "M. Lee"))
         number, text = state.length, state.text
-        entry = encode_entry(Entry(number=number, kind="checkpoint", time=TIME, state=digest(text)))
+        entry = encode_entry(LedgerEntry(number=number, kind="checkpoint", time=TIME, state=digest(text)))
         return number, text, entry, seal(state.seal, entry)
 
     def test_a_job_can_neither_store_the_state_nor_append_the_entry(self, ledger):

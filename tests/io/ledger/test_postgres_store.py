@@ -31,14 +31,14 @@ from support.ledger_jobs import (
 from support.old_postgres import made_by
 
 from dpqr.cli.main import main
-from dpqr.errors import LedgerError, UsageFault
-from dpqr.io.ledger.chain import Anchor, Link
-from dpqr.io.ledger.chained_ledger import ChainedLedger
-from dpqr.io.ledger.postgres_schema import VERSION
-from dpqr.io.ledger.session import NoLedger
-from dpqr.io.ledger.stores import ledger_store
-from dpqr.privacy.budget import PURE
-from dpqr.privacy.events import ExponentialEvent
+from dpqr.kernel.budget import PURE
+from dpqr.kernel.errors import LedgerError, UsageFault
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.ledger.chain import Anchor, Link
+from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.ledger.postgres import VERSION
+from dpqr.ledger.session import NoLedger
+from dpqr.ledger.sqlite import ledger_store
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("psycopg")
@@ -157,7 +157,7 @@ class TestLocks:
         assert reserve(ledger, 1)
 
     def test_a_job_that_says_nothing_more_loses_its_lock(self, ledger, monkeypatch):
-        monkeypatch.setattr("dpqr.io.ledger.postgres_store.IDLE", 1)
+        monkeypatch.setattr("dpqr.ledger.postgres.IDLE", 1)
 
         def fall_silent():
             with ledger.store.writing(1) as session:

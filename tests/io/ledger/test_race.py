@@ -6,7 +6,7 @@ import pytest
 from support.ledger_jobs import command, draws, ledger_in, publish, reserve, terms, unsound
 from support.slow_cases import slow_but, slowly
 
-from dpqr.privacy.budget import Cost
+from dpqr.kernel.budget import Cost
 
 ENGINES = True
 

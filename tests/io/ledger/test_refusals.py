@@ -4,9 +4,11 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import terms
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.io.ledger.refusals import (
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.ledger.ledger import Account
+from dpqr.ledger.refusals import (
     LONGEST_NAME,
     LONGEST_NOTE,
     over_cap,
@@ -15,8 +17,6 @@ from dpqr.io.ledger.refusals import (
     require_text,
     require_unit,
 )
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.ledger import Account
 
 
 def test_the_refusal_tells_asked_spent_left_and_what_fits():

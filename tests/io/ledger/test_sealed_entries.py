@@ -9,12 +9,11 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws, terms
 
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.privacy.budget import Cost, Pricing
-from dpqr.privacy.layers import Layer
-from dpqr.privacy.ledger import Entry
-from dpqr.privacy.policy import Policy
-from dpqr.privacy.reason import Reason
+from dpqr.kernel.budget import Cost, Pricing
+from dpqr.ledger.codec import decode_entry, encode_entry
+from dpqr.ledger.ledger import LedgerEntry, Reason
+from dpqr.ledger.periods import Layer
+from dpqr.tables.policy import Policy
 
 NOW = "2026-11-24T10:00:00+00:00"
 EVENTS, COST, HASH = draws("1/2"), Cost(Fraction(1, 2)), "a" * 64
@@ -66,11 +65,11 @@ ANOTHER = {
 def entry(kind, **changed):
     if kind == "init" and "dataset" in changed:
         changed["terms"] = replace(ENTRIES["init"]["terms"], dataset=changed["dataset"])
-    return Entry(**{"number": 7, "kind": kind, "time": NOW, "hash": HASH, **ENTRIES[kind], **changed})
+    return LedgerEntry(**{"number": 7, "kind": kind, "time": NOW, "hash": HASH, **ENTRIES[kind], **changed})
 
 
 def test_every_field_and_kind_is_here():
-    assert {each.name for each in fields(Entry)} == {*ANOTHER, "kind", "hash", "text"}
+    assert {each.name for each in fields(LedgerEntry)} == {*ANOTHER, "kind", "hash", "text"}
     assert {name for content in ENTRIES.values() for name in content} == {*ANOTHER} - {"number", "time"}
 
 

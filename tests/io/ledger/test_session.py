@@ -3,9 +3,9 @@
 import pytest
 from support.ledger_jobs import ledger_in, reserve, tamper, terms
 
-from dpqr.errors import LedgerError
-from dpqr.io.ledger.chain import Link, seal
-from dpqr.io.ledger.session import KEY_BYTES
+from dpqr.kernel.errors import LedgerError
+from dpqr.ledger.chain import Link, seal
+from dpqr.ledger.session import KEY_BYTES
 
 ENGINES = True
 

@@ -17,7 +17,7 @@ from support.paid_releases import TABLE, lay, run
 from support.postgres_server import running
 from support.slow_cases import slow_one
 
-from dpqr.errors import DpqrError, UsageFault
+from dpqr.kernel.errors import DpqrError, UsageFault
 
 NEIGHBOUR = "".join(TABLE.splitlines(keepends=True)[:-1])
 """Without the last row."""
@@ -114,7 +114,7 @@ def test_a_ledger_on_a_small_disk(tmp_path, monkeypatch, what, every):
 
 
 def payer_on(disk, directory, **more):
-    from dpqr.app.requests import LedgerRequest
+    from dpqr.releases.requests import LedgerRequest
 
     place = disk.place
     return LedgerRequest(

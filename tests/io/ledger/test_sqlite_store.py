@@ -9,10 +9,10 @@ import time
 import pytest
 from support.ledger_jobs import draws, ledger_in, reserve, tamper, terms
 
-from dpqr.errors import LedgerError
-from dpqr.io.ledger.chain import Anchor
-from dpqr.io.ledger.session import KEY_BYTES
-from dpqr.io.ledger.sqlite_store import SqliteSession, SqliteStore
+from dpqr.kernel.errors import LedgerError
+from dpqr.ledger.chain import Anchor
+from dpqr.ledger.session import KEY_BYTES
+from dpqr.ledger.sqlite import SqliteSession, SqliteStore
 
 WAIT = 0.05
 

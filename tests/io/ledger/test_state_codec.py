@@ -4,11 +4,11 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws, ledger_in, reserve, terms
 
-from dpqr.errors import LedgerError
-from dpqr.io.ledger.state_codec import Checkpoint, decode_state, encode_state
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.periods import WHOLE
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.errors import LedgerError
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.ledger.periods import ALL_PERIODS
+from dpqr.ledger.state import Checkpoint, decode_state, encode_state
 
 DIGESTS = ("1" * 64, "2" * 64)
 
@@ -40,7 +40,7 @@ def test_a_state_comes_back_as_it_was(text):
 
 def test_a_sum_of_any_length_can_be_kept(text):
     state = decode_state(text)
-    state.accounts["survey"].spent = {WHOLE: Cost(Fraction(1, 3**20_000))}
+    state.accounts["survey"].spent = {ALL_PERIODS: Cost(Fraction(1, 3**20_000))}
     again = decode_state(encode_state(state))
     assert again.accounts["survey"].account.spent == Fraction(1, 3**20_000)
 

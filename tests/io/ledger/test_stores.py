@@ -2,9 +2,8 @@ import sys
 
 import pytest
 
-from dpqr.errors import UsageFault
-from dpqr.io.ledger.sqlite_store import SqliteStore
-from dpqr.io.ledger.stores import ledger_store
+from dpqr.kernel.errors import UsageFault
+from dpqr.ledger.sqlite import SqliteStore, ledger_store
 
 ADDRESS = "postgresql://db/b?schema=dpqr"
 
@@ -24,7 +23,7 @@ def test_an_address_is_a_store_on_a_server_that_nobody_has_asked_yet():
 
 def test_a_missing_package_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.delitem(sys.modules, "dpqr.io.ledger.postgres_store", raising=False)
+    monkeypatch.delitem(sys.modules, "dpqr.ledger.postgres", raising=False)
     with pytest.raises(UsageFault, match=r"needs the package psycopg; install it by: pip install 'dpqr\[postgres\]'"):
         ledger_store(ADDRESS, {})
 

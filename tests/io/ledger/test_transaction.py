@@ -5,13 +5,14 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import another, draws, kept, ledger_in, read, reserve, restore, rows, session_of, tamper, terms
 
-from dpqr.errors import BudgetRefused, LedgerError
-from dpqr.io.ledger import session, transaction
-from dpqr.io.ledger.chain import Anchor, digest, seal
-from dpqr.io.ledger.entry_codec import encode_entry
-from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.ledger import Entry
+from dpqr.kernel.errors import BudgetRefused, LedgerError
+from dpqr.kernel.events import ExponentialEvent
+from dpqr.ledger import chained_ledger as transaction
+from dpqr.ledger import session
+from dpqr.ledger.chain import Anchor, digest, seal
+from dpqr.ledger.codec import encode_entry
+from dpqr.ledger.ledger import LedgerEntry
+from dpqr.ledger.state import LedgerState
 
 ENGINES = True
 
@@ -216,7 +217,7 @@ class TestForgedState:
         state.accounts["survey"].spent.clear()
         state.accounts["survey"].runs.clear()
         text, number = state.text, state.length
-        entry = encode_entry(Entry(number=number, kind="checkpoint", time="", state=digest(text)))
+        entry = encode_entry(LedgerEntry(number=number, kind="checkpoint", time="", state=digest(text)))
         forged = (number, entry, seal(state.seal, entry))
         names = "number, entry, seal"
         tamper(

@@ -17,7 +17,7 @@ from support.cut_connections import AFTER, BEFORE, DURING, Door
 from support.ledger_jobs import SERVER, store_of
 from support.paid_releases import continue_all, lay, run, transcript, unsound
 
-from dpqr.errors import LedgerError
+from dpqr.kernel.errors import LedgerError
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("psycopg")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dpqr.errors import UsageFault
-from dpqr.io.outputs.atomic import reserve, reserve_file
+from dpqr.kernel.errors import UsageFault
+from dpqr.releases.files import reserve, reserve_file
 
 
 def record_of(**texts):
@@ -91,7 +91,7 @@ def test_a_run_that_is_killed_leaves_no_release_and_the_next_one_succeeds(tmp_pa
     script = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from dpqr.io.outputs.atomic import reserve\n"
+        "from dpqr.releases.files import reserve\n"
         "def die(*ignored): os.kill(os.getpid(), signal.SIGKILL)\n"
         "target = reserve(sys.argv[1])\n"
         "if sys.argv[2] == 'publish': Path.rename = die\n"

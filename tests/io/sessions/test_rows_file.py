@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from dpqr.errors import LedgerError
-from dpqr.hypotheses.weighted_rows import WeightedRows
-from dpqr.io.sessions.rows_file import read_rows, write_rows
-from dpqr.io.sessions.session_folder import SessionFolder
+from dpqr.kernel.errors import LedgerError
+from dpqr.models.rows import WeightedRows
+from dpqr.sessions.folder import SessionFolder, read_rows, write_rows
 
 
 def test_rows_are_kept_as_they_are(tmp_path):

@@ -6,9 +6,9 @@ import stat
 
 import pytest
 
-from dpqr.errors import AlreadyThere, LedgerError, UsageFault
-from dpqr.io.sessions import session_folder
-from dpqr.io.sessions.session_folder import LOG, SECRET, SECRET_BYTES, SESSION, SessionFolder, require_locks
+from dpqr.kernel.errors import AlreadyThere, LedgerError, UsageFault
+from dpqr.sessions import folder as session_folder
+from dpqr.sessions.folder import LOG, SECRET, SECRET_BYTES, SESSION, SessionFolder, require_locks
 
 
 @pytest.fixture

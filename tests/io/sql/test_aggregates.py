@@ -2,13 +2,13 @@
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.sql.translation import translated
-from dpqr.io.sql.words import Columns, Words
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.sql.reading import translate
+from dpqr.workload.sql.statements import SqlColumns, SqlText
 
 
 def test_a_sample_variance_is_noted():
-    found = translated(Words("SELECT VARIANCE(AGEP) FROM d"))
+    found = translate(SqlText("SELECT VARIANCE(AGEP) FROM d"))
     assert found.entries == ({"variance": "AGEP"},)
     assert found.notes == (
         "line 1, column 8: VARIANCE is answered as VAR_POP, which divides by the number of records n, not by n - 1",
@@ -30,7 +30,7 @@ def test_a_sample_variance_is_noted():
     ],
 )
 def test_other_spellings(asked, entry):
-    assert translated(Words(f"SELECT {asked} FROM d")).entries == (entry,)
+    assert translate(SqlText(f"SELECT {asked} FROM d")).entries == (entry,)
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_other_spellings(asked, entry):
 )
 def test_what_would_mean_something_else_is_refused(asked):
     with pytest.raises(DocumentError):
-        translated(Words(f"SELECT {asked} FROM d", columns=Columns(("a", "b", "c"), frozenset("abc"))))
+        translate(SqlText(f"SELECT {asked} FROM d", columns=SqlColumns(("a", "b", "c"), frozenset("abc"))))

@@ -7,10 +7,10 @@ import duckdb
 import numpy as np
 import pytest
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.errors import DocumentError
-from dpqr.io.sql.conditions import Text, all_of, any_of
-from dpqr.io.sql.reading import read_sql
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.sql.conditions import Text, all_of, any_of
+from dpqr.workload.sql.reading import read_sql
 
 CELL = {"null": "cell", "otherwise": "drop"}
 DOMAIN = {

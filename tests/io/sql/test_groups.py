@@ -2,13 +2,13 @@
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.sql.translation import translated
-from dpqr.io.sql.words import Columns, Words
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.sql.reading import translate
+from dpqr.workload.sql.statements import SqlColumns, SqlText
 
 
 def asked(sql, nulls=""):
-    return translated(Words(sql, columns=Columns(("a", "b", "c"), frozenset(nulls)))).entries
+    return translate(SqlText(sql, columns=SqlColumns(("a", "b", "c"), frozenset(nulls)))).entries
 
 
 @pytest.mark.parametrize(

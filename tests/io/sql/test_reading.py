@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.sql.reading import read_sql
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.sql.reading import read_sql
 
 DOMAIN = {
     "fields": [

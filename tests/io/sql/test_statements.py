@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.sql.translation import translated
-from dpqr.io.sql.words import Words
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.sql.reading import translate
+from dpqr.workload.sql.statements import SqlText
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,6 @@ from dpqr.io.sql.words import Words
 )
 def test_what_is_no_question_is_one_refusal_of_a_line_or_two(sql):
     with pytest.raises(DocumentError) as refusal:
-        translated(Words(sql))
+        translate(SqlText(sql))
     assert len(refusal.value.faults) == 1
     assert len(str(refusal.value)) < 300

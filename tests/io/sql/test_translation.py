@@ -4,9 +4,9 @@ import pytest
 from support.refused_sql import REFUSED
 from support.sql_cases import ASKED, COLUMNS
 
-from dpqr.errors import DocumentError
-from dpqr.io.sql.translation import translated
-from dpqr.io.sql.words import Words
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.sql.reading import translate
+from dpqr.workload.sql.statements import SqlText
 
 
 def test_there_are_a_hundred_statements():
@@ -16,7 +16,7 @@ def test_there_are_a_hundred_statements():
 
 @pytest.mark.parametrize(("sql", "entries"), ASKED, ids=[sql[:40] for sql, _ in ASKED])
 def test_statements_ask_what_their_json_twins_ask(sql, entries):
-    assert list(translated(Words(sql, columns=COLUMNS)).entries) == entries
+    assert list(translate(SqlText(sql, columns=COLUMNS)).entries) == entries
 
 
 @pytest.mark.parametrize(("marked", "words"), REFUSED, ids=[sql[:40] for sql, _ in REFUSED])
@@ -24,7 +24,7 @@ def test_anything_else_is_refused_by_name_where_it_stands(marked, words):
     before, _, after = marked.partition("^")
     place = f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}"
     with pytest.raises(DocumentError) as refusal:
-        translated(Words(before + after, "q.sql", COLUMNS))
+        translate(SqlText(before + after, "q.sql", COLUMNS))
     (fault,) = refusal.value.faults
     assert (fault.path, fault.message[: len(words)]) == (place, words)
     assert str(refusal.value).startswith(f"q.sql: {place}: ")
@@ -32,17 +32,17 @@ def test_anything_else_is_refused_by_name_where_it_stands(marked, words):
 
 def test_every_statement_at_fault_is_named():
     with pytest.raises(DocumentError) as refusal:
-        translated(Words("SELECT MIN(AGEP) FROM d; SELECT COUNT(*) FROM d; SELECT COUNT(*) FROM d LIMIT 3"))
+        translate(SqlText("SELECT MIN(AGEP) FROM d; SELECT COUNT(*) FROM d; SELECT COUNT(*) FROM d LIMIT 3"))
     assert [fault.path for fault in refusal.value.faults] == ["line 1, column 8", "line 1, column 73"]
 
 
 def test_the_most_frequent_cells_are_of_one_count_alone():
     asked = "SELECT SEX, COUNT(*){} FROM d GROUP BY SEX ORDER BY COUNT(*) DESC LIMIT 1"
-    assert translated(Words(asked.format(""))).entries == ({"top": "SEX", "k": 1},)
+    assert translate(SqlText(asked.format(""))).entries == ({"top": "SEX", "k": 1},)
     with pytest.raises(DocumentError, match="LIMIT: true answers would decide what is shown"):
-        translated(Words(asked.format(", SUM(AGEP)")))
+        translate(SqlText(asked.format(", SUM(AGEP)")))
 
 
 def test_places_are_those_of_the_aggregates():
-    found = translated(Words("SELECT SEX,\n COUNT(*), SUM(AGEP) FROM d GROUP BY CUBE (SEX)"))
+    found = translate(SqlText("SELECT SEX,\n COUNT(*), SUM(AGEP) FROM d GROUP BY CUBE (SEX)"))
     assert [place.path for place in found.places] == ["line 2, column 2"] * 2 + ["line 2, column 12"] * 2

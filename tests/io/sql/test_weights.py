@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.entries.queries import read_queries
-from dpqr.io.sql.reading import read_sql
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.queries_file import read_queries
+from dpqr.workload.sql.reading import read_sql
 
 DOMAIN = {
     "fields": [

@@ -2,13 +2,13 @@
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.sql.translation import translated
-from dpqr.io.sql.words import Columns, Words, named
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.sql.reading import translate
+from dpqr.workload.sql.statements import SqlColumns, SqlText, quoted_name
 
 
 def test_places_count_lines_and_columns_from_one():
-    words = Words("ab\ncd", "q.sql")
+    words = SqlText("ab\ncd", "q.sql")
     assert [words.at(start).path for start in (0, 1, 3, 4)] == [
         "line 1, column 1",
         "line 1, column 2",
@@ -27,23 +27,25 @@ def test_places_count_lines_and_columns_from_one():
     ],
 )
 def test_columns_of_a_domain_as_it_is_written(domain, nulls):
-    assert Columns.of(domain) == Columns(("a", "b"), frozenset(nulls))
+    assert SqlColumns.of(domain) == SqlColumns(("a", "b"), frozenset(nulls))
 
 
 def test_what_is_no_domain_has_no_columns():
-    assert Columns.of(None) is None
+    assert SqlColumns.of(None) is None
 
 
 def test_names_that_are_words_of_predicates_are_quoted():
-    assert [named(name) for name in ("a.b-c", "Between", 'say "x"')] == ["a.b-c", '"Between"', '"say ""x"""']
+    assert [quoted_name(name) for name in ("a.b-c", "Between", 'say "x"')] == ["a.b-c", '"Between"', '"say ""x"""']
 
 
 def test_names_are_taken_as_written_where_no_domain_is_known():
-    assert translated(Words('SELECT "A b", COUNT(*) FROM d GROUP BY "A b"')).entries == ({"marginal": ["A b"]},)
+    assert translate(SqlText('SELECT "A b", COUNT(*) FROM d GROUP BY "A b"')).entries == ({"marginal": ["A b"]},)
 
 
 def test_quoted_names_keep_their_capitals():
-    columns = Columns(("sex",))
-    assert translated(Words("SELECT COUNT(*) FROM d GROUP BY SEX", columns=columns)).entries == ({"marginal": ["sex"]},)
+    columns = SqlColumns(("sex",))
+    assert translate(SqlText("SELECT COUNT(*) FROM d GROUP BY SEX", columns=columns)).entries == (
+        {"marginal": ["sex"]},
+    )
     with pytest.raises(DocumentError, match="no column 'SEX'"):
-        translated(Words('SELECT COUNT(*) FROM d GROUP BY "SEX"', columns=columns))
+        translate(SqlText('SELECT COUNT(*) FROM d GROUP BY "SEX"', columns=columns))

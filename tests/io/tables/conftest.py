@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpqr.data.domain import Domain
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
-from dpqr.privacy.sealed import SealKey
+from dpqr.domain.domain import Domain
+from dpqr.kernel.sealed import SealKey
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
 
 Load = Callable[..., np.ndarray]
 

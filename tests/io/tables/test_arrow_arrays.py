@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpqr.io.tables.arrow_arrays import is_text, mask, numpy_values, present, text_array
+from dpqr.tables.cell_values import is_text, mask, not_null, numpy_values, text_array
 
 
 def test_types_of_texts() -> None:
@@ -41,7 +41,7 @@ def test_values(kind, cells) -> None:
     for part in (array, array[3:], array[:2]):
         found, whole = numpy_values(part, 1), part.to_pylist()
         assert found.tolist() == [1 if cell is None else cell for cell in whole]
-        assert present(part).tolist() == [cell is not None for cell in whole]
+        assert not_null(part).tolist() == [cell is not None for cell in whole]
         if not part.null_count:
             assert found.dtype == kind.to_pandas_dtype()
 
@@ -49,7 +49,7 @@ def test_values(kind, cells) -> None:
 def test_none_of_it_imports_pandas() -> None:
     script = """
 import sys, numpy, pyarrow
-from dpqr.io.tables.arrow_arrays import mask, numpy_values, present, text_array
+from dpqr.tables.cell_values import mask, numpy_values, not_null, text_array
 texts = text_array(("a", "b"), pyarrow.string()).filter(mask(numpy.array([True, False])))
 found = numpy_values(texts.is_valid()), present(texts), texts.to_pylist()
 assert "pandas" not in sys.modules

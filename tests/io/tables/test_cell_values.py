@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from support.exact_bins import FINE, SIDES, bins_of, place
 from support.slow_cases import slowly
 
-from dpqr.data.attribute import Attribute, Codes, Rule
-from dpqr.io.tables.cell_values import (
+from dpqr.domain.attribute import Attribute, Codes, Rule
+from dpqr.tables.cell_values import (
     DROPPED,
     FAILED,
     FaultCodes,

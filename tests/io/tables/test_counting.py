@@ -4,12 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError
-from dpqr.io.tables.counting import Counting
-from dpqr.io.tables.limits import Limits
+from dpqr.domain.attribute import Attribute, Codes, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DataError
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables.counting import Counting
+from dpqr.tables.limits import Limits
 
 DOMAIN = Domain(
     (

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpqr.data.attribute import Attribute, Axis, Bins, Codes, Fault, Labels, Rule, Spelling
-from dpqr.io.tables.cell_values import DROPPED, FAILED
-from dpqr.io.tables.encoders import Column, encoder
+from dpqr.domain.attribute import Attribute, Axis, Bins, Codes, Fault, Labels, Rule, Spelling
+from dpqr.tables.cell_values import DROPPED, FAILED
+from dpqr.tables.encoders import ColumnEncoder, encoder
 
 NAN, INF = float("nan"), float("inf")
 OWN: dict[Fault, Rule] = dict.fromkeys(("null", "unparsable", "nan", "infinite", "outside"), Rule.CELL)  # type: ignore[misc]
@@ -222,11 +222,10 @@ MONEY = Spelling(decimal=",", group=".", bare=False)
 def test_blanks_go_before_a_text_is_compared_with_anything(kind) -> None:
     cells = pa.array([" x", "x\xa0", "x", " NA ", "NA", "", None, "y x"], kind)
     attribute = Attribute(name="x", axis=Labels(("x",)), rules=OWN, missing=("NA ", "q"), spelling=Spelling(trim=True))
-    assert Column.of(attribute, text=True).encode(cells).codes.tolist() == [0, 0, 0, 1, 1, 5, 1, 5]
-    assert Column.of(attribute, text=False).encode(cells).codes.tolist() == [0, 0, 0, 5, 5, 5, 1, 5]
-    assert Column.of(attribute, text=True).encode(cells.cast(pa.string()).dictionary_encode()).codes.tolist() == [
-        0, 0, 0, 1, 1, 5, 1, 5,
-    ]  # fmt: skip
+    assert ColumnEncoder.of(attribute, text=True).encode(cells).codes.tolist() == [0, 0, 0, 1, 1, 5, 1, 5]
+    assert ColumnEncoder.of(attribute, text=False).encode(cells).codes.tolist() == [0, 0, 0, 5, 5, 5, 1, 5]
+    coded = cells.cast(pa.string()).dictionary_encode()
+    assert ColumnEncoder.of(attribute, text=True).encode(coded).codes.tolist() == [0, 0, 0, 1, 1, 5, 1, 5]
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
@@ -256,12 +255,12 @@ def test_without_a_stated_spelling_nothing_changes() -> None:
         if isinstance(axis, Labels):
             own = tuple((value,) for value in axis.values)
             stated = replace(stated, axis=replace(axis, texts=own))
-        expected = Column.of(plain, text=True).encode(cells).codes.tolist()
-        assert Column.of(stated, text=True).encode(cells).codes.tolist() == expected
+        expected = ColumnEncoder.of(plain, text=True).encode(cells).codes.tolist()
+        assert ColumnEncoder.of(stated, text=True).encode(cells).codes.tolist() == expected
         trimmed = replace(stated, spelling=Spelling(trim=True))
         tidy = [text.strip() for text in texts]
-        assert Column.of(trimmed, text=True).encode(cells).codes.tolist() == [
-            *Column.of(plain, text=True).encode(pa.array(tidy, pa.large_string())).codes.tolist()
+        assert ColumnEncoder.of(trimmed, text=True).encode(cells).codes.tolist() == [
+            *ColumnEncoder.of(plain, text=True).encode(pa.array(tidy, pa.large_string())).codes.tolist()
         ]
 
 
@@ -299,8 +298,8 @@ def test_no_texts(axis) -> None:
     assert text_codes(axis, []) == []
 
 
-def column(**rules) -> Column:
-    return Column.of(Attribute(name="x", axis=Codes(9), rules=rules, missing=("", "NA")), text=True)
+def column(**rules) -> ColumnEncoder:
+    return ColumnEncoder.of(Attribute(name="x", axis=Codes(9), rules=rules, missing=("", "NA")), text=True)
 
 
 def test_missing_texts_are_null_and_others_are_encoded() -> None:
@@ -335,12 +334,12 @@ def test_missing_texts_are_texts_like_others_in_typed_columns() -> None:
     axis = Labels(("NA",))
     for text, code in ((True, DROPPED), (False, 0)):
         attribute = Attribute(name="x", axis=axis, missing=("NA",), rules={"null": Rule.DROP})
-        assert Column.of(attribute, text=text).encode(pa.array(["NA"])).codes.tolist() == [code]
+        assert ColumnEncoder.of(attribute, text=text).encode(pa.array(["NA"])).codes.tolist() == [code]
 
 
 @pytest.mark.parametrize("axis", [Codes(3), Bins((Fraction(0), Fraction(1)))])
 @pytest.mark.parametrize("rows", [0, 2])
 def test_a_column_of_nulls_alone_is_read_with_any_number_of_rows(axis, rows) -> None:
     """Which rows of a batch are left decides nothing, also where a column has Arrow's type null."""
-    column = Column.of(Attribute(name="v", axis=axis), text=False)
+    column = ColumnEncoder.of(Attribute(name="v", axis=axis), text=False)
     assert column.encode(pa.nulls(rows)).codes.tolist() == [DROPPED] * rows

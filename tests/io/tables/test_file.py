@@ -4,7 +4,7 @@ import io
 import sys
 from types import SimpleNamespace
 
-from dpqr.io.tables.file import StandardInput
+from dpqr.tables.files import StandardInput
 
 
 def test_what_was_looked_at_is_read_again(monkeypatch):

@@ -18,15 +18,15 @@ import pyreadstat
 import pytest
 from pyarrow import ipc
 
-from dpqr.errors import DataError, UsageFault
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.journal.table_mark import table_mark
-from dpqr.io.tables import foreign
-from dpqr.io.tables.foreign import ArrowFile, Workbook, _silently
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.points import require_public
-from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import check_table, column_types
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DataError, UsageFault
+from dpqr.releases.journal import table_mark
+from dpqr.tables import foreign
+from dpqr.tables.foreign import ArrowFile, Workbook, _silently
+from dpqr.tables.limits import Limits
+from dpqr.tables.points import require_public
+from dpqr.tables.source import TableSource
+from dpqr.tables.structure import check_table, column_types
 
 CELLS = {"otherwise": "cell"}
 HALVES = ["2024-01-01", "2024-07-01T12:00:00Z", "2025-01-01"]

@@ -14,17 +14,17 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError, UsageFault
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.journal.table_mark import table_mark
-from dpqr.io.tables.frames import in_memory
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import check_table, column_types
-from dpqr.privacy.sealed import SealKey
+from dpqr.domain.domain import Domain
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DataError, UsageFault
+from dpqr.kernel.sealed import SealKey
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.releases.journal import table_mark
+from dpqr.tables.frames import in_memory
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
+from dpqr.tables.structure import check_table, column_types
 
 CELLS = {"otherwise": "cell"}
 DOMAIN = read_domain(

@@ -5,14 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from dpqr.data.attribute import Attribute, Bins, Codes, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.packing import Packing
-from dpqr.io.tables.intake import PersonIntake, RowIntake
-from dpqr.io.tables.persons.person import Splitter
-from dpqr.io.tables.row_encoder import Records, RowEncoder
-from dpqr.io.tables.tallies import tally
-from dpqr.noise.source import SeededNoise
+from dpqr.domain.attribute import Attribute, Bins, Codes, Rule
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import Packing
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.tables.counting import PersonIntake, RowIntake
+from dpqr.tables.encoders import RowEncoder, TableBatch
+from dpqr.tables.persons import Splitter
+from dpqr.tables.tallies import tally
 
 DOMAIN = Domain(
     (
@@ -44,7 +44,7 @@ def run(intake, *batches):
     failed = set()
     for _ in range(intake.passes):
         for one in batches:
-            failed |= intake.take(one if isinstance(one, Records) else Records(one), ROWS)
+            failed |= intake.take(one if isinstance(one, TableBatch) else TableBatch(one), ROWS)
         intake.close()
     return failed, intake.cells.histogram().counts
 
@@ -89,14 +89,14 @@ def test_a_rule_that_fails_looks_at_persons_rows_only_and_every_pass_sees_its_ow
 
 def test_all_rows_are_read_in_every_pass() -> None:
     intake = of_persons(groups=2)
-    intake.take(Records(TABLE[1]), ROWS)
+    intake.take(TableBatch(TABLE[1]), ROWS)
     assert intake.read == 5
     intake.close()
     assert intake.read == 0
 
 
 def test_malformed_rows_are_records_that_are_left_out_and_belong_to_nobody() -> None:
-    part = Records(TABLE[0], np.array([0, 5]))
+    part = TableBatch(TABLE[0], np.array([0, 5]))
     intake = RowIntake(cells=tally(DOMAIN.shape, 2**20))
     run(intake, part)
     assert (intake.read, intake.units, intake.dropped, intake.malformed) == (6, 6, 3, True)

@@ -1,10 +1,10 @@
 import numpy as np
 
-from dpqr.io.tables import last_axis as slots_module
-from dpqr.io.tables.last_axis import Slots
-from dpqr.io.tables.persons.bounding import Bounded
-from dpqr.io.tables.row_encoder import CodedRows
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.tables import load as slots_module
+from dpqr.tables.encoders import CodedRows
+from dpqr.tables.load import Slots
+from dpqr.tables.persons import BoundedPersons
 
 
 def rows(read, places=None, malformed=()):
@@ -21,7 +21,7 @@ def rows(read, places=None, malformed=()):
 
 
 def people(owners, codes, persons):
-    return Bounded(rows=np.array([codes], dtype=np.uint64), owners=np.array(owners), persons=persons, lost=0)
+    return BoundedPersons(rows=np.array([codes], dtype=np.uint64), owners=np.array(owners), persons=persons, lost=0)
 
 
 def test_a_row_has_the_slot_of_its_place_and_a_dropped_one_leaves_its_own_empty():

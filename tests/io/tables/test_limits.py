@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpqr.errors import BudgetRefused, DataError, UsageFault
-from dpqr.io.tables.limits import Limits, Percent, discreetly
+from dpqr.kernel.errors import BudgetRefused, DataError, UsageFault
+from dpqr.tables.limits import Limits, Percent, discreetly
 
 
 def test_defaults() -> None:

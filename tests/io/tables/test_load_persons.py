@@ -10,16 +10,16 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dpqr.data.attribute import Attribute, Codes, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import DataError, UsageFault
-from dpqr.io.tables import load as loading
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import KeyedNoise, SeededNoise, SystemNoise
-from dpqr.privacy.sealed import SealKey
+from dpqr.domain.attribute import Attribute, Codes, Rule
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DataError, UsageFault
+from dpqr.kernel.noise.source import KeyedNoise, SeededNoise, SystemNoise
+from dpqr.kernel.sealed import SealKey
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.tables import load as loading
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
 
 DOMAIN = Domain((Attribute(name="k", axis=Codes(6), rules={"outside": Rule.DROP}),))
 ROWS = [("a", 0), ("b", 1), ("a", 2), ("", 5), ("c", 3), ("a", 9), ("b", 1), ("c", 8), ("d", 7), ("c", 4)]

@@ -10,9 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dpqr.errors import DataError
-from dpqr.io.tables.frames import PandasFrame
-from dpqr.io.tables.pandas_columns import column_reader, without_values
+from dpqr.kernel.errors import DataError
+from dpqr.tables.frames import PandasFrame, column_reader, without_values
 
 EVERYTHING = slice(None)
 
@@ -201,8 +200,6 @@ def test_chunks_of_texts_are_joined_with_64_bit_offsets():
 def test_what_arrow_cannot_take_is_found_before_any_cell_is_read(monkeypatch):
     """As pandas 3 hands out chunks: without joining them the check fails, not the read after payment."""
     series, _ = joined("Arrow's whole numbers")
-    monkeypatch.setattr(
-        "dpqr.io.tables.pandas_columns._array", lambda cells: pa.chunked_array([pa.array(list(cells)[:1])] * 2)
-    )
+    monkeypatch.setattr("dpqr.tables.frames._array", lambda cells: pa.chunked_array([pa.array(list(cells)[:1])] * 2))
     with pytest.raises(DataError, match="has the type int64"):
         PandasFrame(pd.DataFrame({"a": series})).kind("a")

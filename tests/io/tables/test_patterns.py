@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dpqr.errors import DataError
-from dpqr.io.tables import patterns
-from dpqr.io.tables.patterns import files_below, files_matching
+from dpqr.kernel.errors import DataError
+from dpqr.tables import files as patterns
+from dpqr.tables.files import files_below, files_matching
 
 FILES = ("a.csv", "b.csv", ".c.csv", "x/a.csv", "x/y/a.csv", "x/y/b.pq", "x/.h/a.csv", "xx/a.csv", "[x]/a.csv")
 

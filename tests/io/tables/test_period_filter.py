@@ -9,21 +9,21 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dpqr.data.attribute import Attribute, Labels, Spelling
-from dpqr.data.domain import Domain
-from dpqr.data.period import Period, PeriodRows
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError, UsageFault
-from dpqr.io.documents.domains.bins import whole_bins
-from dpqr.io.tables.frames import in_memory
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.period_filter import PeriodFilter
-from dpqr.io.tables.row_encoder import Records
-from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import check_table
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.sealed import SealKey
+from dpqr.domain.attribute import Attribute, Labels, Spelling
+from dpqr.domain.columns import whole_bins
+from dpqr.domain.domain import Domain
+from dpqr.domain.periods import Period, PeriodRows
+from dpqr.kernel.errors import DataError, UsageFault
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import SealKey
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables.encoders import TableBatch
+from dpqr.tables.frames import in_memory
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.persons import PeriodFilter
+from dpqr.tables.source import TableSource
+from dpqr.tables.structure import check_table
 
 MARCH = PeriodRows(column="day", period=Period.parse("2026-03"))
 DOMAIN = Domain((Attribute(name="ward", axis=Labels(("A", "B"))),))
@@ -33,7 +33,7 @@ EAST = timezone(timedelta(hours=2))
 def kept(cells, period=MARCH):
     """The places of the rows that stay."""
     batch = pa.record_batch({"place": pa.array(range(len(cells))), "day": cells})
-    found = PeriodFilter.of(period, ("place", "day")).records(Records(batch, np.array([0])))
+    found = PeriodFilter.of(period, ("place", "day")).records(TableBatch(batch, np.array([0])))
     assert len(found.malformed) == 0
     return found.rows.column(0).to_pylist()
 

@@ -2,9 +2,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.io.tables.row_encoder import RowEncoder, record_counts
+from dpqr.domain.attribute import Attribute, Codes, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.tables.encoders import RowEncoder, record_counts
 
 
 def domain(null_a: Rule = Rule.DROP, null_b: Rule = Rule.CELL) -> Domain:

@@ -3,9 +3,9 @@ import socket
 
 import pytest
 
-from dpqr.errors import DataError, UsageFault
-from dpqr.io.tables.file import TableFile
-from dpqr.io.tables.source import TableSource
+from dpqr.kernel.errors import DataError, UsageFault
+from dpqr.tables.files import TableFile
+from dpqr.tables.source import TableSource
 
 
 def names(*paths, **fields) -> list[str]:

@@ -4,9 +4,8 @@ from datetime import date, datetime
 
 import pytest
 
-from dpqr.data.attribute import Spelling
-from dpqr.io.tables.cell_values import number
-from dpqr.io.tables.spelled import moment_reader, number_reader
+from dpqr.domain.attribute import Spelling
+from dpqr.tables.cell_values import moment_reader, number, number_reader
 
 GERMAN = Spelling(decimal=",", group=".", bare=False)
 ENGLISH = Spelling(group=",", bare=False)

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dpqr.data.attribute import Attribute, Bins, Codes, Labels
-from dpqr.data.domain import Domain
-from dpqr.errors import DataError, DocumentError, DpqrError, InfeasiblePlan, UsageFault
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import check_table, column_types
-from dpqr.privacy.sealed import SealKey
+from dpqr.domain.attribute import Attribute, Bins, Codes, Labels
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DataError, DocumentError, DpqrError, InfeasiblePlan, UsageFault
+from dpqr.kernel.sealed import SealKey
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
+from dpqr.tables.structure import check_table, column_types
 
 DOMAIN = Domain((Attribute(name="a", axis=Codes(3)), Attribute(name="b", axis=Labels(("x",)))))
 

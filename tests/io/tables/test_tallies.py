@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpqr.data.histogram import DenseHistogram, GroupedHistogram, SparseHistogram
-from dpqr.errors import InfeasiblePlan
-from dpqr.io.tables import tallies as module
-from dpqr.io.tables.tallies import JointTally, SparseTally, tally
+from dpqr.domain.histogram import DenseHistogram, GroupedHistogram, SparseHistogram
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.tables import tallies as module
+from dpqr.tables.tallies import JointTally, SparseTally, tally
 
 SHAPE = (3, 2, 4)
 ROWS = st.lists(st.tuples(*(st.integers(0, size - 1) for size in SHAPE), st.integers(0, 5)), max_size=40)

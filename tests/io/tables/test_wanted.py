@@ -2,20 +2,20 @@
 
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DocumentError, InfeasiblePlan, UsageFault
-from dpqr.io.tables.wanted import refuse_published_unit, wanted_columns
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables.wanted import columns_to_read, refuse_published_unit
 
 SEX = Domain((Attribute(name="sex", axis=Codes(2)),))
 ROW = PrivacyUnit()
 
 
 def test_the_domains_columns_come_first():
-    assert list(wanted_columns(SEX, ROW, None)) == ["sex"]
-    assert list(wanted_columns(SEX, ROW, "n")) == ["sex", "n"]
-    assert list(wanted_columns(SEX, PrivacyUnit(column="who", rows=2), None)) == ["sex", "who"]
+    assert list(columns_to_read(SEX, ROW, None)) == ["sex"]
+    assert list(columns_to_read(SEX, ROW, "n")) == ["sex", "n"]
+    assert list(columns_to_read(SEX, PrivacyUnit(column="who", rows=2), None)) == ["sex", "who"]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_the_domains_columns_come_first():
 )
 def test_what_documents_alone_refuse(domain, unit, counts, error, words):
     with pytest.raises(error, match=words):
-        wanted_columns(domain, unit, counts)
+        columns_to_read(domain, unit, counts)
 
 
 def test_answers_by_person_are_refused():

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.exact_bins import FINE, SIDES, bins_of, place
 
-from dpqr.data.attribute import Attribute, Rule
-from dpqr.io.tables.cell_values import FaultCodes, whole_cuts
-from dpqr.io.tables.whole_numbers import WholeNumbers
+from dpqr.domain.attribute import Attribute, Rule
+from dpqr.tables.cell_values import FaultCodes, WholeNumbers, whole_cuts
 
 COPIES = 1000
 """Of any number, more than lie between the edges."""

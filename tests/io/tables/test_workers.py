@@ -4,14 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError
-from dpqr.io.tables.counting import Counting
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.row_encoder import Records
-from dpqr.io.tables.workers import take_all
+from dpqr.domain.attribute import Attribute, Codes, Rule
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DataError
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables.counting import Counting, take_all
+from dpqr.tables.encoders import TableBatch
+from dpqr.tables.limits import Limits
 
 DOMAIN = Domain(tuple(Attribute(name=f"c{place}", axis=Codes(40), rules={"null": Rule.FAIL}) for place in range(4)))
 PAIRS = ((0, 1), (1, 2), (0, 3))
@@ -61,7 +60,7 @@ class Failing:
 @pytest.mark.parametrize("intakes", [1, 3])
 def test_what_a_thread_raises_ends_the_pass(intakes) -> None:
     seen = []
-    walk = ((Records(None), None) for _ in range(1000))
+    walk = ((TableBatch(None), None) for _ in range(1000))
     with pytest.raises(DataError, match="as declared"):
         take_all(walk, [Failing(2) for _ in range(intakes)], seen.append)
     assert len(seen) <= 4 * intakes

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from support.fakes import neighbouring_weights as neighbours
 
-from dpqr.mechanisms.learned_functions import FINENESS, rounded, step, weights_sensitivity
+from dpqr.prediction.learned_functions import FINENESS, round_to_grid, step, weights_sensitivity
 
 
 @pytest.mark.parametrize("width", [1, 2, 7, 100])
 def test_neighbouring_weights_stay_within_the_sensitivity_after_rounding(width):
     for one, two, grid in neighbours(width):
-        moved = rounded(one, grid) - rounded(two, grid)
+        moved = round_to_grid(one, grid) - round_to_grid(two, grid)
         assert int((moved.astype(object) ** 2).sum()) <= weights_sensitivity(width) ** 2
 
 
@@ -35,6 +35,6 @@ def test_the_grid_has_as_many_steps_in_the_bound_as_the_sensitivity_counts():
 
 def test_rounding_is_to_the_nearest_multiple():
     values = np.array([0.24, 0.26, -0.24, -0.26, 1.1, -1.1, 7.0])
-    assert rounded(values, 0.5).tolist() == [0, 1, 0, -1, 2, -2, 14]
+    assert round_to_grid(values, 0.5).tolist() == [0, 1, 0, -1, 2, -2, 14]
     fine = np.random.default_rng(2).normal(size=1000)
-    assert float(np.abs(rounded(fine, 2.0**-9) * 2.0**-9 - fine).max()) <= 2.0**-10
+    assert float(np.abs(round_to_grid(fine, 2.0**-9) * 2.0**-9 - fine).max()) <= 2.0**-10

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from support.fakes import Told
 
-from dpqr.errors import InfeasiblePlan
-from dpqr.mechanisms.learned_functions import (
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import RoundedGaussianEvent, SphericalLaplaceEvent
+from dpqr.kernel.noise.gaussian import RoundedGaussian
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.noise.spherical_laplace import SphericalLaplace
+from dpqr.prediction.learned_functions import (
     GaussianWeights,
     SphericalWeights,
-    rounded,
+    round_to_grid,
     step,
     weights_sensitivity,
 )
-from dpqr.noise.rounded_gaussian import RoundedGaussian
-from dpqr.noise.source import SeededNoise
-from dpqr.noise.spherical_laplace import SphericalLaplace
-from dpqr.privacy.events import RoundedGaussianEvent, SphericalLaplaceEvent
 
 NOISE = SeededNoise(3)
 
@@ -37,7 +37,7 @@ def test_a_function_release_is_the_weights_on_a_grid_and_noise_of_its_events_law
 def test_every_weight_has_the_next_draw_of_the_stated_law(width):
     """Noise is what the release adds to the weights on their grid: the law's own draws from the same bits."""
     told = Told(np.linspace(-3, 2, width))
-    exact = rounded(told.weights, step(told.bound))
+    exact = round_to_grid(told.weights, step(told.bound))
     gaussian = GaussianWeights(learner=told, width=width, variance=Fraction(9)).sample(None, SeededNoise(5))
     np.testing.assert_array_equal(gaussian - exact, RoundedGaussian(Fraction(9)).sample(width, SeededNoise(5)))
     spherical = SphericalWeights(learner=told, width=width, scale=Fraction(70)).sample(None, SeededNoise(5))

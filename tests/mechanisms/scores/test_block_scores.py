@@ -9,10 +9,10 @@ from audits.neighbours import pairs
 from support import brute_force_persons as persons
 from support.brute_force_persons import person
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.mechanisms.scores import RESOLUTION, BlockScores, fair_multipliers, largest_total
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.mechanisms.selection import RESOLUTION, BlockScores, fair_multipliers, largest_total
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 

@@ -7,14 +7,13 @@ import pytest
 from support import brute_force_persons as persons
 from support.fakes import Given
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms import selection
-from dpqr.mechanisms.scores import QueryScores
-from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
+from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice, QueryScores
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 

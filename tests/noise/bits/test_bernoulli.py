@@ -5,9 +5,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.noise.bits import bernoulli_exp, bernoulli_fixed, leading_bits
-from dpqr.noise.exp_bounds import LAST_CELL, exp_bracket
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.bits import LAST_CELL, bernoulli_exp, bernoulli_fixed, exp_bracket, leading_bits
+from dpqr.kernel.noise.source import SeededNoise
 
 ONES = (1 << 64) - 1
 SHORTS = np.arange(1 << 16, dtype=np.uint16)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from dpqr.noise.bits import random_halves, random_integer, random_shorts
-from dpqr.noise.source import SystemNoise
+from dpqr.kernel.noise.bits import random_halves, random_integer, random_shorts
+from dpqr.kernel.noise.source import SystemNoise
 
 
 @pytest.mark.parametrize("bits", [0, 1, 63, 64, 65, 100, 128])

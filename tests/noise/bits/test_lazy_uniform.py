@@ -4,9 +4,8 @@ from functools import partial
 import mpmath
 import pytest
 
-from dpqr.noise.bits import LazyUniform, leading_bits
-from dpqr.noise.exp_bounds import exp_bracket
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.bits import LazyUniform, exp_bracket, leading_bits
+from dpqr.kernel.noise.source import SeededNoise
 
 ONES = (1 << 64) - 1
 THRESHOLD = partial(exp_bracket, Fraction(7, 5))

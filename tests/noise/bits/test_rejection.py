@@ -5,8 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.noise.bits import CHUNK, cells_below, kept_draws
-from dpqr.noise.exp_bounds import CELL_BITS, LARGEST_EXPONENT, LAST_CELL
+from dpqr.kernel.noise.bits import CELL_BITS, CHUNK, LARGEST_EXPONENT, LAST_CELL, cells_below, draw_by_rejection
 
 
 def test_proposals_are_drawn_until_enough_are_kept():
@@ -16,7 +15,7 @@ def test_proposals_are_drawn_until_enough_are_kept():
         asked.append(count)
         return np.arange(count, dtype=np.int64)[::3]
 
-    draws = kept_draws(100, every_third)
+    draws = draw_by_rejection(100, every_third)
     assert draws.dtype == np.int64
     assert draws.shape == (100,)
     assert asked[0] == 158
@@ -25,7 +24,7 @@ def test_proposals_are_drawn_until_enough_are_kept():
 
 
 def test_nothing_is_proposed_for_no_draws():
-    draws = kept_draws(0, None)
+    draws = draw_by_rejection(0, None)
     assert draws.shape == (0,)
     assert draws.dtype == np.int64
 
@@ -37,7 +36,7 @@ def test_proposals_come_in_chunks_and_may_all_be_refused():
         asked.append(count)
         return np.zeros(count if len(asked) > 1 else 0, dtype=np.int64)
 
-    assert len(kept_draws(CHUNK, moody)) == CHUNK
+    assert len(draw_by_rejection(CHUNK, moody)) == CHUNK
     assert asked == [CHUNK, CHUNK]
 
 

@@ -3,8 +3,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dpqr.noise.bits import uniform_below, uniforms_below
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.bits import uniform_below, uniforms_below
+from dpqr.kernel.noise.source import SeededNoise
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 5, 8, 13])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.handmade_search import HandSearch
 
-from dpqr.noise import search as envelope
-from dpqr.noise.search import Envelope, below_bounds
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise import selection as envelope
+from dpqr.kernel.noise.selection import PieceEnvelope, below_bounds
+from dpqr.kernel.noise.source import SeededNoise
 
 SCORES = [24, 0, 2, 1, 0, 3, 1, 0, 7, 7, 7, 20]
 PIECES = [[0, 4, 8], [1, 2, 3, 5], [6, 7, 9, 10], [11]]
@@ -19,7 +19,7 @@ RATE = Fraction(1, 12)
 
 def small(weights):
     """The search's pieces, with weights so small that all integers can be tried."""
-    made, weights = Envelope.over(HandSearch(SCORES, PIECES), RATE), np.array(weights)
+    made, weights = PieceEnvelope.over(HandSearch(SCORES, PIECES), RATE), np.array(weights)
     shares = np.array([len(piece) for piece in PIECES]) * weights
     return replace(made, bits=0, weights=weights, shares=shares, cumulative=np.cumsum(shares))
 
@@ -57,7 +57,7 @@ def test_sums_of_weights_stay_below_the_largest_integer_that_is_drawn(members) -
     class Large:
         bounds, counts, known = np.array([5, 5]), np.array([members, members]), np.zeros(2, dtype=np.int64)
 
-    made = Envelope.over(Large(), RATE)
+    made = PieceEnvelope.over(Large(), RATE)
     assert int(made.cumulative[-1]) == 2 * members * int(made.weights[0]) < 2**62
 
 

@@ -7,10 +7,9 @@ import pytest
 from support.handmade_search import HandSearch
 from support.rounding_error import summed
 
-from dpqr.noise import search as search_module
-from dpqr.noise.search import Envelope
-from dpqr.noise.search_selection import search_exponential
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise import selection as search_module
+from dpqr.kernel.noise.selection import PieceEnvelope, search_exponential
+from dpqr.kernel.noise.source import SeededNoise
 
 SCORES = [24, 0, 2, 1, 0, 3, 1, 0, 7, 7, 7, 20]
 PIECES = [[0, 4, 8], [1, 2, 3, 5], [6, 7, 9, 10], [11]]
@@ -44,7 +43,7 @@ def test_a_trial_ends_in_a_member_with_a_probability_that_no_bound_changes() -> 
     """Points of the integers that are drawn, times the coins: the same for all of a search's cuts."""
     for loose in (0, 5, 200):
         search = HandSearch(SCORES, PIECES, loose=loose)
-        made = Envelope.over(search, RATE)
+        made = PieceEnvelope.over(search, RATE)
         assert int(made.cumulative[-1]) < 2**62
         for piece, members in enumerate(PIECES):
             exponent = float(RATE * (made.top - int(made.bounds[piece])))
@@ -75,7 +74,7 @@ def test_a_large_rate_finds_the_largest_score() -> None:
 
 def test_the_heaviest_pieces_are_those_of_largest_share_that_are_not_known() -> None:
     search = HandSearch(SCORES, PIECES)
-    made = Envelope.over(search, RATE)
+    made = PieceEnvelope.over(search, RATE)
     assert made.heaviest(search, 2).tolist() == [0, 2]
     assert made.heaviest(search, 9).tolist() == [0, 2, 1]
-    assert Envelope.over(search, Fraction(1)).heaviest(search, 9).tolist() == [0]
+    assert PieceEnvelope.over(search, Fraction(1)).heaviest(search, 9).tolist() == [0]

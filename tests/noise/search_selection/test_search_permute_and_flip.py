@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from support.handmade_search import HandSearch
 
-from dpqr.noise import search as envelope
-from dpqr.noise import search_selection as module
-from dpqr.noise.search_selection import halved, search_permute_and_flip
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise import selection as envelope
+from dpqr.kernel.noise import selection as module
+from dpqr.kernel.noise.selection import draw_heads, search_permute_and_flip
+from dpqr.kernel.noise.source import SeededNoise
 
 SCORES = [12, 0, 2, 9, 0, 5, 1, 0, 3, 8]
 PIECES = [[0, 4, 8], [1, 2, 3, 5], [6, 7], [9]]
@@ -106,11 +106,11 @@ def test_the_largest_score_wins_at_a_large_rate_and_is_one_of_many_at_a_tiny_one
 
 
 def test_halving_counts_the_coins_that_show_heads_every_time(scripted, p_value) -> None:
-    assert halved(70, 1, scripted([(1 << 64) - 1, 0b111 << 58])) == 64 + 3
-    assert halved(3, 2, scripted([0b101 << 61, 0b10 << 62])) == 1
-    assert (halved(0, 5, scripted([])), halved(9, 0, scripted([]))) == (0, 9)
+    assert draw_heads(70, 1, scripted([(1 << 64) - 1, 0b111 << 58])) == 64 + 3
+    assert draw_heads(3, 2, scripted([0b101 << 61, 0b10 << 62])) == 1
+    assert (draw_heads(0, 5, scripted([])), draw_heads(9, 0, scripted([]))) == (0, 9)
     noise = SeededNoise(8)
-    seen = np.bincount([halved(7, 2, noise) for _ in range(2000)], minlength=8)
+    seen = np.bincount([draw_heads(7, 2, noise) for _ in range(2000)], minlength=8)
     chances = [comb(7, heads) * 0.25**heads * 0.75 ** (7 - heads) for heads in range(8)]
     assert p_value(seen, chances, 2000) > 1e-9
     assert p_value(seen, [comb(7, heads) * 0.5**7 for heads in range(8)], 2000) < 1e-9

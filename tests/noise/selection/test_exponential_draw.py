@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from support.slow_cases import slowly
 
-from dpqr.noise.selection import draw_exponential, propose, share_kept
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.selection import acceptance_bracket, draw_exponential, propose
+from dpqr.kernel.noise.source import SeededNoise
 
 LEAST, MOST = -(2**63), 2**63 - 1
 ONES = (1 << 64) - 1
@@ -30,7 +30,7 @@ def test_the_share_kept_is_the_weight_over_its_bound(exponent, exp_minus):
     weight = mpmath.ldexp(exp_minus(exponent), 50)
     bound = int(mpmath.ceil(weight)) + 3
     for bits in (64, 128, 256):
-        low, high = share_kept(exponent, 50, bound, bits)
+        low, high = acceptance_bracket(exponent, 50, bound, bits)
         assert low <= mpmath.ldexp(weight / bound, bits) <= high <= low + 2
 
 

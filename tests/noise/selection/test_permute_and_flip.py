@@ -4,9 +4,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from dpqr.noise import selection as permute_and_flip
-from dpqr.noise.selection import draw_permute_and_flip
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise import selection as permute_and_flip
+from dpqr.kernel.noise.selection import draw_permute_and_flip
+from dpqr.kernel.noise.source import SeededNoise
 
 LEAST, MOST = -(2**63), 2**63 - 1
 

@@ -4,8 +4,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.noise import selection as proposal
-from dpqr.noise.selection import bucket_candidates, list_candidates, propose
+from dpqr.kernel.noise import selection as proposal
+from dpqr.kernel.noise.selection import bucket_candidates, list_candidates, propose
 
 LEAST, MOST = -(2**63), 2**63 - 1
 RATE = Fraction(12345678901234567890123456789, 2**94)

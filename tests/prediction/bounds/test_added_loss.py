@@ -7,10 +7,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from dpqr.prediction.bounds.added_loss import added_loss, mean_share, most_noise, tail_share
+from dpqr.kernel.budget import Price
 from dpqr.prediction.forms import PointsForm, noise_deviation
 from dpqr.prediction.learners.losses import ExactHinge, Logistic
-from dpqr.privacy.budget import Price
+from dpqr.prediction.risk_bounds import added_loss, mean_share, most_noise, tail_share
 
 PURE, RHO = Price(epsilon=Fraction(1, 3)), Price(rho=Fraction(1, 50))
 

@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 from support.prediction_tables import UNITS, domain
 
-from dpqr.data.attribute import Attribute, Bins
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours
-from dpqr.prediction.bounds.excess_risk import excess_risk
-from dpqr.prediction.bounds.stability import Stability
+from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
+from dpqr.prediction.excess_risk import excess_risk
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.learners.losses import Logistic
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target, without
-from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.prediction.recipes import Stability, StableRecipe
 
 TABLE = domain(3, 2)
 TARGET = Target(attribute=TABLE.attributes[1], axis=1, positive=1)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from support.prediction_tables import counts, online
 
-from dpqr.prediction.bounds.online_error import OnlineError
-from dpqr.prediction.learners.online import Steps
+from dpqr.prediction.excess_risk import OnlineError
+from dpqr.prediction.learners.gradient_steps import Steps
 
 VECTORS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, 0.6]])
 SHARES = np.array([0.4, 0.3, 0.2, 0.1])

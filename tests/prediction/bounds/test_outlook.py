@@ -5,17 +5,16 @@ from fractions import Fraction
 import pytest
 from support.prediction_tables import domain
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.prediction.bounds.outlook import outlook, theory
-from dpqr.prediction.bounds.stability import Stability
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
-from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.prediction.rates import plan_alternatives, theory
+from dpqr.prediction.recipes import Stability, StableRecipe
 
 FEATURES = CellFeatures(domain=domain(3))
 TABLE = domain(3, 2)
@@ -37,7 +36,7 @@ def wanted(points, delta="0", recipe=LOGISTIC, records=1000):
 
 def looked(given):
     plan = least_spread(given)
-    return plan, outlook(plan, given)
+    return plan, plan_alternatives(plan, given)
 
 
 @pytest.mark.parametrize("points", [1, 7, 300])

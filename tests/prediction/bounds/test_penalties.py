@@ -5,10 +5,10 @@ from fractions import Fraction
 import pytest
 from support.prediction_tables import UNITS
 
-from dpqr.data.unit import Neighbours
-from dpqr.prediction.bounds.penalties import REACH, balanced_penalty, on_grid, theory_exponent
-from dpqr.prediction.learners.examples import Scale
+from dpqr.kernel.unit import Neighbours
+from dpqr.prediction.learners.examples import LossScale
 from dpqr.prediction.learners.losses import Pinball
+from dpqr.prediction.risk_bounds import NORM_GUESSES, balanced_penalty, on_grid, theory_exponent
 
 
 def test_two_digits_within_the_bounds():
@@ -17,11 +17,11 @@ def test_two_digits_within_the_bounds():
 
 def test_no_other_penalty_has_less_of_what_is_balanced():
     """Lipschitz losses: lambda R^2 + spread C_L / (2 lambda m0) for a record that comes; R is the public guess."""
-    scale, loss = Scale(unit=UNITS[Neighbours.ADD_REMOVE], records=1000), Pinball(tau=Fraction(4, 5))
-    found = balanced_penalty(REACH["quantile"], loss, scale, 3.0)
+    scale, loss = LossScale(unit=UNITS[Neighbours.ADD_REMOVE], records=1000), Pinball(tau=Fraction(4, 5))
+    found = balanced_penalty(NORM_GUESSES["quantile"], loss, scale, 3.0)
 
     def cost(penalty):
-        return penalty * REACH["quantile"] ** 2 + 3.0 * float(loss.lipschitz) / (2 * penalty * 1000)
+        return penalty * NORM_GUESSES["quantile"] ** 2 + 3.0 * float(loss.lipschitz) / (2 * penalty * 1000)
 
     assert cost(found) == pytest.approx(min(cost(found * factor) for factor in (0.5, 0.9, 1, 1.1, 2)))
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from dpqr.prediction.bounds.risk_bound import RiskBound, sign_risk
 from dpqr.prediction.learners.losses import ExactHinge, Hinge, Logistic, Pinball
+from dpqr.prediction.risk_bounds import RiskBound, sign_risk
 
 
 def squares(**given):

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from support.prediction_tables import UNITS, domain
 
-from dpqr.data.attribute import Attribute, Bins, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import Neighbours
-from dpqr.prediction.bounds.sample_size import least_records, rule_dimension, sample_size
+from dpqr.domain.attribute import Attribute, Bins, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.unit import Neighbours
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target, without
+from dpqr.prediction.rates import least_records, rule_dimension, sample_size
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import PrivacyBudget
 
 
 @pytest.mark.parametrize("error", [0.01, 0.1, 0.2, 0.3, 0.45])

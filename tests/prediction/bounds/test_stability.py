@@ -6,14 +6,14 @@ from fractions import Fraction
 import pytest
 from support.prediction_tables import UNITS, VALUES, examples
 
-from dpqr.data.unit import Neighbours
-from dpqr.errors import UsageFault
-from dpqr.prediction.bounds.risk_bound import RiskBound
-from dpqr.prediction.bounds.stability import LENGTHS, Stability, best_length
-from dpqr.prediction.learners.averaged import Averaged
-from dpqr.prediction.learners.examples import Scale
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.unit import Neighbours
+from dpqr.prediction.learners.examples import LossScale
+from dpqr.prediction.learners.gradient_steps import Averaged
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
 from dpqr.prediction.learners.stable import square_distance
+from dpqr.prediction.recipes import LENGTHS, Stability, best_length
+from dpqr.prediction.risk_bounds import RiskBound
 
 REPLACE = UNITS[Neighbours.REPLACE]
 NEAR = 10 ** (1 / 40) - 1
@@ -31,7 +31,7 @@ def bound(radius, slope, records, **given):
 def test_lambda_is_half_of_what_corollary_3_prints_and_the_bound_half_of_it_too(loss, epsilon):
     """One prediction with Laplace noise of scale gamma / epsilon, a loss that is not smooth."""
     radius, records = Fraction(3), 10**6
-    scale, slope = Scale(unit=REPLACE, records=records), float(loss.lipschitz)
+    scale, slope = LossScale(unit=REPLACE, records=records), float(loss.lipschitz)
     length = best_length(bound(radius, slope, records), loss, scale, math.sqrt(2) / epsilon)
     useful = math.sqrt(records * epsilon / (1 + epsilon))
     assert 2 / length == pytest.approx(2 * slope / (float(radius) * useful), rel=NEAR)
@@ -41,7 +41,7 @@ def test_lambda_is_half_of_what_corollary_3_prints_and_the_bound_half_of_it_too(
 
 def test_without_noise_a_descent_is_as_long_as_corollary_4_prints():
     """R sqrt(n) / (2 G)."""
-    scale = Scale(unit=REPLACE, records=10**4)
+    scale = LossScale(unit=REPLACE, records=10**4)
     length = best_length(bound(2, 1, 10**4), Logistic(), scale, 0.0)
     assert length / 2 == pytest.approx(2 * 100 / 2, rel=NEAR)
     given = examples([[1.0]], VALUES)
@@ -53,7 +53,7 @@ def test_without_noise_a_descent_is_as_long_as_corollary_4_prints():
 
 def test_noise_on_a_smooth_loss_counts_by_its_square():
     """Small noise makes a logistic loss worse by d^2 / 8 only, so lambda is smaller than for a loss with a corner."""
-    scale = Scale(unit=REPLACE, records=10**6)
+    scale = LossScale(unit=REPLACE, records=10**6)
     lengths = [
         best_length(bound(3, 1, 10**6), loss, scale, 20.0) for loss in (Logistic(), Hinge(width=Fraction(1, 10**9)))
     ]
@@ -61,8 +61,8 @@ def test_noise_on_a_smooth_loss_counts_by_its_square():
 
 
 def test_parts_have_their_share_of_the_records_and_one_needs_at_least_one():
-    scale, stability = Scale(unit=REPLACE, records=10), Stability(parts=4)
-    assert stability.of_part(scale) == Scale(unit=REPLACE, records=2, part=True)
+    scale, stability = LossScale(unit=REPLACE, records=10), Stability(parts=4)
+    assert stability.of_part(scale) == LossScale(unit=REPLACE, records=2, part=True)
     assert Stability(parts=40).of_part(scale).records == 1
     assert Stability().of_part(scale) is scale
     stable = stability.descent(examples([[1.0]], VALUES), Logistic(), Fraction(1), scale, 1.0)
@@ -104,7 +104,7 @@ def test_a_radius_and_a_smoothness_are_no_two_ways_nor_are_a_ball_and_a_radius_w
 @pytest.mark.parametrize("relation", Neighbours)
 def test_lambda_of_least_squares_makes_the_bound_least(relation):
     """Beside every other length; and a fast decay, which is less to learn, asks for less of it."""
-    scale = Scale(unit=UNITS[relation], records=10**4)
+    scale = LossScale(unit=UNITS[relation], records=10**4)
     given = {"records": 10**4, "width": 500, "slope": None, "radius": 0.5}
     lengths = []
     for decay in (None, 2.0):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpqr.errors import UsageFault
+from dpqr.kernel.errors import UsageFault
 from dpqr.prediction.ensembles.bases import EstimatorBase, RidgeBase, read_base
 
 

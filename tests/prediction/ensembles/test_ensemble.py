@@ -9,14 +9,14 @@ import pytest
 from support.prediction_tables import Given, counts, domain
 
 from dpqr.audit.law import Flips, Selection
-from dpqr.data.attribute import Attribute, Bins
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.mechanisms.learned_functions import FINENESS
-from dpqr.noise.source import SystemNoise
+from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.prediction.ensembles.bases import RidgeBase
 from dpqr.prediction.ensembles.ensemble import Aggregate, PartsEnsemble, read_vote
+from dpqr.prediction.learned_functions import FINENESS
 from dpqr.prediction.learners.features import CellFeatures
 from dpqr.prediction.problem import PredictionProblem, Target
 

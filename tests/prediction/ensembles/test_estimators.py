@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from dpqr.errors import UsageFault
-from dpqr.prediction.ensembles.estimators import CLASSIFIERS, LONGEST, REFUSED, REGRESSORS, parsed, read_estimator
+from dpqr.kernel.errors import UsageFault
+from dpqr.prediction.ensembles.member import CLASSIFIERS, LONGEST, REFUSED, REGRESSORS, parsed, read_estimator
 
 NAMES = [f"{module}.{kind}" for listed in (CLASSIFIERS, REGRESSORS) for module in listed for kind in listed[module]]
 

@@ -13,10 +13,9 @@ from support.prediction_tables import Given, counts
 from support.slow_cases import slowly
 from support.third_party_estimators import Counting
 
-from dpqr.noise.source import SystemNoise
-from dpqr.prediction.ensembles.bases import EstimatorBase, IsolatedTrainer, read_base
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.prediction.ensembles.bases import SECONDS, EstimatorBase, IsolatedTrainer, PartFailed, read_base, serving
 from dpqr.prediction.ensembles.ensemble import PartsEnsemble
-from dpqr.prediction.ensembles.isolation import SECONDS, PartFailed, serving
 
 VECTORS = np.array([[1.0, 0.0], [0.0, 1.0]])
 PARTS = 55

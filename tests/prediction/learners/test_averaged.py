@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from support.prediction_tables import UNITS, VALUES, counts, descent, examples, learner
 
-from dpqr.data.unit import Neighbours
-from dpqr.prediction.bounds.stability import Stability
-from dpqr.prediction.learners.averaged import Averaged
-from dpqr.prediction.learners.examples import Scale
+from dpqr.kernel.unit import Neighbours
+from dpqr.prediction.learners.examples import LossScale
+from dpqr.prediction.learners.gradient_steps import Averaged
 from dpqr.prediction.learners.losses import Hinge
 from dpqr.prediction.learners.stable import CLOSENESS, LipschitzLearner
+from dpqr.prediction.recipes import Stability
 
 AXIS = [[1.0, 0.0], [-1.0, 0.0], [0.6, 0.8]]
 SHAPE = (1000, 1000, 4)
@@ -19,7 +19,7 @@ PARTS = 4
 
 
 def hinge(unit, records=1, penalty=Fraction(2), parts=PARTS):
-    scale = Scale(unit=unit, records=records, part=True)
+    scale = LossScale(unit=unit, records=records, part=True)
     member = LipschitzLearner(examples=examples(AXIS, VALUES), loss=Hinge(), penalty=penalty, scale=scale)
     return Stability(parts=parts).penalised(member)
 

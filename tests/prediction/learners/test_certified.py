@@ -16,9 +16,8 @@ from support.hostile_fits import (
     hostile_pull,
 )
 
-from dpqr.prediction.learners.corners import CornerSolver
+from dpqr.prediction.learners.corners import Corner, CornerSolver, Pivots
 from dpqr.prediction.learners.losses import ExactHinge
-from dpqr.prediction.learners.pivots import Corner, Pivots
 from dpqr.prediction.learners.solver import Solver
 
 FITS = 200

@@ -8,7 +8,7 @@ from support.prediction_tables import Given
 
 from dpqr.prediction.learners import corners
 from dpqr.prediction.learners.corners import Barrier, Centring, CornerSolver
-from dpqr.prediction.learners.examples import BLOCK, Rows
+from dpqr.prediction.learners.examples import BLOCK, TrainingRows
 from dpqr.prediction.learners.losses import ExactHinge, ExactPinball
 
 LOSSES = [ExactHinge(), ExactPinball(tau=Fraction(1, 5))]
@@ -19,7 +19,7 @@ def table(vectors, targets, weights):
     vectors = np.asarray(vectors, dtype=float)
     codes = np.arange(len(vectors))[:, None]
     targets, weights = np.asarray(targets, dtype=float), np.asarray(weights, dtype=float)
-    return Rows(features=Given(vectors), codes=codes, targets=targets, weights=weights)
+    return TrainingRows(features=Given(vectors), codes=codes, targets=targets, weights=weights)
 
 
 def solver(loss, penalty, closeness=Fraction(1, 10**6), features=2, heaviest=1):

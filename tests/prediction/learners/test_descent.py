@@ -14,8 +14,8 @@ from support.prediction_tables import (
     pair,
 )
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.prediction.learners.descent import MOST_STEPS
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.learners.gradient_steps import MOST_STEPS
 from dpqr.prediction.learners.losses import Logistic
 from dpqr.prediction.learners.solver import evaluation_error
 from dpqr.prediction.learners.stable import ARITHMETIC

@@ -20,18 +20,16 @@ from support.prediction_tables import (
     streamed,
 )
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.noisy_moments import STEPS
-from dpqr.mechanisms.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights
-from dpqr.prediction.learners.examples import TAPER, Scale
+from dpqr.kernel.budget import root_below
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.learners.examples import TAPER, LossScale
+from dpqr.prediction.learners.gradient_steps import OnlineLearner, Steps
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
-from dpqr.prediction.learners.moments import MomentsLearner
-from dpqr.prediction.learners.online import OnlineLearner, Steps
+from dpqr.prediction.learners.moments import STEPS, MomentsLearner
 from dpqr.prediction.learners.perturbed import PerturbedLearner
-from dpqr.prediction.learners.square_pulls import opposed_pulls
-from dpqr.prediction.learners.stable import square_distance
+from dpqr.prediction.learners.stable import opposed_pulls, square_distance
 from dpqr.prediction.perturbation import Perturbation
-from dpqr.privacy.budget import root_below
+from dpqr.prediction.perturbed_functions import SENSITIVITY, GaussianPerturbedWeights
 
 AXIS = [[1.0, 0.0], [-1.0, 0.0]]
 UNITS_OF = [
@@ -58,7 +56,7 @@ def moved(unit, part, gradient):
 @pytest.mark.parametrize("part", [False, True])
 @pytest.mark.parametrize("unit", UNITS_OF, ids=NAMES)
 def test_a_scale_counts_every_record_of_a_unit(unit, part):
-    scale = Scale(unit=unit, records=10, part=part)
+    scale = LossScale(unit=unit, records=10, part=part)
     gradient, modulus = Fraction(3), Fraction(1, 7)
     assert scale.distance(gradient, modulus) == moved(unit, part, gradient) / (modulus * 10)
     steps = 1 if is_public(unit, part) else unit.rows * (2 if unit.neighbours is Neighbours.REPLACE else 1)
@@ -79,7 +77,7 @@ def test_squares_pull_as_far_as_their_ball_is_wide(radius):
         pulls = opposed_pulls(Fraction(radius)) if is_public(unit, part) else moved(unit, part, Fraction(radius + 1))
         stable = descent("least squares", AXIS, radius=radius, horizon=Fraction(3), unit=unit, records=50, part=part)
         assert (stable.reached, stable.distance) == (3, 2 * stable.reached * pulls / 50)
-        scale = Scale(unit=unit, records=50, part=part)
+        scale = LossScale(unit=unit, records=50, part=part)
         assert square_distance(scale, Fraction(radius), Fraction(1, 9)) == pulls / (Fraction(1, 9) * 50)
 
 

@@ -15,14 +15,13 @@ from support.prediction_tables import (
     unit_vectors,
 )
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.learners.exact_kernel import KernelObjective
-from dpqr.prediction.learners.examples import Scale
-from dpqr.prediction.learners.kernels import Kernel
+from dpqr.prediction.learners.examples import LossScale
+from dpqr.prediction.learners.features import Kernel
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Square
-from dpqr.prediction.learners.square_pulls import opposed_pulls
-from dpqr.prediction.learners.stable import LeastSquares, LipschitzLearner
+from dpqr.prediction.learners.stable import LipschitzLearner, RidgeRegression, opposed_pulls
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 LOSSES = [Logistic(), Hinge(), Pinball(tau=Fraction(3, 4)), Square()]
@@ -46,8 +45,8 @@ def test_it_is_the_learner_on_features_that_make_the_kernel(loss, kernel):
     spectrum, axes = np.linalg.eigh(kernel.matrix(vectors, vectors))
     features = axes * np.sqrt(np.maximum(spectrum, 0))
     given = {"examples": examples(features, VALUES), "penalty": Fraction(1, 4)}
-    given["scale"] = Scale(unit=REPLACED, records=30)
-    plain = LeastSquares(**given) if loss == Square() else LipschitzLearner(loss=loss, **given)
+    given["scale"] = LossScale(unit=REPLACED, records=30)
+    plain = RidgeRegression(**given) if loss == Square() else LipschitzLearner(loss=loss, **given)
     learner = exact_kernel(vectors, loss, kernel, 30, "1/4")
     expected = Given(features).of(POINTS) @ plain.fit(counts(rows))
     assert values(learner, rows) == pytest.approx(expected, abs=float(learner.solver.tolerance) * 2)

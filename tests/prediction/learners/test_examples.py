@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.prediction.learners.examples import TAPER, Scale
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.learners.examples import TAPER, LossScale
 from dpqr.prediction.learners.losses import Hinge
 
 ROWS = PrivacyUnit()
@@ -18,7 +18,7 @@ SWAPPED = PrivacyUnit(neighbours=Neighbours.REPLACE, column="who", rows=3)
 
 @pytest.mark.parametrize("declared", [1, 2, 7, 20])
 def test_one_record_moves_the_gradient_by_no_more_than_claimed_for_any_true_number(declared):
-    scale = Scale(unit=ROWS, records=declared)
+    scale = LossScale(unit=ROWS, records=declared)
     for m in range(70 * declared):
         now, then = scale.weight(m), scale.weight(m + 1)
         assert then + m * (now - then) <= float(1 + TAPER) / declared * (1 + 1e-12)
@@ -26,7 +26,7 @@ def test_one_record_moves_the_gradient_by_no_more_than_claimed_for_any_true_numb
 
 
 def test_the_taper_costs_nothing_up_to_the_declared_number_and_ends_at_zero():
-    scale = Scale(unit=ROWS, records=10)
+    scale = LossScale(unit=ROWS, records=10)
     assert scale.weight(10) == scale.weight(0) == 0.1
     assert 0 < scale.weight(20) < 0.1
     assert scale.weight(10 * 65) == scale.weight(10**9) == 0
@@ -36,25 +36,25 @@ def test_the_taper_costs_nothing_up_to_the_declared_number_and_ends_at_zero():
     ("unit", "times"), [(ROWS, 1 + TAPER), (REPLACED, 2), (PERSONS, 3 * (1 + TAPER)), (SWAPPED, 6 * (1 + TAPER))]
 )
 def test_distance_by_unit(unit, times):
-    scale = Scale(unit=unit, records=100)
+    scale = LossScale(unit=unit, records=100)
     assert scale.distance(Fraction(1), Fraction(1, 2)) == times * Fraction(2, 100)
 
 
 def test_under_replace_of_rows_the_number_is_used_as_it_is():
-    assert Scale(unit=REPLACED, records=4).weight(4) == 0.25
-    assert Scale(unit=REPLACED, records=4).heaviest == 1
+    assert LossScale(unit=REPLACED, records=4).weight(4) == 0.25
+    assert LossScale(unit=REPLACED, records=4).heaviest == 1
 
 
 def test_where_only_persons_are_public_the_number_of_rows_is_not():
     """Persons come in the place of others with more or fewer rows: m is private, and a taper holds the sum down."""
-    assert not Scale(unit=SWAPPED, records=4).replaced
-    assert Scale(unit=SWAPPED, records=4).weight(1000) == 0
-    assert Scale(unit=ROWS, records=4).heaviest == Fraction(65, 64) ** 2 * 16
+    assert not LossScale(unit=SWAPPED, records=4).replaced
+    assert LossScale(unit=SWAPPED, records=4).weight(1000) == 0
+    assert LossScale(unit=ROWS, records=4).heaviest == Fraction(65, 64) ** 2 * 16
 
 
 @pytest.mark.parametrize("unit", [ROWS, PERSONS, SWAPPED])
 def test_the_private_number_of_records_divides_nothing(unit):
-    scale = Scale(unit=unit, records=8)
+    scale = LossScale(unit=unit, records=8)
     assert [scale.weight(m) for m in (1, 3, 8)] == [1 / 8] * 3
     assert scale.weight(16) == 63 / 64 / 8
 
@@ -62,7 +62,7 @@ def test_the_private_number_of_records_divides_nothing(unit):
 @pytest.mark.parametrize("records", [0, 2**28 + 1])
 def test_numbers_out_of_range_are_refused(records):
     with pytest.raises(InfeasiblePlan, match="--n"):
-        Scale(unit=ROWS, records=records)
+        LossScale(unit=ROWS, records=records)
 
 
 REGULARISERS = {
@@ -93,7 +93,7 @@ def test_other_regularisers_move_no_further_than_their_modulus_allows(omega):
     ]
     shares = []
     for rows in [*tables, [(np.array([1.0, 0.0]), 1.0)]]:
-        scale, penalty = Scale(unit=ROWS, records=len(rows)), Fraction(2) if len(rows) == 1 else Fraction(1, 5)
+        scale, penalty = LossScale(unit=ROWS, records=len(rows)), Fraction(2) if len(rows) == 1 else Fraction(1, 5)
         one, two = (regularised(omega, table, 1 / len(rows), float(penalty)) for table in (rows, rows[:-1]))
         shares.append(np.linalg.norm(one - two) / float(scale.distance(Fraction(1), gamma * penalty)))
     assert max(shares) <= 1 + 1e-6

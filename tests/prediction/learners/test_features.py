@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Bins, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.errors import InfeasiblePlan
-from dpqr.prediction.learners.features import CellFeatures, clipped
+from dpqr.domain.attribute import Attribute, Bins, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.prediction.learners.features import CellFeatures, clip_to_unit_norm
 
 AGE = Attribute(
     name="age", axis=Bins(edges=tuple(map(Fraction, (0, 10, 30))), integral=False), rules={"null": Rule.CELL}
@@ -37,6 +37,6 @@ def test_too_many_labels_are_refused():
 @pytest.mark.parametrize("length", [0.0, 0.3, 1.0, 1.0000001, 1.5, 1.9999, 2.0, 1e9])
 def test_no_row_is_longer_than_one_and_shorter_ones_stay_as_they_are(length):
     row = np.array([[0.6, -0.8]]) * length
-    found = clipped(row.copy())
+    found = clip_to_unit_norm(row.copy())
     assert np.linalg.norm(found) == pytest.approx(min(length, 1.0), abs=1e-15)
     assert found == pytest.approx(row if length <= 1 else row / length, abs=1e-15)

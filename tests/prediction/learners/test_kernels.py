@@ -7,12 +7,12 @@ import pytest
 from support.prediction_tables import domain
 from support.rounding_error import solved, summed
 
-from dpqr.errors import UsageFault
-from dpqr.noise.public import public_normals
-from dpqr.prediction.learners.features import CellFeatures
-from dpqr.prediction.learners.kernels import (
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.noise.public import public_normals
+from dpqr.prediction.learners.features import (
     EXACT_ROWS,
     FEATURES,
+    CellFeatures,
     FourierFeatures,
     Kernel,
     PolynomialFeatures,

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.prediction.learners.known_losses import cornered_loss, errors, smooth_loss
+from dpqr.prediction.learners.losses import cornered_loss, errors, smooth_loss
 
 HALF = Fraction(1, 2)
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from support.prediction_tables import UNITS, VALUES, counts, examples
 
-from dpqr.data.histogram import SparseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.noisy_moments import STEPS
-from dpqr.prediction.learners.moments import MomentsFigures, MomentsLearner
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.learners.moments import STEPS, MomentsFigures, MomentsLearner
 
 VECTORS = [[1.0, 0.0], [-0.6, 0.8], [0.1, -0.3]]
 

@@ -8,9 +8,9 @@ import pytest
 from support.prediction_tables import EMPTY, STREAM_VALUES, Given, counts, measured_online_shares, online, streamed
 from support.rounding_error import summed
 
-from dpqr.errors import UsageFault
+from dpqr.kernel.errors import UsageFault
 from dpqr.prediction.learners.examples import Examples
-from dpqr.prediction.learners.online import OnlineLearner, Steps
+from dpqr.prediction.learners.gradient_steps import OnlineLearner, Steps
 
 
 def printed(vectors, stream, theta, start):

@@ -9,10 +9,10 @@ import pytest
 from scipy.special import expit
 from support.prediction_tables import UNITS, Given, built_pull_share, counts, examples, measured_pull_shares
 
-from dpqr.data.unit import Neighbours
-from dpqr.prediction.learners.examples import Rows
+from dpqr.kernel.unit import Neighbours
+from dpqr.prediction.learners.examples import TrainingRows
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
-from dpqr.prediction.learners.perturbed import EXACTNESS, PIECE, Near, PerturbedLearner, Pulled, in_pieces
+from dpqr.prediction.learners.perturbed import EXACTNESS, PIECE, Near, PerturbedLearner, PerturbedObjective, in_pieces
 from dpqr.prediction.learners.solver import Objective, Solver
 
 SIGNS = [-1.0, 1.0]
@@ -85,7 +85,9 @@ def largest(pull):
     """The objective of MANY, and a solver for it."""
     given = learner()
     rows = given.examples.rows(np.array(list(MANY)), np.array(list(MANY.values()), dtype=float))
-    objective = Pulled(base=Objective(rows=rows, loss=given.loss, penalty=0.5), loss=given.loss, pull=np.array(pull))
+    objective = PerturbedObjective(
+        base=Objective(rows=rows, loss=given.loss, penalty=0.5), loss=given.loss, pull=np.array(pull)
+    )
     figures = {"modulus": Fraction(1), "smoothness": Fraction(MOST), "start": Fraction(MOST)}
     return objective, Solver(tolerance=given.tolerance, **figures)
 
@@ -126,10 +128,10 @@ def test_rounding_has_less_than_its_half_of_the_tolerance_whatever_the_table(los
     pulled = 20 * reach
     apart = math.sqrt(2 * MOST * float(loss.start + loss.lipschitz * pulled) / float(strength))
     features = Given(np.zeros((1, width)))
-    rows = Rows(features=features, codes=np.zeros((0, 1), dtype=int), targets=np.zeros(0), weights=np.zeros(0))
+    rows = TrainingRows(features=features, codes=np.zeros((0, 1), dtype=int), targets=np.zeros(0), weights=np.zeros(0))
     base = Objective(rows=rows, loss=loss, penalty=float(strength) / 2)
     pull = np.full(width, pulled * float(strength) / math.sqrt(width))
-    rounding = Pulled(base=base, loss=loss, pull=pull).rounding(pulled + apart, MOST, extended=True)
+    rounding = PerturbedObjective(base=base, loss=loss, pull=pull).rounding(pulled + apart, MOST, extended=True)
     assert rounding < float(EXACTNESS * loss.lipschitz) / 2
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from support.prediction_tables import LOSSES, UNITS, VALUES, Given, counts, examples
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.learned_functions import PREDICTION, Asked, rounded, step
-from dpqr.prediction.learners.examples import MOST_RECORDS, Examples, Rows, Scale
-from dpqr.prediction.learners.features import clipped
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.learned_functions import PREDICTION, LearnerAtPoints, round_to_grid, step
+from dpqr.prediction.learners.examples import MOST_RECORDS, Examples, LossScale, TrainingRows
+from dpqr.prediction.learners.features import clip_to_unit_norm
 from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Square
 from dpqr.prediction.learners.solver import (
     FEATURE_NORM,
@@ -21,7 +21,7 @@ from dpqr.prediction.learners.solver import (
     gamma,
     gradient_error,
 )
-from dpqr.prediction.learners.stable import ARITHMETIC, LeastSquares, LipschitzLearner
+from dpqr.prediction.learners.stable import ARITHMETIC, LipschitzLearner, RidgeRegression
 
 
 def task(loss, penalty=Fraction(1, 50), rows=40, width=3, seed=0):
@@ -30,7 +30,10 @@ def task(loss, penalty=Fraction(1, 50), rows=40, width=3, seed=0):
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     values = np.where(drawn.random(rows) < 0.5, -1.0, 1.0)
     learner = LipschitzLearner(
-        examples=examples(vectors, values), loss=loss, penalty=penalty, scale=Scale(unit=PrivacyUnit(), records=rows)
+        examples=examples(vectors, values),
+        loss=loss,
+        penalty=penalty,
+        scale=LossScale(unit=PrivacyUnit(), records=rows),
     )
     return learner, counts([(row, row) for row in range(rows)])
 
@@ -140,7 +143,7 @@ def test_what_is_returned_is_within_half_the_tolerance(monkeypatch):
 def test_the_gradient_is_that_of_the_value_and_no_norm_is_underestimated(loss):
     learner, _ = task(Logistic())
     codes = np.arange(7)[:, None]
-    rows = Rows(
+    rows = TrainingRows(
         features=learner.features, codes=codes, targets=np.linspace(-1, 1, 7), weights=np.linspace(0.01, 0.3, 7)
     )
     objective, point = Objective(rows=rows, loss=loss, penalty=0.3), np.array([0.7, -0.2, 0.4])
@@ -186,7 +189,7 @@ def test_a_dot_product_is_as_exact_as_its_bound_says(width):
     for spread in (0.0, 3.0, 20.0):
         for _ in range(5):
             weights = drawn.normal(size=width) * np.exp(spread * drawn.normal(size=width))
-            features = clipped(drawn.normal(size=(1, width)) * 10)[0]
+            features = clip_to_unit_norm(drawn.normal(size=(1, width)) * 10)[0]
             bound, truth = evaluation_error(width, norm_above(weights)), exactly(weights, features)
             for computed in (float(features @ weights), in_order(weights, features), in_order(features, weights)):
                 assert abs(Fraction(computed) - truth) <= bound
@@ -208,7 +211,7 @@ def test_the_bound_is_met_within_a_small_factor_by_a_sum_that_always_rounds_down
 def test_a_row_of_features_keeps_to_its_norm_in_exact_arithmetic(width):
     drawn = np.random.default_rng(5)
     for size in (1e-3, 1.0, 1e6):
-        (row,) = clipped(drawn.normal(size=(1, width)) * size)
+        (row,) = clip_to_unit_norm(drawn.normal(size=(1, width)) * size)
         assert exactly(row, row) <= FEATURE_NORM**2
 
 
@@ -235,7 +238,7 @@ class Told:
 
 def learner(width, records, penalty=Fraction(100)):
     given = Examples(features=Given(np.zeros((1, width))), axis=1, values=VALUES)
-    scale = Scale(unit=UNITS[Neighbours.ADD_REMOVE], records=records)
+    scale = LossScale(unit=UNITS[Neighbours.ADD_REMOVE], records=records)
     return LipschitzLearner(examples=given, loss=Logistic(), penalty=penalty, scale=scale)
 
 
@@ -265,7 +268,7 @@ def worst_pair(learner, width):
 def steps_moved(pair, bound):
     one, two, features = pair
     values = np.array([in_order(features, weights) for weights in (one, two)])
-    first, second = rounded(values, step(bound)).tolist()
+    first, second = round_to_grid(values, step(bound)).tolist()
     return abs(first - second)
 
 
@@ -290,7 +293,9 @@ def test_functions_within_the_bound_predict_within_the_sensitivity(width, record
         direction /= np.linalg.norm(direction) * (1 + 2.0**-40)
         one = direction * float(found.norm) * (1 - 2.0**-20)
         told = [Told(each, found.bound) for each in (one, one - direction * apart)]
-        first, second = (Asked(learner=each, points=direction[None], limit=None).predictions(None) for each in told)
+        first, second = (
+            LearnerAtPoints(learner=each, points=direction[None], limit=None).predictions(None) for each in told
+        )
         assert abs(int(first[0]) - int(second[0])) <= PREDICTION
 
 
@@ -299,9 +304,9 @@ def test_functions_within_the_bound_predict_within_the_sensitivity(width, record
 def test_every_learner_charges_for_twice_the_error_of_a_value(name, relation):
     width, records, penalty = 100, 10**6, Fraction(1, 100)
     given = Examples(features=Given(np.zeros((1, width))), axis=1, values=VALUES)
-    scale = Scale(unit=UNITS[relation], records=records)
+    scale = LossScale(unit=UNITS[relation], records=records)
     if LOSSES[name] is None:
-        found = LeastSquares(examples=given, penalty=penalty, scale=scale)
+        found = RidgeRegression(examples=given, penalty=penalty, scale=scale)
         norm, tolerance = found.radius or found.reach, found.tolerance
     else:
         found = LipschitzLearner(examples=given, loss=LOSSES[name], penalty=penalty, scale=scale)

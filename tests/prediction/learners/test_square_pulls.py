@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.prediction.learners.square_pulls import opposed_pulls
+from dpqr.prediction.learners.stable import opposed_pulls
 
 
 def pull(function, vector, target):

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from support.prediction_tables import LOSSES, UNITS, built_share, counts, learner, measured_shares
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.prediction.learners.examples import Scale
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.learners.examples import LossScale
 from dpqr.prediction.learners.losses import Pinball
-from dpqr.prediction.learners.square_pulls import opposed_pulls
-from dpqr.prediction.learners.stable import LipschitzLearner
+from dpqr.prediction.learners.stable import LipschitzLearner, opposed_pulls
 
 PAIRS = 125
 """For each learner and relation, 1,000 together; `tests/benchmarks/predict.py --only sensitivity` has more."""
@@ -148,7 +147,7 @@ def test_both_ends_of_a_pair_are_charged_for_the_solver_and_for_a_value(name):
 
 def test_no_minimiser_is_longer_than_the_norm_that_is_charged_for():
     """The most that a table can weigh, all of it one row: m u / m0 = heaviest at m = (1 + 1 / eta) m0 / 2."""
-    scale = Scale(unit=PrivacyUnit(), records=64)
+    scale = LossScale(unit=PrivacyUnit(), records=64)
     most = max(range(64, 65 * 64), key=lambda m: m * scale.weight(m))
     stable = learner("pinball", VECTORS, Fraction(20), UNITS[Neighbours.ADD_REMOVE], 64)
     found = np.linalg.norm(stable.fit(counts([(0, 1)] * most)))

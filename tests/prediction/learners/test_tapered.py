@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from support.prediction_tables import TAPERED
 
-from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball
-from dpqr.prediction.learners.tapered import Tapered
+from dpqr.prediction.learners.losses import Hinge, Logistic, Pinball, Tapered
 
 GRID = np.linspace(-4, 4, 4001)
 

@@ -8,9 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.privacy.accountants import adaptive_choices
-from dpqr.privacy.accountants.adaptive_choices import AdaptiveChoices
-from dpqr.privacy.accountants.dominating_pairs import GaussianPair
+from dpqr.kernel.accountants import loss_laws as adaptive_choices
+from dpqr.kernel.accountants.loss_laws import AdaptiveChoices, GaussianPair
 
 PARTS = [-1.5, -0.6, -0.6 + 1 / 240, 0.0, 1 / 240, 0.5, 0.5 + 1 / 240, 1.1, 1.8]
 """Where curves are compared, in multiples of the epsilon of one choice; at odd multiples of 1 / 240 the worst range of
@@ -108,7 +107,7 @@ def test_half_the_epsilon_is_caught_by_the_same_comparison(epsilon):
 
 def test_a_finer_grid_lowers_the_curve_a_little(monkeypatch):
     coarse = AdaptiveChoices(epsilon=Fraction(1, 10), count=20).delta(Fraction(1))
-    monkeypatch.setattr(adaptive_choices, "FINE", 4 * adaptive_choices.FINE)
+    monkeypatch.setattr(adaptive_choices, "TOTAL_STEPS_PER_RANGE", 4 * adaptive_choices.TOTAL_STEPS_PER_RANGE)
     fine = AdaptiveChoices(epsilon=Fraction(1, 10), count=20).delta(Fraction(1))
     assert 0.97 * coarse < fine < coarse
 

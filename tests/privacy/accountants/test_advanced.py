@@ -3,9 +3,8 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpqr.privacy.accountants import advanced
-from dpqr.privacy.accountants.advanced import advanced_epsilon
-from dpqr.privacy.accountants.optimal import optimal_epsilon
+from dpqr.kernel.accountants import fixed_schedules as advanced
+from dpqr.kernel.accountants.fixed_schedules import advanced_epsilon, optimal_epsilon
 
 BILLIONTH = Fraction(1, 10**9)
 CASES = [

@@ -6,13 +6,21 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.analytic import Analytic, curve, free_curvature, most_rho, smallest, tapered_price, united
-from dpqr.privacy.accountants.numerics import LEVELS, SPLIT, _mills, sixty_digits, upper_tail
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.accountants.analytic import (
+    Analytic,
+    curve,
+    free_curvature,
+    most_rho,
+    smallest,
+    sum_curves,
+    tapered_price,
+)
+from dpqr.kernel.accountants.numerics import LEVELS, SPLIT, _mills, sixty_digits, upper_tail
+from dpqr.kernel.accountants.sums import ZeroConcentrated, largest_rho, zcdp_to_epsilon
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -68,13 +76,13 @@ def test_the_price_lies_between_the_optimum_and_that_of_rho(epsilon, delta):
         with mpmath.workdps(100):
             assert printed(rho, found) <= real(budget.delta)
             assert found == 0 or printed(rho, found * (1 - Fraction(1, 2**34))) > real(budget.delta)
-        assert found < converted(rho, budget.delta) or found == 0
+        assert found < zcdp_to_epsilon(rho, budget.delta) or found == 0
         assert Analytic().epsilon(((rounded(rho), 1),), budget.delta) == found
 
 
 def test_far_out_the_price_is_that_of_rho():
     for rho in (Fraction(1, 10**80), Fraction(10**20)):
-        assert 0 <= smallest(rho, MILLIONTH) <= converted(rho, MILLIONTH)
+        assert 0 <= smallest(rho, MILLIONTH) <= zcdp_to_epsilon(rho, MILLIONTH)
 
 
 def test_the_noise_at_one_and_a_millionth_is_that_of_the_analytic_mechanism():
@@ -165,20 +173,24 @@ def test_the_curves_of_all_sets_of_records_add_up():
     """Three sets of one record, three of two, one of three."""
     rho, epsilon = Fraction(1, 50), Fraction(1, 2)
     parts = [times * curve(size**2 * rho, epsilon) for size, times in ((1, 3), (2, 3), (3, 1))]
-    assert united(rho, epsilon, 3) == sum(parts)
-    assert united(rho, epsilon, 1) == curve(rho, epsilon)
+    assert sum_curves(rho, epsilon, 3) == sum(parts)
+    assert sum_curves(rho, epsilon, 1) == curve(rho, epsilon)
     found = smallest(rho, MILLIONTH, 3)
-    assert united(rho, found, 3) <= MILLIONTH < united(rho, found * (1 - Fraction(1, 2**30)), 3)
+    assert sum_curves(rho, found, 3) <= MILLIONTH < sum_curves(rho, found * (1 - Fraction(1, 2**30)), 3)
 
 
 def test_the_curves_of_both_ends_add_up():
     """Two records: both at the full end, one (two ways), none."""
     rho, epsilon, opposite = Fraction(1, 50), Fraction(1, 2), Fraction(1, 4)
     ends = ((1, 2), (2, Fraction(5, 4)), (1, Fraction(1, 2)))
-    assert united(rho, epsilon, 2, opposite) == sum(times * curve(mu**2 * rho, epsilon) for times, mu in ends)
-    assert united(rho, epsilon, 1, Fraction(1)) == 2 * curve(rho, epsilon)
+    assert sum_curves(rho, epsilon, 2, opposite) == sum(times * curve(mu**2 * rho, epsilon) for times, mu in ends)
+    assert sum_curves(rho, epsilon, 1, Fraction(1)) == 2 * curve(rho, epsilon)
     found = smallest(rho, MILLIONTH, 2, opposite)
-    assert united(rho, found, 2, opposite) <= MILLIONTH < united(rho, found * (1 - Fraction(1, 2**30)), 2, opposite)
+    assert (
+        sum_curves(rho, found, 2, opposite)
+        <= MILLIONTH
+        < sum_curves(rho, found * (1 - Fraction(1, 2**30)), 2, opposite)
+    )
 
 
 def test_a_perturbed_objective_has_a_price_alone_or_beside_pure_draws():

@@ -2,11 +2,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.basic import Basic, total
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.accountants.sums import Basic, total
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent
 
 TENTH = DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(10))
 

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.app.verifying.reprice import prices_today
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.by_count import ByCount
-from dpqr.privacy.accountants.gaussian_dp import GaussianDP, converted_mu, largest_squared_mu, total_squared_mu
-from dpqr.privacy.accountants.losses import pure_epsilon
-from dpqr.privacy.budget import Pricing, PrivacyBudget
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.analytic import GaussianDP, largest_squared_mu, squared_mu_to_epsilon, total_squared_mu
+from dpqr.kernel.accountants.by_count import ByCount
+from dpqr.kernel.accountants.losses import pure_epsilon
+from dpqr.kernel.budget import Pricing, PrivacyBudget
+from dpqr.kernel.currency import PAIR
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -23,7 +23,7 @@ from dpqr.privacy.events import (
     RoundedGaussianEvent,
     SphericalLaplaceEvent,
 )
-from dpqr.privacy.pair_currency import PAIR
+from dpqr.published.checks import prices_today
 
 BUDGET = PrivacyBudget(Fraction(1), Fraction(1, 10**6))
 ACCOUNTANT = ByCount()
@@ -184,7 +184,7 @@ def with_all_laplace_first(events):
         return sum(pure_epsilon(event) * count for event, count in kept)
     first = [one for one in kept if isinstance(one[0], DiscreteLaplaceEvent)]
     whole = total_squared_mu(tuple(one for one in kept if one not in first))
-    return sum(pure_epsilon(event) * count for event, count in first) + converted_mu(whole, BUDGET.delta)
+    return sum(pure_epsilon(event) * count for event, count in first) + squared_mu_to_epsilon(whole, BUDGET.delta)
 
 
 def test_no_run_that_the_filter_admits_costs_more_than_the_filter_was_given():
@@ -200,7 +200,7 @@ def test_the_first_draw_alone_adds_its_epsilon_and_later_laplace_noise_its_mu():
     """By hand: one draw of FIRST, its curve and that of 28 later draws of it and of normal noise."""
     events = ((FIRST, 29), (normal(WHOLE_MU / 2), 1))
     later = ((FIRST, 28), (normal(WHOLE_MU / 2), 1))
-    expected = pure_epsilon(FIRST) + converted_mu(total_squared_mu(later), BUDGET.delta)
+    expected = pure_epsilon(FIRST) + squared_mu_to_epsilon(total_squared_mu(later), BUDGET.delta)
     assert ACCOUNTANT.epsilon(events, BUDGET.delta) == expected < BUDGET.epsilon
     assert with_all_laplace_first(events) > BUDGET.epsilon
 

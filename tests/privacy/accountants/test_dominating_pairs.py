@@ -8,16 +8,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.dominating_pairs import (
-    MOST_SHIFT,
-    GaussianPair,
-    PurePair,
-    RangedPair,
-    ShiftPair,
-    dominating_pair,
-)
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.loss_laws import MOST_SHIFT, GaussianPair, PurePair, RangedPair, ShiftPair, dominating_pair
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,

@@ -7,11 +7,11 @@ from functools import cache
 import pytest
 from support.slow_cases import thinned
 
-from dpqr.errors import BudgetRefused, InfeasiblePlan
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.known import PREDICTING
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.accountants.known import PREDICTING
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,

@@ -13,13 +13,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.events import (
-    DiscreteGaussianEvent,
-    DiscreteLaplaceEvent,
-    ExponentialEvent,
-    PermuteAndFlipEvent,
-)
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
 
 DELTAS = [Fraction(1, 10**3), Fraction(1, 10**6), Fraction(1, 10**9), Fraction(1, 10**12)]
 DRAWS = [(1, "1"), (3, "0.5"), (44, "0.05"), (200, "0.005"), (1000, "0.02"), (1000, "0.0005")]

@@ -4,22 +4,22 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.filters import (
+from dpqr.kernel.accountants.accountant import (
     EveryFilter,
     PlanFilter,
+    Portion,
     SumFilter,
-    beside_other_runs,
+    bound_across_runs,
     needs_delta,
     require_affordable,
     require_pure,
     weigh,
 )
-from dpqr.privacy.budget import Cost, PrivacyBudget
-from dpqr.privacy.currency import currency
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import Cost, PrivacyBudget
+from dpqr.kernel.currency import currency
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -191,12 +191,12 @@ def test_a_sum_refuses_the_one_draw_that_would_pass_its_limit():
 def test_beside_other_runs_left_out_draws_count_unless_one_kept_draw_covers_the_only_one(left_out, covered):
     kept = ((laplace(1), 2),)
     together = (*kept, *((out(event), count) for event, count in left_out))
-    found = dict(beside_other_runs(together))
+    found = dict(bound_across_runs(together))
     added = {} if covered else dict(left_out)
     assert sum(found.values()) == 2 + sum(added.values())
     for event, count in added.items():
         assert found[event] == count + (2 if event == laplace(1) else 0)
-    assert beside_other_runs(kept) == kept
+    assert bound_across_runs(kept) == kept
 
 
 BUDGET = PrivacyBudget.parse("1")

@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtr
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.filters import SumFilter
-from dpqr.privacy.accountants.gaussian_dp import (
+from dpqr.kernel.accountants.accountant import SumFilter
+from dpqr.kernel.accountants.analytic import (
     GaussianDP,
-    converted_mu,
     largest_squared_mu,
     require_mu,
+    squared_mu_to_epsilon,
     total_squared_mu,
 )
-from dpqr.privacy.accountants.losses import concentrated_rho, squared_mu
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated, largest_rho
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.losses import concentrated_rho, squared_mu
+from dpqr.kernel.accountants.sums import ZeroConcentrated, largest_rho
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -74,7 +74,7 @@ def test_a_sum_in_mu_costs_half_of_it_in_rho():
 def test_left_out_records_have_a_sum_of_their_own():
     draws = ((rounded(4), 1), (LeftOutEvent(event=rounded(2)), 1))
     assert total_squared_mu(draws) == Fraction(1, 2)
-    assert GaussianDP().epsilon(draws, DELTA) == converted_mu(Fraction(1, 2), DELTA)
+    assert GaussianDP().epsilon(draws, DELTA) == squared_mu_to_epsilon(Fraction(1, 2), DELTA)
 
 
 @pytest.mark.parametrize("epsilon", ["1e-6", "0.1", "1", "100"])

@@ -1,4 +1,4 @@
-from dpqr.privacy.accountants.known import ACCOUNTANTS, PREDICTING
+from dpqr.kernel.accountants.known import ACCOUNTANTS, PREDICTING
 from dpqr.strategies import known
 
 

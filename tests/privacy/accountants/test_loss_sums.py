@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from dpqr.privacy.accountants import loss_sums
-from dpqr.privacy.accountants.dominating_pairs import PurePair, RangedPair, ShiftPair
-from dpqr.privacy.accountants.loss_sums import grid_step, summed
+from dpqr.kernel.accountants import loss_laws as loss_sums
+from dpqr.kernel.accountants.loss_laws import PurePair, RangedPair, ShiftPair, compose_losses, grid_step
 
 pytest.importorskip("dp_accounting", reason="dp-accounting is not installed; it comes with dpqr[pld]")
 
@@ -48,7 +47,7 @@ def test_delta_is_that_of_direct_convolution_rounded_up(pairs, epsilon):
     step = grid_step([pair.epsilon for pair in pairs], TENTH)
     exact = direct(pairs, step, epsilon)
     if exact > 1e-280:
-        found = summed(pairs, step, exact).delta(epsilon)
+        found = compose_losses(pairs, step, exact).delta(epsilon)
         assert exact < found < exact * 1.0001
 
 
@@ -57,7 +56,7 @@ def test_the_smallest_deltas_keep_their_digits(epsilon):
     """10^-3 to 10^-40 at 1,000 draws: an untilted transform in floats sees nothing below 10^-15."""
     exact = randomised_response(1000, 0.01, float(epsilon))
     step = grid_step([Fraction(1, 100)], Fraction(1, 100))
-    found = summed({PurePair(epsilon=Fraction(1, 100)): 1000}, step, exact).delta(Fraction(epsilon))
+    found = compose_losses({PurePair(epsilon=Fraction(1, 100)): 1000}, step, exact).delta(Fraction(epsilon))
     assert exact * (1 - 1e-9) < found < exact * 1.001
 
 
@@ -66,7 +65,7 @@ def test_any_tilt_gives_a_bound():
     step = grid_step([TENTH], TENTH)
     pairs = {PurePair(epsilon=TENTH): 40}
     for delta in (0.5, 1e-3, 1e-12, 1e-30):
-        made = summed(pairs, step, delta)
+        made = compose_losses(pairs, step, delta)
         for epsilon in map(Fraction, ("0", "0.5", "1.5", "3", "3.9")):
             assert made.delta(epsilon) > direct(pairs, step, epsilon)
 
@@ -78,7 +77,7 @@ def test_what_is_left_out_is_paid_for(monkeypatch):
     monkeypatch.setattr(loss_sums, "TRUNCATED", 0.1)
     for epsilon in map(Fraction, ("0.5", "1", "2")):
         exact = direct(pairs, step, epsilon)
-        assert summed(pairs, step, exact).delta(epsilon) > exact
+        assert compose_losses(pairs, step, exact).delta(epsilon) > exact
 
 
 @pytest.mark.parametrize(
@@ -101,8 +100,8 @@ def test_a_coarse_grid_is_refused():
 
 def test_what_does_not_fit_is_not_computed():
     wide = {PurePair(epsilon=Fraction(1, 10**9)): 1, PurePair(epsilon=Fraction(1)): 1}
-    assert summed(wide, grid_step([pair.epsilon for pair in wide], Fraction(1, 10**9)), 1e-9) is None
-    assert summed({PurePair(epsilon=TENTH): loss_sums.MOST_DRAWS + 1}, 0.01, 1e-9) is None
+    assert compose_losses(wide, grid_step([pair.epsilon for pair in wide], Fraction(1, 10**9)), 1e-9) is None
+    assert compose_losses({PurePair(epsilon=TENTH): loss_sums.MOST_DRAWS + 1}, 0.01, 1e-9) is None
 
 
 def test_the_error_of_a_transform_is_that_of_the_theorem():

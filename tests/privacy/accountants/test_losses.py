@@ -4,9 +4,10 @@ from itertools import pairwise
 import mpmath
 import pytest
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.accountant import larger, pure_losses
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -16,7 +17,6 @@ from dpqr.privacy.events import (
     RhoSumEvent,
     RoundedGaussianEvent,
 )
-from dpqr.privacy.parallel import larger, pure_losses
 
 LAPLACE = DiscreteLaplaceEvent(sensitivity=3, scale=Fraction(12))
 GAUSSIAN = DiscreteGaussianEvent(squared_sensitivity=3, variance=Fraction(12))

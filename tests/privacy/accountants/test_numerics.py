@@ -5,7 +5,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpqr.privacy.accountants.numerics import (
+from dpqr.kernel.accountants.numerics import (
     EPSILON_PRECISION,
     EXACT_FACTORIALS,
     GRID,

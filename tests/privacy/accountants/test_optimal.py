@@ -5,11 +5,17 @@ import mpmath
 import pytest
 from scipy.stats import binom
 
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants import numerics
-from dpqr.privacy.accountants.advanced import advanced_epsilon
-from dpqr.privacy.accountants.optimal import MOST_DRAWS, Optimal, curve, optimal_epsilon, smallest
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.kernel.accountants import numerics
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.accountants.fixed_schedules import (
+    MOST_DRAWS,
+    Optimal,
+    advanced_epsilon,
+    curve,
+    optimal_epsilon,
+    smallest,
+)
+from dpqr.kernel.budget import PrivacyBudget
 
 MILLIONTH = Fraction(1, 10**6)
 

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
 
 ROUNDS = 26_616
 BUDGET = PrivacyBudget.parse("1", "1e-9")

@@ -6,14 +6,15 @@ from importlib.util import find_spec
 
 import pytest
 
-from dpqr.errors import BudgetRefused, InfeasiblePlan
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants import loss_sums, pld
-from dpqr.privacy.accountants.advanced import Advanced
-from dpqr.privacy.accountants.known import ACCOUNTANTS, available
-from dpqr.privacy.accountants.pld import PrivacyLossDistribution
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants import loss_laws as loss_sums
+from dpqr.kernel.accountants import pld
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.accountants.fixed_schedules import Advanced
+from dpqr.kernel.accountants.known import ACCOUNTANTS, available
+from dpqr.kernel.accountants.pld import PrivacyLossDistribution
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,

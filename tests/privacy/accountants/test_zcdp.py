@@ -4,11 +4,11 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho, total_rho
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import (
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.accountants.sums import ZeroConcentrated, largest_rho, total_rho, zcdp_to_epsilon
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused
+from dpqr.kernel.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
@@ -47,7 +47,7 @@ def bisect(falling, low, high):
 def test_the_conversion_is_the_infimum_over_all_orders_rounded_up(rho, text):
     with mpmath.workdps(40):
         size, delta = real(rho), mpmath.mpf(text)
-        found = real(converted(rho, Fraction(text)))
+        found = real(zcdp_to_epsilon(rho, Fraction(text)))
 
         def best_for(log_excess):
             """The epsilon for which this order is the best one: where d/d order of log delta is 0."""
@@ -68,7 +68,7 @@ def test_it_lies_between_the_gaussians_exact_curve_and_the_textbook(rho, text):
     """Gaussian noise has exactly this rho, so nothing below its curve can be true (Bun and Steinke 2016, Prop. 1.3)."""
     with mpmath.workdps(40):
         size, delta = real(rho), mpmath.mpf(text)
-        found = real(converted(rho, Fraction(text)))
+        found = real(zcdp_to_epsilon(rho, Fraction(text)))
         optimum = bisect(
             lambda eps: gaussian_delta(mpmath.sqrt(2 * size), eps) - delta, mpmath.mpf(0), mpmath.mpf(2000)
         )
@@ -87,12 +87,12 @@ def test_the_inequality_behind_every_order(order):
 
 
 def test_a_large_delta_needs_no_epsilon():
-    assert converted(Fraction(1, 10**6), Fraction(1, 2)) == 0
+    assert zcdp_to_epsilon(Fraction(1, 10**6), Fraction(1, 2)) == 0
 
 
 def test_extreme_figures_are_converted_too():
-    assert 0 < converted(Fraction(1, 10**22), Fraction(1, 10**30)) < Fraction(1, 10**9)
-    assert converted(Fraction(10**6), Fraction(1, 10**30)) > 10**6
+    assert 0 < zcdp_to_epsilon(Fraction(1, 10**22), Fraction(1, 10**30)) < Fraction(1, 10**9)
+    assert zcdp_to_epsilon(Fraction(10**6), Fraction(1, 10**30)) > 10**6
 
 
 def test_rhos_add_up_exactly():
@@ -134,7 +134,7 @@ def test_as_a_filter_it_admits_other_costs_within_the_same_sum():
 def test_a_plan_that_is_proved_is_admitted_though_it_passes_the_rounded_limit():
     budget = PrivacyBudget.parse("1", "1e-9")
     rho = largest_rho(budget) * (1 + Fraction(1, 2**40))
-    assert converted(rho, budget.delta) <= budget.epsilon
+    assert zcdp_to_epsilon(rho, budget.delta) <= budget.epsilon
     event = DiscreteGaussianEvent(squared_sensitivity=1, variance=1 / (2 * rho))
     assert ZeroConcentrated().guard(budget, ((event, 1),)).charge(event) == 0
 

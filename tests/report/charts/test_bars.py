@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answers.answered import answered
-from dpqr.report.charts.bars import Bar, bars_view
+from dpqr.releases.answers.answered import answered_block
+from dpqr.report.charts import Bar, bars_view
 
 NAN = float("nan")
 BARS = """\
@@ -18,7 +18,7 @@ shaded: 95% interval for the true answer, query by query
 
 @pytest.fixture
 def block(release):
-    return answered(release.answers[0], release.plan.problem.domain)
+    return answered_block(release.answers[0], release.plan.problem.domain)
 
 
 def drawn(value, lower=NAN, upper=NAN):
@@ -48,6 +48,6 @@ def test_answers_that_are_all_nothing(block):
 
 
 def test_no_error_is_known(release):
-    block = answered(release.answers[1], release.plan.problem.domain)
+    block = answered_block(release.answers[1], release.plan.problem.domain)
     assert "no error is known" in printed(bars_view(block, 3), 60)
     assert "95%" not in printed(bars_view(block, 3), 60)

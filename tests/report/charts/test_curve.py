@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answers.answered import answered
-from dpqr.construction.answers.intervals import MEASURED
-from dpqr.errors import UsageFault
-from dpqr.report.charts.curve import curve_view
+from dpqr.kernel.errors import UsageFault
+from dpqr.releases.answers.answered import answered_block
+from dpqr.releases.answers.errors import MEASURED
+from dpqr.report.charts import curve_view
 
 CDF = """\
 26.50 │                      ┌──────────
@@ -38,7 +38,7 @@ FLAT = """\
 
 
 def block(release, place):
-    return answered(release.answers[place], release.plan.problem.domain)
+    return answered_block(release.answers[place], release.plan.problem.domain)
 
 
 def test_a_prefix_block_is_its_own_curve(release):

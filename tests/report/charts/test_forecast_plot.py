@@ -8,7 +8,7 @@ import pytest
 from support.handmade_forecasts import forecasts
 from support.plain_screen import printed
 
-from dpqr.report.charts.forecast_plot import MarksPlot, Scale, forecast_svg
+from dpqr.report.charts import LogScale, MarksPlot, forecast_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -31,5 +31,5 @@ def test_the_file_is_an_image_by_itself_with_words_for_those_who_do_not_see_it(e
 
 
 def test_a_scale_without_length_puts_its_value_in_the_middle():
-    assert Scale.of([3.0]).at(3.0) == 0.5
-    assert [Scale.of([1.0, 100.0]).at(value) for value in (1.0, 10.0, 100.0)] == pytest.approx([0.0, 0.5, 1.0])
+    assert LogScale.of([3.0]).at(3.0) == 0.5
+    assert [LogScale.of([1.0, 100.0]).at(value) for value in (1.0, 10.0, 100.0)] == pytest.approx([0.0, 0.5, 1.0])

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 from support.plain_screen import printed
 
-from dpqr.construction.answers.answered import CellColumn, answered
-from dpqr.errors import UsageFault
-from dpqr.report.charts.heat_map import LEGEND, heat_map_view
+from dpqr.kernel.errors import UsageFault
+from dpqr.releases.answers.answered import CellColumn, answered_block
+from dpqr.report.charts import LEGEND, heat_map_view
 
 MAP = """\
 sex     [0, 20)  [20, 40)  [40, 60]
@@ -17,7 +17,7 @@ M        5.0 ▓▓    0.0       7.0 ██
 
 @pytest.fixture
 def block(release):
-    return answered(release.answers[0], release.plan.problem.domain)
+    return answered_block(release.answers[0], release.plan.problem.domain)
 
 
 def test_a_pair(block):
@@ -43,6 +43,6 @@ def test_some_of_it(block):
 
 @pytest.mark.parametrize("place", [1, 2])
 def test_one_column_is_no_pair(release, place):
-    block = answered(release.answers[place], release.plan.problem.domain)
+    block = answered_block(release.answers[place], release.plan.problem.domain)
     with pytest.raises(UsageFault, match="is not about a pair of columns; --as bars shows it"):
         heat_map_view(block, 9)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.pages import made, spending
 
-from dpqr.app.report import release_html
 from dpqr.report.page.reported import Preview
+from dpqr.report.reports import release_html
 
 
 @pytest.fixture(scope="session")

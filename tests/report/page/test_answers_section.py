@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support.pages import made
 
-from dpqr.report.page import answers_section as section
-from dpqr.report.page.answers_section import answers_section, forecast_section, typical
+from dpqr.report.page import release_page as section
+from dpqr.report.page.release_page import answers_section, forecast_section, typical
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_proved_bounds_stand_on_their_cards(found):
 def test_all_pairs_of_fourteen_columns_fit_into_two_megabytes(found):
     from report.page.test_block_charts import PAGE, PAIRS, grid
 
-    from dpqr.app.report import release_html
+    from dpqr.report.reports import release_html
 
     rough = np.random.default_rng(1)
     sizes = [(100, 100)] * 12 + [(100, 42)] * 20 + [(42, 16)] * (PAIRS - 32)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.construction.answers.answered import DETAIL, AnsweredBlock, CellColumn
-from dpqr.report.page.block_charts import block_chart, is_grid, is_prefix, never_measured
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, CellColumn
+from dpqr.report.page.charts import block_chart, is_grid, is_prefix, never_measured
 
 PAGE, PAIRS = 2_000_000, 91
 

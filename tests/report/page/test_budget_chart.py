@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from support.pages import spending
 
-from dpqr.privacy.budget import Cost
-from dpqr.report.page.budget_chart import budget_chart
+from dpqr.kernel.budget import Cost
+from dpqr.report.page.charts import budget_chart
 
 
 def test_this_release_others_and_what_is_left_are_told():

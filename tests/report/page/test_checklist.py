@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from support.pages import made
 
-from dpqr.report.page.checklist import checklist_section
+from dpqr.report.page.documents import checklist_section
 
 
 def states(found):

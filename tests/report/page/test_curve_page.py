@@ -7,17 +7,17 @@ from fractions import Fraction
 
 from support.pages import Read, require_accessible, require_alone
 
-from dpqr.app.report import curve_html
-from dpqr.construction.forecasts.forecast import BlockError, Expected, Forecast
+from dpqr.releases.forecast_error import ErrorDistribution, ExpectedBlockError, PlanForecast
+from dpqr.report.reports import curve_html
 
-ERROR = Expected(mean=20.0, deviation=4.0)
-ONE = Forecast(
+ERROR = ErrorDistribution(mean=20.0, deviation=4.0)
+ONE = PlanForecast(
     epsilon=Fraction(1, 2),
     schedule="rounds",
     records=100,
-    blocks=(BlockError(name="<pairs>", answers=4, reach=1.0, error=ERROR),),
+    blocks=(ExpectedBlockError(name="<pairs>", answers=4, reach=1.0, error=ERROR),),
     error=ERROR,
-    over_n=Expected(mean=0.8, deviation=0.16),
+    over_n=ErrorDistribution(mean=0.8, deviation=0.16),
     tables=("public.csv",),
     runs=8,
     closed=False,
@@ -25,7 +25,7 @@ ONE = Forecast(
 
 
 def test_several_epsilons_are_a_page_with_their_curve_and_figures():
-    halved = Expected(mean=10.0, deviation=0.0)
+    halved = ErrorDistribution(mean=10.0, deviation=0.0)
     text = curve_html((ONE, replace(ONE, epsilon=Fraction(1), error=halved, over_n=halved)), ["public.csv is public"])
     require_alone(text)
     require_accessible(text)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from support.pages import made
 
-from dpqr.report.page.document_sections import domain_section, synthetic_section, verify_section
+from dpqr.report.page.documents import domain_section, synthetic_section, verify_section
 from dpqr.report.page.release_page import release_page
 
 FIELDS = [

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.report.page.drawing import LEVELS, drawn, label, named_bars, shades
+from dpqr.report.page.charts import LEVELS, bar_chart, draw_chart, label, shades
 
 
 def test_a_drawing_has_no_foreign_address_and_the_pages_colours():
-    chart = named_bars(["a <b>", "$x^2$", "漢字"], [1.0, 2.0, 3.0], alt="three bars", salt="a")
+    chart = bar_chart(["a <b>", "$x^2$", "漢字"], [1.0, 2.0, 3.0], alt="three bars", salt="a")
     assert "http" not in chart.svg
     assert "xmlns" not in chart.svg
     assert "#0" not in chart.svg
@@ -22,14 +22,14 @@ def test_two_drawings_share_no_names():
     def draw(figure):
         figure.add_axes((0, 0, 1, 1)).bar([0], [1], hatch="//")
 
-    one, again, other = (drawn(draw, height=50, alt="", salt=salt).svg for salt in ("a", "a", "b"))
+    one, again, other = (draw_chart(draw, height=50, alt="", salt=salt).svg for salt in ("a", "a", "b"))
     assert one == again
     assert one != other
 
 
 @pytest.mark.parametrize("log", [False, True])
 def test_figures_are_written_as_everywhere(log):
-    svg = named_bars(["a", "b"], [900.0, 120_000.0], alt="", salt="a", log=log).svg
+    svg = bar_chart(["a", "b"], [900.0, 120_000.0], alt="", salt="a", log=log).svg
     assert "100,000" in svg or "120,000" in svg
     assert "mathdefault" not in svg
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from support.pages import Read, require_accessible, require_alone
 
-from dpqr.evaluation import Accuracy, BlockError
-from dpqr.report.page.evaluation_page import evaluation_page
-from dpqr.report.page.likeness import Likeness, Univariate
-from dpqr.report.page.render import html
+from dpqr.releases.exact_errors import Accuracy, BlockError
+from dpqr.report.page.likeness import Likeness, Univariate, evaluation_page
+from dpqr.report.page.parts import html
 
 FOUND = Accuracy(
     records=100,

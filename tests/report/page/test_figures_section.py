@@ -5,8 +5,8 @@ from typing import Any
 
 from support.pages import Read, require_accessible, require_alone
 
-from dpqr.app.report import release_html
-from dpqr.report.page.figures_section import LINES, figures_section
+from dpqr.report.page.release_page import FIGURE_LINES, figures_section
+from dpqr.report.reports import release_html
 
 ROW: dict[str, Any] = {
     "figure": "mean(pay) by sex",
@@ -39,5 +39,5 @@ def test_figures_have_a_chapter_before_the_answers(found):
 
 
 def test_very_many_rows_are_counted(found):
-    last = figures_section(replace(found, figures=(ROW,) * (LINES + 2))).parts[-1]
+    last = figures_section(replace(found, figures=(ROW,) * (FIGURE_LINES + 2))).parts[-1]
     assert last.lines == ("2 rows more stand in the file of figures.",)

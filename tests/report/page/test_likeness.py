@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes, Labels
-from dpqr.data.domain import Domain
-from dpqr.report.page.likeness import Rows, likeness
+from dpqr.domain.attribute import Attribute, Codes, Labels
+from dpqr.domain.domain import Domain
+from dpqr.report.page.likeness import CellCounts, likeness
 
 DOMAIN = Domain(
     (
@@ -22,7 +22,7 @@ DOMAIN = Domain(
 
 def rows(tensor):
     codes = np.argwhere(tensor)
-    return Rows(codes=codes, counts=tensor[tuple(codes.T)])
+    return CellCounts(codes=codes, counts=tensor[tuple(codes.T)])
 
 
 def spread(seed):

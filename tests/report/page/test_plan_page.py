@@ -6,9 +6,9 @@ import pytest
 from support.handmade_release import make_plan, make_theory_plan
 from support.pages import Read, require_accessible, require_alone
 
-from dpqr.app.report import plan_html
-from dpqr.construction.forecasts.resources import Resources
-from dpqr.io.outputs.records.plan_document import plan_document, sealed
+from dpqr.releases.record.plan_document import plan_document, seal_document
+from dpqr.releases.resources import Resources
+from dpqr.report.reports import plan_html
 
 
 @pytest.mark.parametrize("made", [make_plan, make_theory_plan])
@@ -29,5 +29,5 @@ def test_it_shows_expected_errors_and_its_hash():
     text = plan_html(plan, Resources.of(plan), parts)
     assert "Expected error of an answer, block by block" in text
     assert "220" in text
-    assert sealed(plan_document(plan) | parts)["sha256"] in text
+    assert seal_document(plan_document(plan) | parts)["sha256"] in text
     assert "forecasts no error" in plan_html(plan, Resources.of(plan))

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from support.pages import Read, made, require_accessible, require_alone
 
-from dpqr.app.report import release_html
 from dpqr.report.page.release_page import NOT_PRIVATE, REHEARSAL
+from dpqr.report.reports import release_html
 
 CHAPTERS = ["promise", "budget", "price", "answers", "forecast", "synthetic", "domain", "checklist", "verify"]
 

@@ -8,9 +8,8 @@ from itertools import product
 
 import pytest
 
-from dpqr.errors import UsageFault
-from dpqr.report.page.parts import Page
-from dpqr.report.page.render import html, style
+from dpqr.kernel.errors import UsageFault
+from dpqr.report.page.parts import ReportPage, html, style
 
 TEXTS, GROUNDS = ("ink", "soft", "link", "warn", "good", "half"), ("page", "sheet")
 SHAPES = ("fill", "second", "faint")
@@ -55,7 +54,7 @@ def test_every_colour_of_the_sheet_is_one_of_the_palettes():
 
 
 def test_phone_paper_and_the_dark_are_thought_of():
-    text = html(Page(title="t", subtitle="s", lead=(), sections=()))
+    text = html(ReportPage(title="t", subtitle="s", lead=(), sections=()))
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in text
     for wanted in ("@media print", "prefers-color-scheme: dark", "max-width: 36rem", "overflow-x: auto"):
         assert wanted in text
@@ -65,4 +64,4 @@ def test_phone_paper_and_the_dark_are_thought_of():
 def test_a_missing_extra_is_one_line_that_says_what_to_install(monkeypatch, name):
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(UsageFault, match=r"^--html: .*pip install 'dpqr\[report\]'$"):
-        html(Page(title="t", subtitle="s", lead=(), sections=()))
+        html(ReportPage(title="t", subtitle="s", lead=(), sections=()))

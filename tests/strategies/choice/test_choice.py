@@ -8,19 +8,17 @@ from fractions import Fraction
 import pytest
 from support.small_universes import marginal, problem
 
-from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.privacy.accountants.advanced import Advanced
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.gaussian_dp import GaussianDP
-from dpqr.privacy.accountants.optimal import Optimal
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.kernel.accountants.analytic import GaussianDP
+from dpqr.kernel.accountants.fixed_schedules import Advanced, Optimal
+from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.choice import Wishes, least_noise
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
+from dpqr.strategies.guard import Wishes, least_noise
 from dpqr.strategies.plan import BlockForecast, Phase, Plan
 from dpqr.strategies.schedules.rounds import Rounds
-from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 
 SHAPE = (2, 3, 4)

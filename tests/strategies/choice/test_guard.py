@@ -6,15 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.privacy.accountant import FilterAccountant
-from dpqr.privacy.accountants.filters import PlanFilter, SumFilter
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import ExponentialEvent
+from dpqr.kernel.accountants.accountant import FilterAccountant, PlanFilter, SumFilter
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.kernel.events import ExponentialEvent
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.choice import Wishes, guarded, least_noise, unfit
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import Wishes, least_noise, make_filter, unfit
 
 BUDGET = PrivacyBudget.parse("1", "1e-6")
 DRAW = ExponentialEvent(epsilon=Fraction(1, 100))
@@ -55,14 +54,14 @@ def wishes(*names):
 
 @pytest.mark.parametrize("name", ["basic", "advanced", "optimal", "zcdp", "gdp"])
 def test_a_fixed_schedule_is_guarded_by_its_plan(name):
-    guard = guarded(plan(ACCOUNTANTS[name], adaptive=False))
+    guard = make_filter(plan(ACCOUNTANTS[name], adaptive=False))
     assert isinstance(guard, SumFilter if isinstance(ACCOUNTANTS[name], FilterAccountant) else PlanFilter)
     assert unfit(ACCOUNTANTS[name], Annealed(adaptive=False)) is None
 
 
 @pytest.mark.parametrize("name", ["basic", "zcdp", "gdp"])
 def test_a_filter_charges_an_adaptive_schedule_beyond_its_plan(name):
-    guard = guarded(plan(ACCOUNTANTS[name], adaptive=True))
+    guard = make_filter(plan(ACCOUNTANTS[name], adaptive=True))
     assert [guard.charge(DRAW) for _ in range(20)] == list(range(20))
 
 
@@ -71,7 +70,7 @@ def test_every_other_theorem_is_refused_by_its_type(name):
     with pytest.raises(
         BudgetRefused, match=f"--accountant {name} does not cover; choose --accountant basic, zcdp or gdp"
     ):
-        guarded(plan(ACCOUNTANTS[name], adaptive=True))
+        make_filter(plan(ACCOUNTANTS[name], adaptive=True))
 
 
 def test_the_choice_passes_over_them_and_says_why_nothing_is_left():

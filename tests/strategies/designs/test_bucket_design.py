@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpqr.strategies.designs.bucket_design import (
+from dpqr.strategies.designs.buckets import (
     EqualBuckets,
     bucket_design,
     equal_buckets,
@@ -16,7 +16,7 @@ from dpqr.strategies.designs.gram import BucketQueries
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
 from dpqr.workload.sensitivity import Norm
-from dpqr.workload.tree import Tree
+from dpqr.workload.trees import Tree
 
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(64,), matrix=Prefix(64)),))
 every_norm = pytest.mark.parametrize("norm", [Norm.L1, Norm.L2_SQUARED])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from dpqr.strategies.designs.gram import AxisQueries
-from dpqr.strategies.designs.hierarchy import hierarchy, log_error
+from dpqr.strategies.designs.trees import hierarchy, log_error
 from dpqr.workload.matrix import Identity, Prefix
 from dpqr.workload.ranges import everything
 from dpqr.workload.sensitivity import Norm
-from dpqr.workload.tree import Tree, dyadic
+from dpqr.workload.trees import Tree, dyadic
 
 NORMS = [Norm.L1, Norm.L2_SQUARED]
 every_norm = pytest.mark.parametrize("norm", NORMS, ids=["L1", "L2"])

@@ -8,22 +8,22 @@ import pytest
 
 from dpqr.strategies.designs.gram import AxisQueries
 from dpqr.strategies.designs.kronecker import designs
-from dpqr.strategies.designs.levels import balanced, levels_tree, nested_levels
+from dpqr.strategies.designs.trees import balance_levels, levels_tree, nested_levels
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
-from dpqr.workload.nested_tree import NestedTree
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.ranges import everything
-from dpqr.workload.recovery import query_variances
 from dpqr.workload.sensitivity import Norm
+from dpqr.workload.strategy_matrices import query_variances
+from dpqr.workload.trees import NestedTree
 
 CELLS = 400
 REGION = np.random.default_rng(0).permutation(np.arange(CELLS) % 20)
 COUNTRY = (np.arange(20) % 3)[REGION]
 
 
-def level(groups) -> Merged:
-    return Merged(Identity(int(groups.max()) + 1), groups)
+def level(groups) -> BucketMatrix:
+    return BucketMatrix(Identity(int(groups.max()) + 1), groups)
 
 
 def asked(*matrices, weights=None) -> AxisQueries:
@@ -67,7 +67,7 @@ def test_a_level_that_counts_more_gets_more() -> None:
 
 
 def test_levels_once_each_the_coarsest_first() -> None:
-    renamed = Merged(Identity(30), 29 - REGION)  # the same groups, and ten without a cell
+    renamed = BucketMatrix(Identity(30), 29 - REGION)  # the same groups, and ten without a cell
     found = nested_levels([Identity(CELLS), level(REGION), level(COUNTRY), renamed])
     assert [int(groups.max()) + 1 for groups in found[:1]] == [3]
     assert len({tuple(np.unique(groups, return_index=True)[1]) for groups in found}) == 2
@@ -109,8 +109,8 @@ def test_no_level_is_far_above_an_equal_split(levels, norm) -> None:
 
 def test_weights_of_blocks_multiply_those_of_levels() -> None:
     blocks = crossed(level(COUNTRY), level(REGION), Identity(CELLS))
-    plain = balanced((*blocks, QueryBlock(name="other", factors=(Factor.identity(1, 2),))))
+    plain = balance_levels((*blocks, QueryBlock(name="other", factors=(Factor.identity(1, 2),))))
     assert [each.weight * each.rows for each in plain] == [*(Fraction(846 * part, 10) for part in (1, 1, 8)), 2]
-    heavy = balanced((replace(blocks[0], weight=Fraction(3)), *blocks[1:]))
+    heavy = balance_levels((replace(blocks[0], weight=Fraction(3)), *blocks[1:]))
     assert heavy[0].weight == 3 * plain[0].weight
     assert [each.weight for each in heavy[1:]] == [each.weight for each in plain[1:3]]

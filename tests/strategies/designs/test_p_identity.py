@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from support.rounding_error import solved
 
-from dpqr.strategies.designs import p_identity as module
+from dpqr.strategies.designs import kronecker as module
 from dpqr.strategies.designs.gram import AxisQueries
-from dpqr.strategies.designs.hierarchy import hierarchy
-from dpqr.strategies.designs.p_identity import TUNING, PIdentityError, inverse, p_identity, product
+from dpqr.strategies.designs.kronecker import TUNING, PIdentityError, inverse, p_identity, product
+from dpqr.strategies.designs.trees import hierarchy
 from dpqr.workload.matrix import Dense, Identity, Prefix
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.sensitivity import Norm
-from dpqr.workload.tree import Tree
+from dpqr.workload.trees import Tree
 
 NORMS = [Norm.L1, Norm.L2_SQUARED]
 every_norm = pytest.mark.parametrize("norm", NORMS, ids=["L1", "L2"])

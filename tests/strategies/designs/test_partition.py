@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.fitting.uneven_cells import BoxCounts
-from dpqr.strategies.designs import partition
+from dpqr.models.fit.buckets import BoxCounts
+from dpqr.strategies.designs import buckets as partition
+from dpqr.strategies.designs.buckets import choose_partition
 from dpqr.strategies.designs.gram import bucket_queries
-from dpqr.strategies.designs.partition import chosen_partition
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.partition import Bisection
@@ -30,7 +30,7 @@ def chosen(shape, counts, variance, noise, level=None):
         total=float(sums.sum()),
         deviation=float(variance) ** 0.5,
     )
-    return chosen_partition(known, queries, noise)
+    return choose_partition(known, queries, noise)
 
 
 def test_every_cell_is_in_the_box_of_its_bucket() -> None:

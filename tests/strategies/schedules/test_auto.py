@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.schedules.auto import Auto
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.workload import Workload
 
 
@@ -26,7 +26,7 @@ MARGINAL = block(Factor.identity(0, 2), Factor.identity(1, 3))
 PREDICATE = block(Factor(axes=(5,), sizes=(3,), matrix=Dense(np.array([[1, 0, 1]]))))
 
 
-LEVEL = Factor(axes=(2,), sizes=(4,), matrix=Merged(Identity(2), np.array([0, 1, 1, 0])))
+LEVEL = Factor(axes=(2,), sizes=(4,), matrix=BucketMatrix(Identity(2), np.array([0, 1, 1, 0])))
 
 
 @pytest.mark.parametrize(

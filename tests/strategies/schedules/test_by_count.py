@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.histogram import DenseHistogram
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.by_count import ByCount
-from dpqr.privacy.accountants.filters import EveryFilter
-from dpqr.privacy.events import DiscreteLaplaceEvent, MuSumEvent, PureSumEvent, RoundedGaussianEvent
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
-from dpqr.strategies.schedules.by_count import CountedFirst, followed
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.accountant import EveryFilter
+from dpqr.kernel.accountants.by_count import ByCount
+from dpqr.kernel.events import DiscreteLaplaceEvent, MuSumEvent, PureSumEvent, RoundedGaussianEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+from dpqr.strategies.guard import make_filter
+from dpqr.strategies.schedules.by_count import CountedFirst, actual_plan
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.workload import Measurement
 
@@ -54,7 +54,7 @@ def ran(records, seed):
     """The transcript of a run over so many equal records, and what it was charged."""
     counts = np.zeros(tuple(SIZES.values()), dtype=np.int64)
     counts[(0,) * len(SIZES)] = records
-    guard = EveryFilter(filters=(guarded(PLAN),))
+    guard = EveryFilter(filters=(make_filter(PLAN),))
     draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard, noise=SeededNoise(seed))
     return iterative_construction(draws, PLAN, Quiet()), guard.events
 
@@ -119,7 +119,7 @@ def test_a_run_is_charged_by_the_theorem_that_its_count_called_for(records, nois
     assert noise in kinds
     assert (RoundedGaussianEvent in kinds) is (noise is RoundedGaussianEvent)
     assert ByCount().epsilon(events, PLAN.budget.delta) <= PLAN.budget.epsilon
-    made = followed(PLAN, outcome.transcript)
+    made = actual_plan(PLAN, outcome.transcript)
     assert made.roles.accountant.name in PLAN.schedule.reasons(PLAN, outcome.transcript)[0]
 
 
@@ -135,10 +135,10 @@ def test_the_same_rounds_lead_to_the_same_steps():
 
 
 def test_before_a_count_the_plan_itself_is_followed():
-    assert followed(PLAN, Transcript()) is PLAN
+    assert actual_plan(PLAN, Transcript()) is PLAN
     assert PLAN.schedule.reasons(PLAN, Transcript()) == ()
     other = replace(PLAN, schedule=PLAN.schedule.schedule.schedule)
-    assert followed(other, Transcript()) is other
+    assert actual_plan(other, Transcript()) is other
 
 
 def test_column_sets_hold_the_table_that_a_count_may_lead_to():

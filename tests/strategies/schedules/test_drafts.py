@@ -4,14 +4,14 @@ from fractions import Fraction
 
 from support.ordered_releases import planned
 
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import PureSumEvent
+from dpqr.kernel.budget import Price
+from dpqr.kernel.events import PureSumEvent
 from dpqr.strategies.schedules.drafts import (
     dearest_row,
     forecast_row,
     one_way,
     opening_phase,
-    proved,
+    proved_epsilon,
     round_phases,
     search_phases,
 )
@@ -26,7 +26,7 @@ def test_every_opening_is_charged_and_equal_ones_together():
     (phase,) = opening_phase(ROLES, UNIT, blocks, SMALL)
     assert (phase.noun, phase.count, phase.blocks) == ("opening", len(blocks), blocks)
     assert sum(count for _, count in phase.events) == len(blocks)
-    assert proved(ROLES.accountant, (phase,), PLAN.budget) == len(blocks) * SMALL.pure
+    assert proved_epsilon(ROLES.accountant, (phase,), PLAN.budget) == len(blocks) * SMALL.pure
 
 
 def test_nothing_measured_first_is_no_phase():
@@ -40,7 +40,7 @@ def test_rounds_are_a_selection_and_a_measurement_each():
         ("measurement", 7, LARGE),
     ]
     assert [phase.single for phase in phases] == [True, False]
-    assert proved(ROLES.accountant, phases, PLAN.budget) == 7 * (SMALL.pure + LARGE.pure)
+    assert proved_epsilon(ROLES.accountant, phases, PLAN.budget) == 7 * (SMALL.pure + LARGE.pure)
 
 
 def test_a_search_is_charged_as_one_sum_and_no_draw_twice():

@@ -8,26 +8,26 @@ import pytest
 from support.plan_phases import without
 from support.schedule_states import next_step
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.accountants.losses import pure_epsilon
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.accountants.losses import pure_epsilon
+from dpqr.kernel.accountants.sums import Basic
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.dropped_count import DROPPED, WithDroppedCount
+from dpqr.strategies.schedules.error_bars import DROPPED, WithDroppedCount
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.ordered.schedule import Ordered
+from dpqr.strategies.schedules.ordered import Ordered
 from dpqr.strategies.schedules.rounds import Rounds
-from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
@@ -160,7 +160,7 @@ def test_where_it_is_free_all_other_draws_and_their_price_stay_as_they_are(accou
     assert (plan.price("left out").rho or plan.price("left out").epsilon) == (share or TENTH) * (
         whole.rho or whole.epsilon
     )
-    guard = guarded(plan)
+    guard = make_filter(plan)
     guard.charge(first)
     guard.charge(others[-1][0])
 

@@ -6,23 +6,22 @@ from fractions import Fraction
 import pytest
 from strategies.schedules.test_set_aside import BLOCKS, BUDGET, PROBLEM, roles
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.errors import InfeasiblePlan
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.mechanisms.block_errors import FINENESS
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
-from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.plan import StopTest
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.dropped_count import WithDroppedCount
-from dpqr.strategies.schedules.error_bars import WithErrorBars, leaves_unmeasured, unmeasured
+from dpqr.strategies.schedules.error_bars import WithDroppedCount, WithErrorBars, leaves_unmeasured, unmeasured
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.strategy import Strategy
-from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.contrasts import interaction
+from dpqr.workload.strategy_matrices import interaction
 from dpqr.workload.workload import Workload
 
 PAIRS = tuple(

@@ -7,17 +7,17 @@ from functools import cache, reduce
 import numpy as np
 import pytest
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction, released
-from dpqr.data.histogram import SparseHistogram
-from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.product import ProductDistribution
-from dpqr.noise.public import PublicNoise
-from dpqr.privacy.budget import Price
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.budget import Price
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.noise.public import PublicNoise
+from dpqr.kernel.sealed import Private
+from dpqr.models.compound import ProductDistribution
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction, released_hypothesis
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.schedules import parts
 
 SIZES = {"x": 512, "a": 3, "b": 4, "c": 3}
@@ -43,7 +43,7 @@ def run(made, seed=1):
     generator = np.random.default_rng(seed)
     codes = np.stack([generator.binomial(511, 0.2, RECORDS), *(generator.integers(3, size=(3, RECORDS)))], axis=1)
     table = SparseHistogram(made.problem.domain.shape, codes, np.ones(RECORDS, dtype=np.int64))
-    draws = Draws(data=Private(table), accountant=guarded(made), noise=PublicNoise(seed))
+    draws = Draws(data=Private(table), accountant=make_filter(made), noise=PublicNoise(seed))
     return table, iterative_construction(draws, made, Quiet())
 
 
@@ -80,7 +80,10 @@ def test_no_neighbouring_split_is_forecast_to_leave_less(epsilon):
     """At epsilon 10 nearly all integer noise of the wide column is 0, so no power of a share tells its error."""
     document = {"domain": SIZES, "queries": WIDE + SMALL}
     made = plan_release(PlanRequest(queries=document, epsilon=epsilon, schedule="parts", error_bars="none"))
-    asked, found = parts._asked(made.problem), parts._least(parts._asked(made.problem), made.budget, made.roles)
+    asked, found = (
+        parts._split_problem(made.problem),
+        parts._least(parts._split_problem(made.problem), made.budget, made.roles),
+    )
     assert made.expected == found.expected
     for step in (parts.STEP, 1 / parts.STEP):
         assert parts._Split.of(asked, made.budget, made.roles, found.odds * step).expected >= found.expected
@@ -122,7 +125,7 @@ def test_an_update_rule_or_a_fixed_sum_that_is_named_keeps_the_whole():
 
 def test_a_run_measures_one_part_after_the_other_and_joins_them():
     made, table, outcome = ran()
-    shown = released(made, outcome)
+    shown = released_hypothesis(made, outcome)
     assert isinstance(shown, ProductDistribution)
     over = [{axis for block in one.blocks for axis in block.axes} for one in outcome.transcript.measurements]
     first = next(place for place, axes in enumerate(over) if axes == {0})

@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 from support.small_universes import domain, marginal
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.currency import currency
-from dpqr.privacy.sealed import Private
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.currency import currency
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.result import assemble
 from dpqr.strategies import candidates as candidates_module
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.queries import FEWEST, MOST, Queries, default_rounds
-from dpqr.strategies.updates.piecewise_weights import PiecewiseWeights
+from dpqr.strategies.schedules.rounds import FEWEST, MOST, Queries, default_query_rounds
+from dpqr.strategies.updates.maximum_entropy import PiecewiseWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.ranges import Ranges
@@ -62,7 +62,7 @@ class Counted:
     """A filter that keeps what was charged."""
 
     def __init__(self, plan):
-        self.guard, self.events = guarded(plan), []
+        self.guard, self.events = make_filter(plan), []
 
     def charge(self, event):
         self.events.append((event, 1))
@@ -76,9 +76,9 @@ def run(plan, seed=1):
 
 
 def test_rounds_follow_the_signal() -> None:
-    told = [default_rounds(n, Fraction(1)) for n in (0, 1, 100, 1000, 10**5, 10**7, 10**9)]
+    told = [default_query_rounds(n, Fraction(1)) for n in (0, 1, 100, 1000, 10**5, 10**7, 10**9)]
     assert told == [2, 2, 4, 8, 60, 140, 140]
-    assert default_rounds(10**5, Fraction(1, 100)) == 8
+    assert default_query_rounds(10**5, Fraction(1, 100)) == 8
 
 
 def test_a_public_or_declared_number_of_records_fixes_them() -> None:
@@ -96,7 +96,7 @@ def test_a_noisy_total_sets_the_rounds_and_the_whole_stays_within_what_was_reser
     assert plan.rounds == (FEWEST if accountant == "basic" else MOST)
     outcome, guard = run(plan)
     measured_total = int(outcome.transcript.rounds[0].measurement.values[0][0])
-    assert len(outcome.transcript.rounds) == 1 + default_rounds(measured_total, Fraction(1))
+    assert len(outcome.transcript.rounds) == 1 + default_query_rounds(measured_total, Fraction(1))
     for ledger in ("basic", "zcdp"):
         reserved, charged = (currency(ledger).price(tuple(events)) for events in (plan.events, guard.events))
         assert charged <= reserved

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from support.schedule_states import next_step
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds, default_rounds
@@ -229,7 +229,7 @@ def test_a_plan_admits_whatever_block_is_chosen_under_a_theorem_that_prices_sing
     total = QueryBlock(name="sum", factors=(Factor(axes=(3,), sizes=(5,), matrix=amounts),))
     asked = problem((*PAIRS, total))
     plan = Rounds(rounds=2).plan(asked, APPROXIMATE, roles("pld"))
-    guard = guarded(plan)
+    guard = make_filter(plan)
     check, unit = plan.roles.check, asked.unit
     for blocks in plan.opening:
         guard.charge(check.event(blocks, unit, plan.price("opening")))

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.strategies.schedules.states import Progress, Released
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.strategies.schedules.drafts import Progress, Released
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement

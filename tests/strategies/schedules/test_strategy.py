@@ -12,17 +12,17 @@ from scipy.stats import binomtest
 from support.rounding_error import least_squares
 from support.small_universes import dense, domain, marginal
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.sealed import Private
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.result import assemble
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
@@ -34,7 +34,7 @@ from dpqr.strategies.updates.least_squares import LeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
 from dpqr.workload.ranges import Ranges
-from dpqr.workload.recovery import scaled
+from dpqr.workload.strategy_matrices import scale_strategy
 from dpqr.workload.workload import Workload
 
 SHAPE = (3, 40, 8)
@@ -183,7 +183,7 @@ def test_attributes_that_no_query_joins_are_measured_together_with_the_best_shar
     assert [block.axes for block in measured] == [(1,), (2,)]
     total = sum(block.rows * block.deviation**2 for block in plan.forecast)
     for index, times in itertools.product(range(2), (9, 11)):
-        shifted = tuple(scaled(block, times if index == place else 10) for place, block in enumerate(measured))
+        shifted = tuple(scale_strategy(block, times if index == place else 10) for place, block in enumerate(measured))
         other = least_squares_forecast(plan.problem, plan.roles, plan.price("opening"), shifted)
         assert sum(block.rows * block.deviation**2 for block in other) > 0.999 * total
 

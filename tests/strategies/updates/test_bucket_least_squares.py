@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from support.small_universes import marginal, measured, problem
 
-from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
-from dpqr.strategies.updates.least_squares import LeastSquares
+from dpqr.strategies.updates.least_squares import BucketLeastSquares, LeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
-from dpqr.workload.partition import Merged
-from dpqr.workload.recovery import strategy_block
-from dpqr.workload.tree import Tree
+from dpqr.workload.partition import BucketMatrix
+from dpqr.workload.strategy_matrices import strategy_block
+from dpqr.workload.trees import Tree
 
 SHAPE = (6,)
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Prefix(6)),))
@@ -23,7 +22,7 @@ MANY = 10**8
 
 
 def merged(matrix, buckets, name="buckets"):
-    return QueryBlock(name=name, factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Merged(matrix, buckets)),))
+    return QueryBlock(name=name, factors=(Factor(axes=(0,), sizes=SHAPE, matrix=BucketMatrix(matrix, buckets)),))
 
 
 def updated(*history, asked=PROBLEM):

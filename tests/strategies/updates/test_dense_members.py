@@ -6,12 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.hypotheses.dense import DenseDistribution
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.models.hypothesis import DenseDistribution
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.updates.dense_members import (
+from dpqr.strategies.updates.interface import (
     DENSE_LIMIT,
     any_block,
     dense_footprint,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from support.small_universes import dense, measured, problem
 
-from dpqr.data.unit import Neighbours
+from dpqr.kernel.unit import Neighbours
 from dpqr.strategies.problem import Level
-from dpqr.strategies.updates.interface import CarriedBound
+from dpqr.strategies.updates.interface import TransferableBound
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
@@ -53,7 +53,7 @@ def error(hypothesis, block):
 @pytest.mark.parametrize("variant", ["printed", "sharp"])
 def test_updates_at_falling_levels_share_one_potential(rule, variant):
     counted, stated = updates(rule, variant)
-    assert isinstance(rule, CarriedBound)
+    assert isinstance(rule, TransferableBound)
     finest = stated.level
     bounds = [rule.mistakes_carried(stated, Level(value=value, variant=variant), finest) for value in LEVELS]
     assert sum(counted) > 0

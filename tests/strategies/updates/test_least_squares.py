@@ -7,14 +7,14 @@ import pytest
 from support.rounding_error import least_squares
 from support.small_universes import dense, domain, marginal, measured
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import InfeasiblePlan
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.least_squares import LeastSquares, WeightedAnswers, least_norm
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
-from dpqr.workload.recovery import strategy_block
-from dpqr.workload.tree import Tree
+from dpqr.workload.strategy_matrices import strategy_block
+from dpqr.workload.trees import Tree
 from dpqr.workload.workload import Workload
 
 SHAPE = (2, 4, 3)

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from support.staged_runs import N, Watching, largest_error, planned, roles, run, stated
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import SparseHistogram
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.sealed import Private
-from dpqr.strategies.choice import guarded
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import SparseHistogram
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.updates.maximum_entropy import MaximumEntropy
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
@@ -48,7 +48,7 @@ def test_a_domain_of_many_cells(n):
     domain = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(size)) for axis, size in enumerate(SIZES)))
     problem = Problem(domain=domain, workload=Workload(blocks), unit=PrivacyUnit(), n=n)
     plan = planned(problem, update=MaximumEntropy(), epsilon=4)
-    draws = Draws(data=Private(table), accountant=guarded(plan), noise=SeededNoise(1))
+    draws = Draws(data=Private(table), accountant=make_filter(plan), noise=SeededNoise(1))
     outcome = iterative_construction(draws, plan, Watching())
     errors = [np.abs(outcome.hypothesis.answer(block) - block.answer(table)).max() for block in blocks]
     assert max(errors) <= min(outcome.transcript.bounds) < N / 10

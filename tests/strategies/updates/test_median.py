@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal, measured, problem
 
-from dpqr.data.unit import Neighbours
-from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.small_databases import Net, PolytopeSample
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import Neighbours
+from dpqr.models.small_databases import Net, PolytopeSample
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates.median import Median
 

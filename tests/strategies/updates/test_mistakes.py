@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.small_universes import dense, measured, problem
 
-from dpqr.data.unit import Neighbours
-from dpqr.hypotheses.dense import DenseDistribution
+from dpqr.kernel.unit import Neighbours
+from dpqr.models.hypothesis import DenseDistribution
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights

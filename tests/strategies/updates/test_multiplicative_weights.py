@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal, measured, problem
 
-from dpqr.data.unit import Neighbours
-from dpqr.errors import InfeasiblePlan
-from dpqr.fitting.maximum_entropy import MaximumEntropyFit
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.factored import junction_tree
-from dpqr.hypotheses.factored.distribution import FactoredDistribution
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import Neighbours
+from dpqr.models import junction_tree
+from dpqr.models.factored import FactoredDistribution
+from dpqr.models.fit.maximum_entropy import MaximumEntropyFit
+from dpqr.models.hypothesis import DenseDistribution
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates import multiplicative_weights
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
@@ -162,7 +162,7 @@ def test_a_tree_and_one_clique_of_all_come_to_the_same_fit(pairs, monkeypatch):
     history = noisy_pairs(1, shape, pairs)
     rule = MultiplicativeWeights(fit=MaximumEntropyFit(tolerance=1e-4, steps=4000))
     facts = problem(shape)
-    monkeypatch.setattr(multiplicative_weights, "LISTED", 0)
+    monkeypatch.setattr(multiplicative_weights, "MOST_LISTED", 0)
     whole = rule.update(facts, rule.start(facts), history)
     monkeypatch.setattr(junction_tree, "SMALL", 0)
     junction_tree._cheapest.cache_clear()

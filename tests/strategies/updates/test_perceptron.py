@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal, measured, problem
 
-from dpqr.data.unit import Neighbours
-from dpqr.errors import InfeasiblePlan
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import Neighbours
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates.perceptron import Perceptron
 from dpqr.workload.block import QueryBlock

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from support.small_universes import dense, measured, problem
 
-from dpqr.data.unit import Neighbours
-from dpqr.errors import InfeasiblePlan
-from dpqr.fitting.descent import NewtonFit
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import Neighbours
+from dpqr.models.fit.descent import NewtonFit
 from dpqr.strategies.problem import Level
-from dpqr.strategies.updates import piecewise_weights
-from dpqr.strategies.updates.piecewise_weights import TUNING, PiecewiseWeights
+from dpqr.strategies.updates import maximum_entropy as piecewise_weights
+from dpqr.strategies.updates.maximum_entropy import TUNING, PiecewiseWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.ranges import Ranges
 

@@ -5,16 +5,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.hypotheses.product import ProductDistribution
-from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.models.compound import ProductDistribution
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.updates.product import Product, consistent
+from dpqr.strategies.updates.product import Product, nearest_probabilities
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.workload import Measurement, Workload
 
 AGES = QueryBlock(name="ages", factors=(Factor(axes=(1,), sizes=(16,), matrix=Prefix(16)),))
@@ -58,7 +58,7 @@ def test_whoever_counts_the_records_best_decides_their_number():
 
 def test_buckets_count_the_records_too():
     """No row of this strategy, and no sum of rows, counts every record once. Least squares over the buckets does."""
-    buckets = Merged(Dense(np.array([[1, 0], [1, 2]])), np.repeat([0, 1], 8))
+    buckets = BucketMatrix(Dense(np.array([[1, 0], [1, 2]])), np.repeat([0, 1], 8))
     block = QueryBlock(name="buckets", factors=(Factor(axes=(1,), sizes=(16,), matrix=buckets),))
     loud = Measurement(blocks=(SEX,), values=(np.array([45, 15]),), law=DiscreteLaplace(Fraction(100)))
     rule = Product()
@@ -91,7 +91,7 @@ def test_consistent_cumulative_counts_are_never_further_from_the_truth(seed):
     truth = generator.multinomial(200, np.full(32, 1 / 32)) * generator.integers(2, size=32)
     total = float(truth.sum())
     noisy = truth + generator.normal(0, 10, 32)
-    found = consistent(noisy, total)
+    found = nearest_probabilities(noisy, total)
     assert found.min() >= 0.0
     assert found.sum() == pytest.approx(1.0)
     before, after = (np.cumsum(one - truth)[:-1] for one in (noisy, found * total))
@@ -99,5 +99,5 @@ def test_consistent_cumulative_counts_are_never_further_from_the_truth(seed):
 
 
 def test_without_records_the_cells_are_even():
-    assert consistent(np.array([3.0, -1.0]), 0.0).tolist() == [0.5, 0.5]
-    assert consistent(np.array([-5.0]), 4.0).tolist() == [1.0]
+    assert nearest_probabilities(np.array([3.0, -1.0]), 0.0).tolist() == [0.5, 0.5]
+    assert nearest_probabilities(np.array([-5.0]), 4.0).tolist() == [1.0]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal, measured, problem
 
-from dpqr.data.unit import Neighbours
-from dpqr.hypotheses.dense import DenseDistribution
+from dpqr.kernel.unit import Neighbours
+from dpqr.models.hypothesis import DenseDistribution
 from dpqr.strategies.updates.record_count import matched_total, measured_total, records_total
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix

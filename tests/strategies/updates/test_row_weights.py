@@ -5,15 +5,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.weighted_rows import WeightedRows
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.noise.gaussian import DiscreteGaussian
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.models.hypothesis import DenseDistribution
+from dpqr.models.rows import WeightedRows
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.updates.row_weights import RowWeights
+from dpqr.strategies.updates.multiplicative_weights import RowWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 from dpqr.workload.workload import Measurement, Workload

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from support.small_universes import dense, marginal, measured, problem
 
-from dpqr.errors import InfeasiblePlan
-from dpqr.strategies.updates.single_query import SingleQuery, floor_of_log, on_domain
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.strategies.updates.interface import SingleQuery, floor_of_log, on_domain
 
 SHAPE = (2, 3, 2)
 

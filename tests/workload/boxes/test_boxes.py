@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from dpqr.workload import boxes
+from dpqr.workload import ranges as boxes
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.boxes import box_adjoint, box_sums, running_sums
 from dpqr.workload.matrix import Identity, Prefix
-from dpqr.workload.ranges import Ranges
+from dpqr.workload.ranges import Ranges, box_adjoint, box_sums, running_sums
 
 SHAPE = (3, 4, 2)
 ENDS = (

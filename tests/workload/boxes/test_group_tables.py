@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from dpqr.data.marginals import dense_marginal
-from dpqr.workload.boxes import group_tables, with_totals
+from dpqr.domain.histogram import dense_marginal
+from dpqr.workload.ranges import group_tables, with_totals
 
 SHAPE = (3, 1, 4, 3)
 TABLE = np.random.default_rng(0).integers(-(2**50), 2**50, SHAPE)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.workload import common_grid, rounded
+from dpqr.workload.workload import common_grid, round_answers
 
 
 def blocks(*scales: str) -> list[QueryBlock]:
@@ -25,8 +25,8 @@ def test_the_common_grid_is_the_coarsest_that_divides_every_scale(scales, grid) 
 
 def test_rounding_is_to_the_nearest_integer_and_total() -> None:
     answers = np.array([0.4, -0.6, 0.6, -0.4, 99.7, -99.7, 2.5, 1e300, -1e300, np.inf, -np.inf, np.nan])
-    assert rounded(answers, 100).tolist() == [0, -1, 1, 0, 100, -100, 2, 100, -100, 100, -100, 0]
+    assert round_answers(answers, 100).tolist() == [0, -1, 1, 0, 100, -100, 2, 100, -100, 100, -100, 0]
 
 
 def test_the_largest_limit_does_not_wrap() -> None:
-    assert rounded(np.array([np.inf, -np.inf]), 2**61).tolist() == [2**61, -(2**61)]
+    assert round_answers(np.array([np.inf, -np.inf]), 2**61).tolist() == [2**61, -(2**61)]

@@ -1,6 +1,6 @@
 import pytest
 
-from dpqr.errors import DocumentError
+from dpqr.kernel.errors import DocumentError
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload
 

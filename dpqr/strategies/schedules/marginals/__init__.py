@@ -1,1 +1,1 @@
-"""Marginals: a search for the blocks that one-way marginals do not answer, and its parts."""
+"""Workloads of marginals: what is measured, in which order, how exactly."""

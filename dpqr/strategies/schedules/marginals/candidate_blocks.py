@@ -10,12 +10,11 @@ from itertools import combinations
 
 import numpy as np
 
-from dpqr.data.arrays import Axes, FloatArray
+from dpqr.kernel.arrays import Axes, FloatArray
 from dpqr.strategies.checks import Check
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
-from dpqr.strategies.schedules.marginals.tuning import TUNING
+from dpqr.strategies.schedules.marginals.errors import TUNING, ExpectedError
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.sensitivity import Norm, sensitivity
@@ -41,7 +40,7 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
     for block in problem.workload.blocks:
         if not block.is_marginal:
             groups.setdefault(frozenset(block.axes), []).append(block)
-    gone = {block for group in groups.values() if _gives_way(group, problem, check) for block in group}
+    gone = {block for group in groups.values() if _marginal_is_cheaper(group, problem, check) for block in group}
     if not gone:
         return problem
     kept = [block for block in problem.workload.blocks if block not in gone]
@@ -55,7 +54,7 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
     return replace(problem, workload=Workload((*kept, *surrogates)))
 
 
-def _gives_way(group: Sequence[QueryBlock], problem: Problem, check: Check) -> bool:
+def _marginal_is_cheaper(group: Sequence[QueryBlock], problem: Problem, check: Check) -> bool:
     """Whether blocks of the same columns, none of them the marginal, have as much noise together as it has."""
     power = 2.0 if check.pure else 1.5
     together: float = math.fsum(_noise(block, problem, check) ** (1 / power) for block in group) ** power
@@ -98,7 +97,7 @@ def candidate_levels(problem: Problem) -> tuple[tuple[QueryBlock, ...], ...]:
     return tuple(level for level in ((*narrow, *pairs), wide) if level)
 
 
-def coarsened(
+def coarsen(
     blocks: Sequence[QueryBlock],
     counts: Mapping[int, FloatArray],
     errors: ExpectedError,

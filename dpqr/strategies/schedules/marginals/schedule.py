@@ -10,43 +10,58 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from dpqr.data.arrays import Axes
-from dpqr.privacy.accountant import Portion
-from dpqr.privacy.budget import PrivacyBudget
+import numpy as np
+
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.arrays import Axes
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, SomeCandidates
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, search_phases
-from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
-from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
-from dpqr.strategies.schedules.marginals.foreseen import Foreseen
-from dpqr.strategies.schedules.marginals.one_table import (
+from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved_epsilon, search_phases
+from dpqr.strategies.schedules.marginals.budget import (
     RECORDS,
+    BudgetAllocation,
     counts_records,
+    first_marginals,
+    full_table,
     remaining,
-    whole_table,
 )
-from dpqr.strategies.schedules.marginals.remeasurement import opened
-from dpqr.strategies.schedules.marginals.states import Counting, MarginalsState, Once, Opening
-from dpqr.strategies.schedules.marginals.tuning import TUNING
+from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
+from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING
+from dpqr.strategies.schedules.marginals.first_marginals import (
+    Continuation,
+    ContinuationForecaster,
+    plan_remeasurement,
+    start_search,
+)
+from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState, SelectionBatch
 from dpqr.strategies.schedules.marginals.ways import (
     NOTES,
     NOUNS,
-    Outlook,
-    Way,
+    CandidateForecaster,
+    CandidatePlan,
     count_forecasts,
-    error_among,
-    measured_by,
+    mean_error,
+    measurements_of,
     noise_by_block,
     possible_records,
 )
 from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 
-def measured_once(
-    way: Way, schedule: Schedule[Any], problem: Problem, budget: PrivacyBudget, roles: Roles, whole: BudgetAllocation
+def plan_non_adaptive(
+    way: CandidatePlan,
+    schedule: Schedule[Any],
+    problem: Problem,
+    budget: PrivacyBudget,
+    roles: Roles,
+    whole: BudgetAllocation,
 ) -> Plan:
     """A plan of what the way measures, at the whole budget. Raises: InfeasiblePlan."""
-    shares = measured_by(way, problem, roles, whole)
+    shares = measurements_of(way, problem, roles, whole)
     portions = [Portion(share=Fraction(share).limit_denominator(10**9), count=1) for _, share in shares]
     prices = roles.accountant.cut(budget, portions)
     phases = tuple(
@@ -54,7 +69,7 @@ def measured_once(
         for (block, _), price in zip(shares, prices, strict=True)
         for phase in opening_phase(roles, problem.unit, ((block,),), price)
     )
-    note = f"{NOTES[way]} ({whole_table(problem).cells:,} cells)" if way == "table" else NOTES[way]
+    note = f"{NOTES[way]} ({full_table(problem).cells:,} cells)" if way == "table" else NOTES[way]
     if way != "table" and not joint(with_surrogates(problem, roles.check)):
         note = SINGLES
     return Plan(
@@ -63,13 +78,13 @@ def measured_once(
         roles=roles,
         schedule=schedule,
         phases=phases,
-        epsilon=proved(roles.accountant, phases, budget),
+        epsilon=proved_epsilon(roles.accountant, phases, budget),
         forecast=_forecast(way, problem, roles, whole),
         notes=(note,),
     )
 
 
-def _forecast(way: Way, problem: Problem, roles: Roles, whole: BudgetAllocation) -> tuple[BlockForecast, ...]:
+def _forecast(way: CandidatePlan, problem: Problem, roles: Roles, whole: BudgetAllocation) -> tuple[BlockForecast, ...]:
     """Noise of every block's answers where it is measured by the way: before the fit, which only lowers it."""
     each = zip(problem.workload.blocks, noise_by_block(way, problem, roles, whole).total.tolist(), strict=True)
     return tuple(
@@ -127,21 +142,26 @@ class Marginals:
         if not self.table:
             return searching
         whole = remaining(searching)
-        outlook = Outlook.of(problem, roles, whole, self.table)
+        outlook = CandidateForecaster.of(problem, roles, whole, self.table)
         found = [outlook.at(number) for number in possible_records(problem)]
         ways = tuple(dict.fromkeys(one.best for one in found))
         plan = searching
         if ways != ("search",):
             plan = (
-                measured_once(ways[0], self, problem, budget, roles, whole)
+                plan_non_adaptive(ways[0], self, problem, budget, roles, whole)
                 if len(ways) == 1
                 else self._counting(ways, problem, budget, roles, whole)
             )
         errors = tuple(one.least for one in found)
-        return replace(plan, expected=error_among(errors), expected_at=errors)
+        return replace(plan, expected=mean_error(errors), expected_at=errors)
 
     def _counting(
-        self, ways: tuple[Way, ...], problem: Problem, budget: PrivacyBudget, roles: Roles, whole: BudgetAllocation
+        self,
+        ways: tuple[CandidatePlan, ...],
+        problem: Problem,
+        budget: PrivacyBudget,
+        roles: Roles,
+        whole: BudgetAllocation,
     ) -> Plan:
         """ways: that the count decides between, from few records to many."""
         plan = self._searching(problem, budget, roles, counted=True)
@@ -184,24 +204,24 @@ class Marginals:
             roles=roles,
             schedule=self,
             phases=phases,
-            epsilon=proved(roles.accountant, phases, budget),
+            epsilon=proved_epsilon(roles.accountant, phases, budget),
             forecast=tuple(forecast(problem, roles, block, measure) for block in problem.workload.blocks),
             notes=(SEARCH,),
         )
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
         """With all columns, where a count may decide for one table of them."""
-        table = whole_table(plan.problem)
+        table = full_table(plan.problem)
         whole = (table.axes,) if counts_records(plan) and table.cells <= self.table else ()
         return (*plan.asked_columns, *whole)
 
     def start(self, plan: Plan) -> MarginalsState:
         if counts_records(plan):
-            return Counting(plan=plan, table=self.table)
+            return CountState(plan=plan, table=self.table)
         if plan.rounds:
-            return Opening(plan=plan, foresees=bool(self.table))
+            return OneWayState(plan=plan, foresees=bool(self.table))
         opening = plan.named("opening")
-        return Once(waiting=tuple((blocks[0], phase.price) for phase in opening for blocks in phase.blocks))
+        return NonAdaptiveState(waiting=tuple((blocks[0], phase.price) for phase in opening for blocks in phase.blocks))
 
     def next(self, plan: Plan, state: MarginalsState) -> Step | None:
         return state.step()
@@ -218,5 +238,212 @@ class Marginals:
         if found is None:
             return why
         place, errors = found
-        foreseen = Foreseen.of(opened(plan, [one.measurement for one in rounds[int(counts) : place]]))
+        foreseen = ContinuationForecaster.of(
+            start_search(plan, [one.measurement for one in rounds[int(counts) : place]])
+        )
         return (*why, foreseen.sentence(errors))
+
+
+# The phases of a run among marginals, each a state that knows its next step and what follows it.
+
+Shares = tuple[tuple[QueryBlock, float], ...]
+"""Blocks that are still to be measured, each with its share of the budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountState:
+    """The records are counted, before it is decided what to measure. table: cells of the one table, at most."""
+
+    plan: Plan
+    table: int
+
+    def step(self) -> Step:
+        counted = self.plan.phase("opening")
+        assert counted is not None, "the plan has a count"
+        return Step(candidates=counted.blocks[0], select=None, measure=counted.price)
+
+    def after(self, finished: Round) -> MarginalsState:
+        """A count that was lost in a crash leaves the search, which needs none."""
+        plan, known = self.plan, finished.measurement
+        way = count_forecasts(plan, known, self.table).best if known is not None else "search"
+        if way == "search":
+            return OneWayState(plan=plan, foresees=True)
+        budget = remaining(plan)
+        shares = measurements_of(way, plan.problem, plan.roles, budget)
+        return NonAdaptiveState(waiting=tuple((block, budget.price(share)) for block, share in shares))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NonAdaptiveState:
+    """Blocks are measured, each once. waiting: those that still are to be, with their prices."""
+
+    waiting: tuple[tuple[QueryBlock, Price], ...]
+
+    def step(self) -> Step | None:
+        """The hypothesis is fitted after the last one."""
+        if not self.waiting:
+            return None
+        (block, price), *others = self.waiting
+        return Step(candidates=(block,), select=None, measure=price, refit=not others)
+
+    def after(self, finished: Round) -> MarginalsState:
+        return replace(self, waiting=self.waiting[1:])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneWayState:
+    """One-way marginals are measured for the first time.
+
+    released: by each of them so far; None: it was lost in a crash. foresees: whether another course may be better than
+    a search.
+    """
+
+    plan: Plan
+    foresees: bool
+    released: tuple[Measurement | None, ...] = ()
+
+    def step(self) -> Step:
+        place, opening = len(self.released), first_marginals(self.plan)
+        last = place == opening.count - 1
+        return Step(candidates=opening.blocks[place], select=None, measure=opening.price, refit=last)
+
+    def after(self, finished: Round) -> MarginalsState:
+        grown = replace(self, released=(*self.released, finished.measurement))
+        if len(grown.released) < first_marginals(self.plan).count:
+            return grown
+        known = start_search(self.plan, grown.released)
+        if not self.foresees or not known.levels or None in grown.released:
+            return _search(known, 0.0)
+        foreseen = ContinuationForecaster.of(known)
+        courses, share = foreseen.courses, foreseen.share
+        if len(courses) > 1 and share:
+            return DependenceState(foreseen=foreseen, share=share)
+        return _continue_with(foreseen, "search" if len(courses) > 1 else min(courses), 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DependenceState:
+    """The error that one-way marginals leave in pairs of columns is measured, before it is decided what follows.
+
+    share: of the budget, for that.
+    """
+
+    foreseen: ContinuationForecaster
+    share: float
+
+    def step(self) -> Step:
+        price = self.foreseen.known.budget.price(self.share)
+        return Step(candidates=self.foreseen.pairs, select=None, measure=price, refit=False, errors=True)
+
+    def after(self, finished: Round) -> MarginalsState:
+        """A draw that was lost leaves the search."""
+        found = finished.errors
+        if found is None:
+            return _search(self.foreseen.known, self.share)
+        course, _ = self.foreseen.after(self.foreseen.dependence(found), self.share)
+        return _continue_with(self.foreseen, course, self.share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemeasurementState:
+    """Some of the one-way marginals are measured again, before the search. left: share of the budget after it."""
+
+    known: MarginalSearch
+    waiting: Shares
+    left: float
+
+    def step(self) -> Step:
+        return _measure_next(self.known, self.waiting)
+
+    def after(self, finished: Round) -> MarginalsState:
+        return replace(self, waiting=self.waiting[1:]) if len(self.waiting) > 1 else _searching(self.known, self.left)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchingState:
+    """The choices of one batch, all of them made against one hypothesis. drawn: those that were made."""
+
+    known: MarginalSearch
+    state: SearchState
+    batch: SelectionBatch
+    candidates: BlockCandidates
+    drawn: tuple[Round, ...] = ()
+
+    @classmethod
+    def of(cls, known: MarginalSearch, state: SearchState, batch: SelectionBatch) -> SearchingState:
+        """Each block's score is lowered by the error that measuring it would leave."""
+        blocks = known.offered(state.level)
+        errors = np.minimum(NOISE * known.errors.each(blocks, batch.deviation), LARGEST_PENALTY)
+        penalties = tuple(np.rint(errors).astype(np.int64).tolist())
+        candidates = BlockCandidates(blocks=blocks, unit=known.unit, penalties=penalties, keep=True)
+        return cls(known=known, state=state, batch=batch, candidates=candidates)
+
+    def step(self) -> Step:
+        """A choice among blocks that were not measured."""
+        known, batch = self.known, self.batch
+        measured = {block.name for block in self.state.explored}
+        measured |= {one.measurement.blocks[0].name for one in self.drawn if one.measurement is not None}
+        return Step(
+            candidates=SomeCandidates.without(self.candidates, measured),
+            select=known.budget.price(batch.selection),
+            measure=known.budget.price(batch.measurement),
+            refit=len(self.drawn) == batch.size - 1,
+            compare=True,
+        )
+
+    def after(self, finished: Round) -> MarginalsState:
+        drawn = (*self.drawn, finished)
+        if len(drawn) < self.batch.size:
+            return replace(self, drawn=drawn)
+        return _next_batch(self.known, self.known.after(self.state, self.batch, drawn))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalState:
+    """The last measurements, which spend what is left."""
+
+    known: MarginalSearch
+    waiting: Shares
+
+    def step(self) -> Step | None:
+        return _measure_next(self.known, self.waiting) if self.waiting else None
+
+    def after(self, finished: Round) -> MarginalsState:
+        return replace(self, waiting=self.waiting[1:])
+
+
+MarginalsState = (
+    CountState | NonAdaptiveState | OneWayState | DependenceState | RemeasurementState | SearchingState | FinalState
+)
+
+
+def _continue_with(foreseen: ContinuationForecaster, course: Continuation, spent: float) -> MarginalsState:
+    """spent: share of the budget, beside that of the one-way marginals."""
+    if course == "search":
+        return _search(foreseen.known, spent)
+    return FinalState(known=foreseen.known, waiting=tuple(foreseen.known.final(foreseen.ended(course, spent))))
+
+
+def _search(opened: MarginalSearch, spent: float) -> MarginalsState:
+    """spent: share of the budget, beside that of the one-way marginals."""
+    known, again = plan_remeasurement(opened)
+    left = 1.0 - sum(known.spent) - spent
+    return RemeasurementState(known=known, waiting=again, left=left) if again else _searching(known, left)
+
+
+def _searching(known: MarginalSearch, left: float) -> MarginalsState:
+    return _next_batch(known, SearchState(left=left))
+
+
+def _next_batch(known: MarginalSearch, state: SearchState) -> MarginalsState:
+    """The next batch; the last measurements where there is none."""
+    reached, batch = known.advanced(state)
+    if batch is None:
+        return FinalState(known=known, waiting=tuple(known.final(reached)))
+    return SearchingState.of(known, reached, batch)
+
+
+def _measure_next(known: MarginalSearch, waiting: Shares) -> Step:
+    """The first of those that wait; the hypothesis is fitted after the last one."""
+    (block, share), *others = waiting
+    return Step(candidates=(block,), select=None, measure=known.budget.price(share), refit=not others)

@@ -2,19 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from itertools import combinations
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation, LastMeasurements
-from dpqr.strategies.schedules.marginals.dependence_graph import DependenceGraph
-from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
-from dpqr.strategies.schedules.marginals.gap import largest_gap, shown_gap
+import numpy as np
+
+from dpqr.kernel.arrays import Axes
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.strategies.schedules.marginals.budget import BudgetAllocation, LastMeasurements
+from dpqr.strategies.schedules.marginals.errors import TUNING, ExpectedError, Gap, estimate_gap, largest_gap
 from dpqr.strategies.schedules.marginals.interactions import Interactions
-from dpqr.strategies.schedules.marginals.stopping_rule import BatchEvidence
-from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
+
+# Stopping rule of the search: what the measurements of a batch show, and when further batches stop paying.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchEvidence:
+    """Mean gap of a batch, and what may have hidden it. All figures are L1 errors over n.
+
+    least: lower estimate of the gap. real: the gap beyond the error that earlier measurements propagate into these
+    blocks. blur: what the measurements' own noise may have hidden. error: what that noise leaves in the blocks.
+
+    The propagated error is subtracted because the last measurements correct it, whether these blocks are explored or
+    not. Sampling variation of the records is never subtracted.
+    """
+
+    least: float
+    real: float
+    blur: float
+    error: float
+
+    @classmethod
+    def of(cls, gaps: Sequence[Gap], graph: DependenceGraph) -> BatchEvidence:
+        """What the gaps of one batch show.
+
+        Args:
+            gaps: one or more.
+            graph: the pairs that were measured before them.
+        """
+        squared, propagated_error, chance, spread = np.mean(
+            [(gap.squared, graph.propagated_error(gap.block.axes), gap.chance**2, gap.spread) for gap in gaps], axis=0
+        )
+        return cls(
+            least=float(np.mean([gap.least for gap in gaps])),
+            real=float(max(squared - propagated_error, min(squared, chance), 0.0)) ** 0.5,
+            blur=float(spread) ** 0.5 / len(gaps) ** 0.25,
+            error=float(np.mean([gap.error for gap in gaps])),
+        )
+
+    def unimproved(self, before: int, reached: float, price: float) -> int:
+        """Batches in a row without improvement, `before` of them before this one.
+
+        A batch improves nothing if its gap is below `price`. One that noise does not let decide is not counted; one
+        whose measurement is mostly noise counts twice.
+
+        Args:
+            before: batches without improvement before this one.
+            reached: final error of a block, L1 over n.
+            price: error that a further block adds to its own and to the others' final measurements, L1 over n.
+        """
+        if self.real >= price:
+            return 0
+        if self.blur > TUNING.resolved * reached:
+            return before
+        return before + (2 if self.error > TUNING.noisy_error else 1)
+
+
+# Dependence graph: how errors in measured pairs of columns propagate to other pairs.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairDependence:
+    """A measured pair of columns.
+
+    error: L1 error over n that its noise leaves in it. coefficient: estimated Dobrushin coefficient, 0 for independent
+    columns, 1 where each determines the other.
+    """
+
+    error: float
+    coefficient: float
+
+
+@dataclass(frozen=True, slots=True)
+class DependenceGraph:
+    """Measured pairs by column and other column. A function of what was released.
+
+    A hypothesis estimates a pair (a, c) from (a, b) and (b, c). An error in (a, b) appears in (a, c), multiplied by at
+    most the Dobrushin coefficient of P(c | b), for its rows sum to 0. So strongly dependent pairs propagate errors, and
+    weakly dependent ones hardly any.
+    """
+
+    ends: Mapping[int, Mapping[int, PairDependence]] = field(default_factory=dict)
+
+    def joined(self, gaps: Sequence[Gap]) -> DependenceGraph:
+        """This graph and the pairs among the measured blocks; a pair that was measured before is replaced."""
+        ends = {axis: dict(others) for axis, others in self.ends.items()}
+        for gap in gaps:
+            if len(gap.block.axes) == 2:
+                first, second = gap.block.axes
+                edge = PairDependence(error=gap.error, coefficient=_coefficient(gap))
+                ends.setdefault(first, {})[second] = edge
+                ends.setdefault(second, {})[first] = edge
+        return DependenceGraph(ends)
+
+    def propagated_error(self, axes: Axes) -> float:
+        """Square of the L1 error over n that the measured pairs propagate into these columns.
+
+        For every two of the columns it follows the path whose coefficients have the largest product; errors along a
+        path are independent, so their squares add up.
+        """
+        found = 0.0
+        for first, second in combinations(axes, 2):
+            path = tuple(self._strongest(first, second))
+            for place, edge in enumerate(path):
+                part = edge.error
+                for other in (*path[:place], *path[place + 1 :]):
+                    part *= other.coefficient
+                found += part**2
+        return found
+
+    def _strongest(self, first: int, second: int) -> Iterator[PairDependence]:
+        """The pairs of the path whose coefficients have the largest product; none where there is no path."""
+        waiting: list[tuple[float, int, int]] = [(-1.0, first, first)]
+        came: dict[int, int] = {}
+        while waiting and second not in came:
+            coefficient, axis, before = heappop(waiting)
+            if axis in came:
+                continue
+            came[axis] = before
+            for other, edge in self.ends.get(axis, {}).items():
+                if other not in came:
+                    heappush(waiting, (coefficient * edge.coefficient, other, axis))
+        while second in came and second != first:
+            yield self.ends[second][came[second]]
+            second = came[second]
+
+
+def _coefficient(gap: Gap) -> float:
+    """The gap as a part of the largest that two columns can have."""
+    return float(min(1.0, max(TUNING.weakest, max(gap.squared, 0.0) ** 0.5 / largest_gap(gap.block))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +164,7 @@ class SearchState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class SelectionBatch:
     """Choices from one hypothesis. size: how many; deviation: of each measurement; selection, measurement: shares."""
 
     size: int
@@ -48,7 +178,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Search:
+class MarginalSearch:
     """What a search knows before its first batch.
 
     levels: the candidates, searched one level after the other. coarse: offered beside those of the first level.
@@ -77,7 +207,7 @@ class Search:
         )
         object.__setattr__(self, "_last", last)
 
-    def advanced(self, state: SearchState) -> tuple[SearchState, Batch | None]:
+    def advanced(self, state: SearchState) -> tuple[SearchState, SelectionBatch | None]:
         """Past the levels that are not worth a batch, and the next batch; None: time for the last measurements."""
         while state.level < len(self.levels):
             if not self._clear(state):
@@ -88,7 +218,7 @@ class Search:
             state = self._ended(state)
         return state, None
 
-    def batch(self, state: SearchState) -> Batch | None:
+    def batch(self, state: SearchState) -> SelectionBatch | None:
         """The next choices of the level; None: it has no more that are worth it, or that noise would let see."""
         blocks, explored = self.offered(state.level), self._explored(state)
         names = {block.name for block in explored}
@@ -101,7 +231,9 @@ class Search:
         enough = self._enough(waiting, min(state.gap, TUNING.first_gap), TUNING.fine_part * even)
         share = min(enough, TUNING.batch_share * state.left / size)
         selection = min(self.budget.selection(max(TUNING.temperature * state.gap * self.records, 1e-6)), share)
-        batch = Batch(size=size, deviation=self.budget.deviation_at(share), selection=selection, measurement=share)
+        batch = SelectionBatch(
+            size=size, deviation=self.budget.deviation_at(share), selection=selection, measurement=share
+        )
         return batch if batch.cost <= state.left / 2 else None
 
     def _enough(self, waiting: Sequence[QueryBlock], gap: float, cheap: float) -> float:
@@ -179,9 +311,9 @@ class Search:
     def _reached(self, blocks: tuple[QueryBlock, ...], measured: tuple[QueryBlock, ...], left: float) -> float:
         return self._last.expected(blocks, measured, left) / self.records
 
-    def after(self, state: SearchState, batch: Batch, drawn: Sequence[Round]) -> SearchState:
+    def after(self, state: SearchState, batch: SelectionBatch, drawn: Sequence[Round]) -> SearchState:
         """After all choices of the batch; one that was lost in a crash shows nothing, and is paid."""
-        shown = [gap for one in drawn if (gap := shown_gap(one, self.errors, self.records)) is not None]
+        shown = [gap for one in drawn if (gap := estimate_gap(one, self.errors, self.records)) is not None]
         found = tuple(one.measurement.blocks[0] for one in drawn if one.measurement is not None)
         after = replace(
             state,

@@ -11,19 +11,24 @@ from typing import Literal
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
-from dpqr.strategies.plan import TINY, Plan, Roles
+from dpqr.kernel.arrays import FloatArray
+from dpqr.strategies.plan import TINY, BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL, one_way
-from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
+from dpqr.strategies.schedules.marginals.budget import (
+    RECORDS,
+    BudgetAllocation,
+    full_table,
+    public_records,
+    remaining,
+    summed_noise,
+)
 from dpqr.strategies.schedules.marginals.candidate_blocks import fitted_together, joint, marginal, with_surrogates
-from dpqr.strategies.schedules.marginals.one_table import RECORDS, known_records, remaining, summed_noise, whole_table
-from dpqr.strategies.schedules.marginals.spread import Spread
-from dpqr.strategies.schedules.marginals.tuning import TUNING
+from dpqr.strategies.schedules.marginals.errors import TUNING, NoiseSpread
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
-Way = Literal["table", "blocks", "pairs", "columns", "search"]
+CandidatePlan = Literal["table", "blocks", "pairs", "columns", "search"]
 """One table of all columns; all asked blocks once; all pairs below them once; one-way marginals once; a search."""
 
 Tables = Mapping[frozenset[int], tuple[QueryBlock, float]]
@@ -35,14 +40,14 @@ POSSIBLE_RECORDS = tuple(float(number) for number in np.geomspace(100, 10**6, 9)
 Shares = tuple[tuple[QueryBlock, float], ...]
 """Blocks that are measured once, each with its share of what is left."""
 
-NOUNS: Mapping[Way, str] = {
+NOUNS: Mapping[CandidatePlan, str] = {
     "table": "one table of all columns",
     "blocks": "all blocks once",
     "pairs": "all pairs of columns once",
     "columns": "one-way marginals alone",
     "search": "what a search finds",
 }
-WORDS: Mapping[Way, str] = {
+WORDS: Mapping[CandidatePlan, str] = {
     "table": "one table of all columns was measured",
     "blocks": "all blocks were measured once",
     "pairs": "all pairs of columns below the blocks were measured once",
@@ -51,7 +56,7 @@ WORDS: Mapping[Way, str] = {
 }
 
 
-NOTES: Mapping[Way, str] = {
+NOTES: Mapping[CandidatePlan, str] = {
     "table": "all columns together are measured once, with less noise in every block than a search would leave",
     "blocks": "all blocks are measured once, for a search would pass over few of them",
     "pairs": "all pairs of columns below the blocks are measured once, for their noise is far below that of the blocks",
@@ -59,21 +64,21 @@ NOTES: Mapping[Way, str] = {
 }
 
 
-def measured_by(way: Way, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Shares:
+def measurements_of(way: CandidatePlan, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Shares:
     """What a way measures, in the split of least noise; nothing for a search, or where there are no such pairs.
 
     The number of records is measured beside blocks that are no marginals, for rows need a total.
     """
     if way == "table":
-        return ((whole_table(problem), 1.0),)
+        return ((full_table(problem), 1.0),)
     blocks = _blocks(way, problem, roles)
     costs = [block.rows / max(block.largest_coefficient, 1) * _relative(block, budget, problem) for block in blocks]
-    untold = bool(blocks) and known_records(problem) is None and not any(block.is_marginal for block in blocks)
+    untold = bool(blocks) and public_records(problem) is None and not any(block.is_marginal for block in blocks)
     total = ((RECORDS, float(TUNING.count)),) if untold else ()
     return (*total, *zip(blocks, budget.split(1.0 - sum(share for _, share in total), costs), strict=True))
 
 
-def _blocks(way: Way, problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
+def _blocks(way: CandidatePlan, problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
     """What a way measures."""
     searched = with_surrogates(problem, roles.check).workload.blocks
     if way == "columns":
@@ -137,11 +142,11 @@ class Forecasts:
     """
 
     records: float
-    errors: Mapping[Way, float]
+    errors: Mapping[CandidatePlan, float]
     searched: float = 1.0
 
     @property
-    def best(self) -> Way:
+    def best(self) -> CandidatePlan:
         return min(self.errors, key=self.errors.__getitem__)
 
     @property
@@ -160,7 +165,7 @@ class Forecasts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class CandidateForecaster:
     """Noise by way and block of the workload, from which errors are forecast at any number of records.
 
     A block whose answers hold m of n even records, and get noise of q records together, is left with an error of about
@@ -177,21 +182,21 @@ class Outlook:
     searchable: whether a block has two columns or more. One-way marginals answer all others, and nothing is searched.
     """
 
-    noise: Mapping[Way, Noise]
-    explored: Mapping[Way, float]
+    noise: Mapping[CandidatePlan, Noise]
+    explored: Mapping[CandidatePlan, float]
     budget: BudgetAllocation
     crowded: bool = False
     searchable: bool = True
 
     @classmethod
-    def of(cls, problem: Problem, roles: Roles, budget: BudgetAllocation, table: int) -> Outlook:
+    def of(cls, problem: Problem, roles: Roles, budget: BudgetAllocation, table: int) -> CandidateForecaster:
         """Where `budget` is all that is left; table: cells of one table of all columns, at most."""
-        ways: list[Way] = ["blocks", "pairs", "columns"]
-        if whole_table(problem).cells <= table:
+        ways: list[CandidatePlan] = ["blocks", "pairs", "columns"]
+        if full_table(problem).cells <= table:
             ways.insert(0, "table")
         noise = {way: noise_by_block(way, problem, roles, budget) for way in ways}
         most = TUNING.explored * len(problem.workload.axes)
-        searched: tuple[Way, ...] = ("blocks", "pairs")
+        searched: tuple[CandidatePlan, ...] = ("blocks", "pairs")
         numbers = {way: len(_blocks(way, problem, roles)) for way in searched}
         explored = {way: min(1.0, most / number) for way, number in numbers.items() if number}
         return cls(
@@ -226,7 +231,7 @@ class Outlook:
         )
         return min(hopeless, *searched)
 
-    def _error(self, way: Way, records: float, louder: float = 1.0, hidden: float = 1.0) -> float:
+    def _error(self, way: CandidatePlan, records: float, louder: float = 1.0, hidden: float = 1.0) -> float:
         return float(self.noise[way].errors(records, louder, hidden).mean())
 
 
@@ -241,11 +246,11 @@ def error_words(error: float) -> str:
 
 def possible_records(problem: Problem) -> tuple[float, ...]:
     """The known number, or POSSIBLE_RECORDS."""
-    known = known_records(problem)
+    known = public_records(problem)
     return POSSIBLE_RECORDS if known is None else (float(known),)
 
 
-def error_among(errors: Sequence[float]) -> float:
+def mean_error(errors: Sequence[float]) -> float:
     """The geometric mean of errors at different numbers of records."""
     return math.exp(float(np.mean(np.log(np.maximum(errors, TINY)))))
 
@@ -253,14 +258,14 @@ def error_among(errors: Sequence[float]) -> float:
 def count_forecasts(plan: Plan, counted: Measurement, table: int) -> Forecasts:
     """By a noisy count of the records, less one deviation: noise on too few records is off by more than a search."""
     least = float(counted.values[0][0]) - counted.law.deviation
-    return Outlook.of(plan.problem, plan.roles, remaining(plan), table).at(least)
+    return CandidateForecaster.of(plan.problem, plan.roles, remaining(plan), table).at(least)
 
 
-def noise_by_block(way: Way, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Noise:
+def noise_by_block(way: CandidatePlan, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Noise:
     """Of the workload's blocks, in their order; none where the way measures nothing."""
     alike: dict[float, float] = {}  # marginals at one share have one deviation
     known = []
-    for block, share in measured_by(way, problem, roles, budget):
+    for block, share in measurements_of(way, problem, roles, budget):
         deviation = alike.get(share) if block.is_marginal else None
         if deviation is None:
             deviation = roles.check.law((block,), problem.unit, budget.price(share)).deviation
@@ -278,7 +283,7 @@ def _noise(block: QueryBlock, own: float | None, tables: Tables) -> tuple[float,
     Args:
         own: deviation of its own measurement; None: it is not measured.
     """
-    axes, spread = frozenset(block.axes), Spread(block=block)
+    axes, spread = frozenset(block.axes), NoiseSpread(block=block)
     even = spread.even
     if own is not None:
         return own * block.rows / max(block.largest_coefficient, 1), even, 0.0
@@ -293,3 +298,31 @@ def _noise(block: QueryBlock, own: float | None, tables: Tables) -> tuple[float,
     total = sum(spread.noise(one.axes) * deviation for one, deviation in below) / (len(axes) - 1 if of_pairs else 1)
     further = max(len(axes) - shown, 0)
     return total, even, each * further * spread.missed(1 + shown) if further else 0.0
+
+
+# The forecast error of plans without a search: every block is measured, or estimated without bias.
+
+
+def direct_error(plan: Plan, *, fitted: bool) -> float:
+    """Forecast error among the possible records of a plan by which every block is measured, or estimated unbiased.
+
+    Args:
+        fitted: whether a fit cuts noise on cells of few records; else an answer is off by its noise, or by no more than
+            even records would be.
+    """
+    known = zip(plan.problem.workload.blocks, plan.forecast, strict=True)
+    each = [(_summed_sizes(one, fitted) / float(block.scale), block) for block, one in known]
+    units = ((total / max(block.largest_coefficient, 1), NoiseSpread(block=block).even, 0.0) for total, block in each)
+    noise, errors = Noise.of(units), []
+    for records in possible_records(plan.problem):
+        n = max(1.0, records)
+        found = noise.errors(n, 1.0, 0.0) if fitted else np.minimum(NORMAL * noise.total / n, noise.even)
+        errors.append(float(found.mean()))
+    return mean_error(errors)
+
+
+def _summed_sizes(block: BlockForecast, fitted: bool) -> float:
+    """Of a block's answers the deviations, or NORMAL times less than they are expected to be off, if that is known:
+    nearly all noise of a large budget is 0, and its size is far below its deviation."""
+    known = None if fitted else block.error
+    return block.rows * (block.deviation if known is None else known / NORMAL)

@@ -1,8 +1,7 @@
 """Audited releases in buckets: neighbours, columns, and what varies."""
 
-from dpqr.audit.cases.releases import ABSENT
-from dpqr.audit.cases.schedules import CELLS, DRAWS, WIDEST, partition_cases
-from dpqr.noise.source import SeededNoise
+from dpqr.audit.cases.releases import ABSENT, CELLS, DRAWS, WIDEST, partition_cases
+from dpqr.kernel.noise.source import SeededNoise
 
 (CASE,) = partition_cases()
 

@@ -4,9 +4,8 @@ from functools import cache
 
 import pytest
 
-from dpqr.audit.cases.releases import ABSENT
-from dpqr.audit.cases.schedules import schedule_cases
-from dpqr.noise.source import SeededNoise
+from dpqr.audit.cases.releases import ABSENT, schedule_cases
+from dpqr.kernel.noise.source import SeededNoise
 
 CASES = {case.trial.plan.schedule.name: case for case in schedule_cases()}
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)

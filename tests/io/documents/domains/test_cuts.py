@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Rule
-from dpqr.data.histogram import DenseHistogram
-from dpqr.errors import DocumentError
+from dpqr.domain.attribute import Attribute, Rule
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.errors import DocumentError
 
 
 def field(kind: str, low: Any, high: Any, **treatment: Any) -> dict[str, Any]:
@@ -170,6 +170,6 @@ def test_facts_of_the_domain_speak_of_the_cut_bins(ask) -> None:
 
 
 def test_too_many_cuts_are_refused(titles, monkeypatch) -> None:
-    monkeypatch.setattr("dpqr.io.documents.domains.bins.MAX_CELLS", 3)
+    monkeypatch.setattr("dpqr.domain.columns.MAX_CELLS", 3)
     with pytest.raises(DocumentError, match="makes 4 cells, more than the 3 of one column"):
         titles(AGES, "x >= 65 or x < 18")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from dpqr.data.attribute import Bins, Codes, Labels, Rule
-from dpqr.data.domain import failing_attributes, unstated_faults
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.domains.domain import read_domain
+from dpqr.domain.attribute import Bins, Codes, Labels, Rule
+from dpqr.domain.domain import failing_attributes, unstated_faults
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DocumentError, UsageFault
 
 
 def one(**field):

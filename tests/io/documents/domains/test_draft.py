@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.draft import UNREADABLE, DomainDraft
-from dpqr.io.documents.text.faults import FollowUp
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain_file import UNREADABLE, DomainDraft
+from dpqr.domain.text.faults import FollowUp
+from dpqr.kernel.errors import DocumentError
 
 SOUND = (Attribute(name="a", axis=Codes(2)),)
 

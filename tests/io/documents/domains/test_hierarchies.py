@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from dpqr.data.hierarchy import Hierarchy
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.domains.hierarchies import MOST_LEVELS
+from dpqr.domain.attribute import Hierarchy
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.hierarchies import MOST_LEVELS
+from dpqr.kernel.errors import DocumentError
 
 TOWNS = {"Oslo": "East", "Moss": "East", "Bergen": "West", "Umea": "North"}
 REGIONS = {"East": "Norway", "West": "Norway", "North": "Sweden"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.io.documents.domains.identifiers import identifier_hint, named_like_identifier
+from dpqr.domain.proposals import identifier_hint, named_like_identifier
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpqr.data.attribute import Labels
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.domain import read_domain
+from dpqr.domain.attribute import Labels
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DocumentError
 
 
 def axis(kind="string", own=None, missing=("",), **keys) -> Labels:

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.domain import domain_text, read_domain
-from dpqr.io.documents.entries.queries import read_queries
-from dpqr.io.documents.sources import public_documents
+from dpqr.domain.domain_file import domain_text, read_domain
+from dpqr.domain.text.sources import public_documents
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.queries_file import read_queries
 
 ROWS = [("Oslo", "East"), ("Bergen", "West"), ("East", "Norway"), ("West", "Norway")]
 QUERIES = [{"hierarchy": "town"}]

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.codebooks.arrow import typed_columns
-from dpqr.io.codebooks.column import document
-from dpqr.io.codebooks.gaps import filled as with_gaps
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.domains.proposals import filled
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.proposals import fill_placeholders
+from dpqr.kernel.errors import DocumentError
+from dpqr.tables.codebooks.columns import fill_gaps as with_gaps
+from dpqr.tables.codebooks.columns import outline_document
+from dpqr.tables.codebooks.plain_schemas import typed_columns
 
 
 def proposed(field: dict[str, Any], *where: str) -> dict[str, Any]:
     queries = {"queries": [{"where": one} for one in where]}
-    (found,) = filled({"fields": [{"name": "x", **field}]}, queries)["fields"]
+    (found,) = fill_placeholders({"fields": [{"name": "x", **field}]}, queries)["fields"]
     return found
 
 
@@ -72,9 +72,9 @@ def test_labels_become_an_enum_and_others_a_cell() -> None:
 
 def test_a_skeleton_is_a_domain_once_the_placeholders_are_replaced() -> None:
     columns = typed_columns([("age", "any"), ("region", "any"), ("seen", "date")])
-    skeleton = document(with_gaps(columns.outline).outline)
+    skeleton = outline_document(with_gaps(columns.outline).outline)
     where = "age >= 18 and age < 65 and region = 'north' and seen < '2024-01-01'"
-    found = filled(skeleton, {"queries": [{"where": where}]})
+    found = fill_placeholders(skeleton, {"queries": [{"where": where}]})
     with pytest.raises(DocumentError, match="placeholder"):
         read_domain(found)
     text = json.dumps(found)
@@ -85,4 +85,4 @@ def test_a_skeleton_is_a_domain_once_the_placeholders_are_replaced() -> None:
 
 
 def test_sizes_stay() -> None:
-    assert filled({"x": 5}, {"queries": [{"where": "x > 3"}]}) == {"x": 5}
+    assert fill_placeholders({"x": 5}, {"queries": [{"where": "x > 3"}]}) == {"x": 5}

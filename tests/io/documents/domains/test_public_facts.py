@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains import public_facts
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.entries.queries import read_queries
+from dpqr.domain import domain_file as public_facts
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.queries_file import read_queries
 
 FIELDS = [
     {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 39}, "dpqr": {"width": 10}},
@@ -84,14 +84,14 @@ def test_facts_that_cannot_be_are_blamed_by_place(more, said):
 
 
 def test_facts_over_too_many_cells_are_refused(monkeypatch):
-    monkeypatch.setattr(public_facts, "MAX_CELLS", 11)
+    monkeypatch.setattr(public_facts, "MAX_FACT_CELLS", 11)
     with pytest.raises(DocumentError, match=r"it ties 'age', 'region' together: 12 cells, more than 11"):
         facts(["age < 10 and region = 1"])
-    monkeypatch.setattr(public_facts, "MAX_CELLS", 12)
+    monkeypatch.setattr(public_facts, "MAX_FACT_CELLS", 12)
     with pytest.raises(DocumentError, match=r"\$\.totals: totals that share columns tie 'age', 'marital', 'region'"):
         facts(totals=[{"where": f"age < 10 and {other}", "count": 1} for other in ("region = 1", "marital is null")])
     monkeypatch.setattr(public_facts, "MAX_MODEL", 1)
-    monkeypatch.setattr("dpqr.hypotheses.factored.junction_tree.SMALL", 1)
+    monkeypatch.setattr("dpqr.models.junction_tree.SMALL", 1)
     with pytest.raises(DocumentError, match=r"\$\.impossible: together they need a model of more than 1 cells"):
         facts(["age < 10 and region = 1"])
 

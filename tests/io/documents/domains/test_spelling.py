@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpqr.data.attribute import PLAIN, Attribute, Spelling
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.domain import read_domain
+from dpqr.domain.attribute import PLAIN, Attribute, Spelling
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DocumentError
 
 
 def one(**field) -> Attribute:

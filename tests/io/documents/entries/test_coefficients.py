@@ -10,9 +10,10 @@ import pytest
 from pyarrow import parquet
 from scipy.sparse import csr_array, save_npz
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.entries import coefficient_arrays, coefficients
-from dpqr.io.documents.entries.coefficients import quantised
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload import coefficients
+from dpqr.workload import coefficients as coefficient_arrays
+from dpqr.workload.coefficients import quantised
 
 DOMAIN = {
     "fields": [

@@ -4,8 +4,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dpqr.workload.naming import row_names
 from dpqr.workload.ranges import Ranges
+from dpqr.workload.workload import row_names
 
 COLUMNS = ["age", "hours", "sex", "rich"]
 SIZES = {"age": 10, "hours": 3, "income": 2, "sex": 3, "home region": 2, "day": 4, "rich": 2}
@@ -88,12 +88,12 @@ def test_one_comparison_each_is_no_pair(ask) -> None:
 
 
 def test_more_queries_than_keys_are_drawn_at_once(ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpqr.io.documents.entries.conjunctions.CHUNK", 100)
+    monkeypatch.setattr("dpqr.workload.conditions.CHUNK", 100)
     assert blocks(ask, columns=COLUMNS).workload.rows == 400
 
 
 def test_too_many_sets_of_columns_are_refused(ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpqr.io.documents.entries.conjunctions.MAX_BLOCKS", 10)
+    monkeypatch.setattr("dpqr.workload.conditions.MAX_BLOCKS", 10)
     with pytest.raises(Exception, match=r"queries\[0\]\.conjunctions: they look at more than 10 sets of columns; list"):
         blocks(ask, columns=COLUMNS)
 

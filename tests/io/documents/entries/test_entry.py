@@ -3,8 +3,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.io.documents.entries import entry
-from dpqr.io.documents.entries.entry import coarsest_grid, integer_matrix
+from dpqr.workload import entry
+from dpqr.workload.entry import coarsest_grid, integer_matrix
 from dpqr.workload.matrix import Dense, Sparse
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DocumentError
-from dpqr.io.documents.entries.queries import QueriesDocument, read_queries
-from dpqr.workload.figures import Figure, Largest, Quantiles, Quotient, Spread
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.errors import DocumentError
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.workload.figures import Figure, Largest, Quantiles, QuotientFormula, VarianceFormula
+from dpqr.workload.queries_file import QueriesDocument, read_queries
 from dpqr.workload.sensitivity import Norm, sensitivity
 
 DOMAIN: dict[str, Any] = {
@@ -56,11 +56,11 @@ def test_a_mean_and_a_variance_follow_from_their_rows(where: str | None) -> None
         used[1] = 0
     elif where:
         used[1:, 0] = 0
-    assert isinstance(mean.formula, Quotient)
+    assert isinstance(mean.formula, QuotientFormula)
     assert answers @ floats(mean.formula.denominator) == pytest.approx(used.sum(axis=1))
     assert answers @ floats(mean.formula.numerator) == pytest.approx(used @ MIDPOINTS)
     spread, answers, _ = figure_of(read({"variance": "pay", "by": ["region"], **told}))
-    assert isinstance(spread.formula, Spread)
+    assert isinstance(spread.formula, VarianceFormula)
     low = MIDPOINTS - 5
     assert answers @ floats(spread.formula.count) == pytest.approx(used.sum(axis=1))
     assert answers @ floats(spread.formula.sum) == pytest.approx(used @ low)

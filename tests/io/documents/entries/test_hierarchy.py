@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.errors import DocumentError
+from dpqr.kernel.errors import DocumentError
 
 PARENTS = {"F": "known", "M": "known", "X": "other", "known": "all", "other": "all"}
 SEX = {

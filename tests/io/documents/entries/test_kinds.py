@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.io.documents.entries.forms import KINDS
-from dpqr.io.documents.entries.kinds import OTHER_NAMES, asks_nothing
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.text.decoding import Location
+from dpqr.workload.entry import OTHER_NAMES, missing_kind_fault
+from dpqr.workload.form import KINDS
 
 PLACE = Location("q")
 
@@ -24,14 +24,14 @@ PLACE = Location("q")
     ],
 )
 def test_unknown_kinds_name_the_way(unknown: str, words: str) -> None:
-    assert words in asks_nothing(unknown, PLACE).faults[0].message
+    assert words in missing_kind_fault(unknown, PLACE).faults[0].message
 
 
 def test_only_a_misspelling_is_fixed() -> None:
-    fix = asks_nothing("margnial", PLACE).faults[0].fix
+    fix = missing_kind_fault("margnial", PLACE).faults[0].fix
     assert fix is not None
     assert (fix.path, fix.text, fix.key) == ("$.margnial", '"marginal"', True)
-    assert asks_nothing("average", PLACE).faults[0].fix is None
+    assert missing_kind_fault("average", PLACE).faults[0].fix is None
 
 
 def test_no_kind_has_two_meanings() -> None:

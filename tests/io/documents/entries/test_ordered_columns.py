@@ -3,10 +3,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.entries.ordered_columns import binning_error
-from dpqr.noise.public import public_generator
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DocumentError
+from dpqr.kernel.noise.public import public_generator
+from dpqr.workload.ordered_columns import binning_error
 from dpqr.workload.ranges import Ranges
 
 

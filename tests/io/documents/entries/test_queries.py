@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.entries.queries import read_queries
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.workload.matrix import Identity
+from dpqr.workload.queries_file import read_queries
 
 SIZES = {"a": 2, "b": 3, "c": 4}
 

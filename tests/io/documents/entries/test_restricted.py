@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.errors import DocumentError
-from dpqr.io.documents.entries.queries import QueriesDocument, read_queries
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.queries_file import QueriesDocument, read_queries
 
 DOMAIN: dict[str, Any] = {
     "fields": [

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 import dpqr
-from dpqr.app.verifying.verify import VerifyRequest, verify
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import DocumentError
-from dpqr.io.documents.entries.queries import QueriesDocument, read_queries
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.errors import DocumentError
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.published.verify import VerifyRequest, verify
+from dpqr.workload.queries_file import QueriesDocument, read_queries
 from dpqr.workload.sensitivity import Norm, sensitivity
 
 DOMAIN: dict[str, Any] = {

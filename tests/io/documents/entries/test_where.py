@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import DocumentError
+from dpqr.kernel.errors import DocumentError
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.workload.matrix import Dense, Identity, Sparse
 from dpqr.workload.sensitivity import Norm, sensitivity
 

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.errors import DocumentError
-from dpqr.io.documents.predicates.names import parse_over
-from dpqr.io.documents.predicates.parser import parse
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.predicates import parse, parse_over
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.errors import DocumentError
 
 NAMES = ("age", "home region", "home region (old)", "2020", "a/b")
 DOMAIN = Domain(tuple(Attribute(name=name, axis=Codes(3)) for name in NAMES))

@@ -2,12 +2,11 @@ from itertools import product
 
 import numpy as np
 
-from dpqr.data.attribute import Attribute, Codes, Rule
-from dpqr.data.domain import Domain
-from dpqr.io.documents.predicates.cells import evaluate
-from dpqr.io.documents.predicates.parser import parse
-from dpqr.io.documents.predicates.tree import And, columns, conjuncts
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.attribute import Attribute, Codes, Rule
+from dpqr.domain.domain import Domain
+from dpqr.domain.predicate_cells import evaluate
+from dpqr.domain.predicates import And, columns, conjuncts, parse
+from dpqr.domain.text.decoding import Location
 
 PLACE = Location("q.json")
 DOMAIN = Domain(

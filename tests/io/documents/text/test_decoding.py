@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.domains.forms import TableSchema
-from dpqr.io.documents.entries.forms import MarginalsEntry, WhereEntry
-from dpqr.io.documents.text.decoding import Location, decode, fitting, nearest, number, obvious, shaped, spoken
-from dpqr.io.documents.text.faults import Faults
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.form import TableSchema
+from dpqr.domain.text.decoding import Location, decode, describe_value, fitting, fix_shape, nearest, number, obvious
+from dpqr.domain.text.faults import Faults
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.form import MarginalsEntry, WhereEntry
 
 
 def test_paths_are_json_paths() -> None:
@@ -85,12 +85,12 @@ def test_what_is_no_number_is_refused(value: Any) -> None:
 
 
 def test_values_are_shown_short() -> None:
-    assert spoken("a\nb") == "'a\\nb'"
-    assert spoken({"a": 1}) == "an object"
-    assert spoken([]) == "a list"
-    assert spoken(None) == "null"
-    assert spoken(False) == "false"
-    assert len(spoken("x" * 500)) == 60
+    assert describe_value("a\nb") == "'a\\nb'"
+    assert describe_value({"a": 1}) == "an object"
+    assert describe_value([]) == "a list"
+    assert describe_value(None) == "null"
+    assert describe_value(False) == "false"
+    assert len(describe_value("x" * 500)) == 60
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_every_fault_of_a_shape_is_named() -> None:
 def test_an_obvious_fix_is_shaped_as_if_it_were_made() -> None:
     faults = Faults()
     value = {"wheer": "a = 1", "by": "b", "weight": "2"}
-    assert shaped(value, WhereEntry, PLACE, faults) == {"where": "a = 1", "by": ["b"], "weight": "2"}
+    assert fix_shape(value, WhereEntry, PLACE, faults) == {"where": "a = 1", "by": ["b"], "weight": "2"}
     assert [fault.fix and fault.fix.text for fault in faults.found] == ['"where"', '["b"]']
     assert fitting(value, WhereEntry) is None
 

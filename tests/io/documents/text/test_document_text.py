@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.domain import domain_text, read_domain
-from dpqr.io.documents.entries.queries import read_queries
-from dpqr.io.documents.text.document_text import read_document
+from dpqr.domain.domain_file import domain_text, read_domain
+from dpqr.domain.text.documents import read_document
+from dpqr.kernel.errors import DocumentError
+from dpqr.workload.queries_file import read_queries
 
 DOMAIN = {
     "fields": [

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from support.planted_faults import DOMAIN, FAULTS, QUERIES
 
-from dpqr.errors import DocumentError, Fault
-from dpqr.io.documents.domains.domain import PLACEHOLDER, read_domain
-from dpqr.io.documents.entries.queries import read_queries
-from dpqr.io.documents.text.decoding import Location
-from dpqr.io.documents.text.faults import LIMIT, Faults, FollowUp
+from dpqr.domain.domain_file import PLACEHOLDER, read_domain
+from dpqr.domain.text.decoding import Location
+from dpqr.domain.text.faults import LIMIT, Faults, FollowUp
+from dpqr.kernel.errors import DocumentError, Fault
+from dpqr.workload.queries_file import read_queries
 
 
 def faults_of(tmp_path: Path, domain: Any, *entries: Any) -> list[str]:

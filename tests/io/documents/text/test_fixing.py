@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from dpqr.app.planning.documents import fix_documents
-from dpqr.errors import Fault, Fix, UsageFault
-from dpqr.io.documents.entries.queries import read_queries
-from dpqr.io.documents.text.fixing import write_fixes
+from dpqr.domain.text.documents import write_fixes
+from dpqr.kernel.errors import Fault, Fix, UsageFault
+from dpqr.releases.documents import fix_documents
+from dpqr.workload.queries_file import read_queries
 
 
 def fixed(tmp_path: Path, text: str, *fixes: Fix) -> tuple[str, list[tuple[int, str, str]]]:
@@ -69,7 +69,7 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path: Path, monkeypat
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dpqr.io.documents.text.fixing.os.fsync", full)
+    monkeypatch.setattr("dpqr.domain.text.documents.os.fsync", full)
     with pytest.raises(UsageFault, match=r"--fix: .*q\.json cannot be written \(No space left on device\)"):
         fixed(tmp_path, '{"a": 1}', Fix(path="$.a", text="2"))
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"q.json": '{"a": 1}'}

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.text.json_text import parse_json, read_regular_file
-from dpqr.io.documents.text.positions import MAX_DEPTH
+from dpqr.domain.text.documents import parse_json, read_regular_file
+from dpqr.domain.text.faults import MAX_DEPTH
+from dpqr.kernel.errors import DocumentError, UsageFault
 
 
 def test_numbers_stay_exact() -> None:

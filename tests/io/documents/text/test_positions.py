@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from dpqr.io.documents.text.positions import line_of, member, spans
+from dpqr.domain.text.faults import line_of, member, spans
 
 TEXT = """{
   "a": [1, {"b c": "x\\"}"}, []],

@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.text.fixing import write_fixes
-from dpqr.io.documents.text.positions import line_of, spans
-from dpqr.io.documents.text.yaml_text import NoYaml, yaml_as_json
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.text.documents import write_fixes
+from dpqr.domain.text.faults import NoYaml, line_of, spans, yaml_as_json
+from dpqr.kernel.errors import DocumentError, UsageFault
 
 TEXT = """\
 # a comment

@@ -3,9 +3,9 @@ import os
 import pytest
 from support.disk_calls import recorded
 
-from dpqr.errors import UsageFault
-from dpqr.io.journal import transcript_file as claim_module
-from dpqr.io.journal.transcript_file import claimed, tidy
+from dpqr.kernel.errors import UsageFault
+from dpqr.releases import journal as claim_module
+from dpqr.releases.journal import claim_file, tidy
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def claim():
     held = []
 
     def made(path):
-        held.append(claimed(path))
+        held.append(claim_file(path))
         return held[-1]
 
     yield made
@@ -30,11 +30,11 @@ def claim():
 def test_one_job_holds_it(path, claim):
     claim(path)
     with pytest.raises(UsageFault, match="another job"):
-        claimed(path)
+        claim_file(path)
 
 
 def test_a_closed_claim_is_free(path, claim):
-    os.close(claimed(path))
+    os.close(claim_file(path))
     assert claim(path)
 
 
@@ -57,7 +57,7 @@ def test_no_descriptor_is_left_open_by_a_refusal(path, claim):
     before = len(os.listdir("/dev/fd"))
     for _ in range(5):
         with pytest.raises(UsageFault):
-            claimed(path)
+            claim_file(path)
     assert len(os.listdir("/dev/fd")) == before
 
 
@@ -94,7 +94,7 @@ def test_a_planted_link_is_not_followed(path, tmp_path):
     victim = tmp_path / "victim"
     path.symlink_to(victim)
     with pytest.raises(UsageFault, match="cannot be opened"):
-        claimed(path)
+        claim_file(path)
     assert not victim.exists()
 
 

@@ -5,9 +5,9 @@ import os
 import pytest
 from support.disk_calls import recorded
 
-from dpqr.errors import LedgerError, UsageFault
-from dpqr.io.journal.transcript_file import LARGEST, held
-from dpqr.io.ledger.chain import BEGINNING, seal
+from dpqr.kernel.errors import LedgerError, UsageFault
+from dpqr.ledger.chain import BEGINNING, seal
+from dpqr.releases.journal import LARGEST, open_transcript
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def path(tmp_path):
 
 
 def written(path, *documents):
-    with held(path) as file:
+    with open_transcript(path) as file:
         for document in documents:
             file.append(document)
         return file.digest
@@ -25,7 +25,7 @@ def written(path, *documents):
 def test_lines_are_on_the_disk_before_append_returns(path, monkeypatch):
     synced = []
     monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(path.read_text()))
-    with held(path) as file:
+    with open_transcript(path) as file:
         file.append({"b": 1, "a": [2]})
         assert synced[-1] == '{"a":[2],"b":1}\n'
 
@@ -34,7 +34,7 @@ def test_the_running_hash_is_that_of_a_chain(path):
     digest = written(path, {"a": 1}, {"b": 2})
     first, second = path.read_text().splitlines()
     assert digest == seal(seal(BEGINNING, first), second)
-    with held(path) as file:
+    with open_transcript(path) as file:
         assert (file.digest, file.digest_of(1), file.digest_of(0)) == (digest, seal(BEGINNING, first), BEGINNING)
 
 
@@ -42,14 +42,14 @@ def test_what_a_crash_cut_off_is_no_line_and_is_overwritten(path):
     written(path, {"a": 1})
     with path.open("a") as opened:
         opened.write('{"b":22222222222222')
-    with held(path) as file:
+    with open_transcript(path) as file:
         assert file.lines == ['{"a":1}']
         file.append({"c": 3})
     assert path.read_text() == '{"a":1}\n{"c":3}\n'
 
 
 def test_cutting_keeps_the_first_lines_and_their_hash(path):
-    with held(path) as file:
+    with open_transcript(path) as file:
         for number in range(4):
             file.append({"n": number})
         file.cut(2)
@@ -59,22 +59,22 @@ def test_cutting_keeps_the_first_lines_and_their_hash(path):
 
 
 def test_an_empty_file_is_not_left_behind(path):
-    with held(path):
+    with open_transcript(path):
         assert path.exists()
     assert not path.exists()
     written(path, {"a": 1})
     assert path.exists()
-    with held(path) as file:
+    with open_transcript(path) as file:
         file.cut(0)
     assert not path.exists()
 
 
 def test_nobody_else_holds_it_meanwhile(path):
-    with held(path) as file:
+    with open_transcript(path) as file:
         file.append({})
-        with pytest.raises(UsageFault, match="another job"), held(path):
+        with pytest.raises(UsageFault, match="another job"), open_transcript(path):
             raise AssertionError
-    with held(path) as file:
+    with open_transcript(path) as file:
         assert len(file.lines) == 1
 
 
@@ -86,26 +86,26 @@ def test_only_its_owner_reads_it(path):
 def test_a_line_of_other_than_an_object_is_damage(path):
     for text in ("[]", "1", "{", "[" * 100_000, "\x00"):
         path.write_text(f"{text}\n")
-        with held(path) as file, pytest.raises(LedgerError):
+        with open_transcript(path) as file, pytest.raises(LedgerError):
             file.document(0)
-    with held(path) as file, pytest.raises(LedgerError):
+    with open_transcript(path) as file, pytest.raises(LedgerError):
         file.document(5)
 
 
 def test_a_file_beyond_any_transcript_is_not_read(path):
     path.touch()
     os.truncate(path, LARGEST + 1)
-    with pytest.raises(LedgerError, match="larger than any"), held(path):
+    with pytest.raises(LedgerError, match="larger than any"), open_transcript(path):
         raise AssertionError
 
 
 def test_a_missing_directory_is_a_fault_of_usage(tmp_path):
-    with pytest.raises(UsageFault, match="cannot be opened"), held(tmp_path / "missing" / "x"):
+    with pytest.raises(UsageFault, match="cannot be opened"), open_transcript(tmp_path / "missing" / "x"):
         raise AssertionError
 
 
 def test_a_disk_that_fails_is_told_and_leaves_whole_lines(path, monkeypatch):
-    with held(path) as file:
+    with open_transcript(path) as file:
         file.append({"a": 1})
         with monkeypatch.context() as broken:
             broken.setattr(os, "write", fail)
@@ -121,7 +121,7 @@ def fail(*_):
 
 
 def test_every_change_is_cut_written_and_synced_in_this_order(path, monkeypatch):
-    with held(path) as file:
+    with open_transcript(path) as file:
         file.append({"a": 1})
         with path.open("a") as opened:
             opened.write("half a li")
@@ -142,19 +142,19 @@ def test_a_write_that_ends_early_goes_on(path, monkeypatch):
 
 
 def test_what_was_cut_leaves_no_trace_in_the_hash(path):
-    with held(path) as file:
+    with open_transcript(path) as file:
         for number in range(4):
             file.append({"n": number})
         file.cut(1)
         file.append({"n": 9})
         assert file.digest == seal(seal(BEGINNING, '{"n":0}'), '{"n":9}')
-    with held(path) as again:
+    with open_transcript(path) as again:
         assert again.digest == file.digest
 
 
 def test_lines_go_where_space_was_set_aside(path, monkeypatch):
     written(path, {"a": 1})
-    with held(path) as file:
+    with open_transcript(path) as file:
         file.set_aside(4_000)
         size = path.stat().st_size
         file.rehearse()
@@ -163,12 +163,12 @@ def test_lines_go_where_space_was_set_aside(path, monkeypatch):
         file.append({"b": 2})
         assert file.digest == seal(digest, '{"b":2}')
         assert path.stat().st_size == size
-    with held(path) as file:
+    with open_transcript(path) as file:
         assert file.lines == ['{"a":1}', '{"b":2}'], "a killed process leaves what it has set aside"
 
 
 def test_what_was_set_aside_is_given_back_and_a_longer_line_needs_its_own(path):
-    with held(path) as file:
+    with open_transcript(path) as file:
         file.set_aside(10)
         file.append({"a": 1})
         file.append({"text": "x" * 100})
@@ -180,7 +180,7 @@ def test_what_was_set_aside_is_given_back_and_a_longer_line_needs_its_own(path):
 
 
 def test_a_cut_gives_back_what_was_set_aside(path):
-    with held(path) as file:
+    with open_transcript(path) as file:
         file.append({"a": 1})
         file.set_aside(500)
         file.cut(1)

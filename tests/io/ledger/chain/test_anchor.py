@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from support.disk_calls import recorded
 
-from dpqr.errors import LedgerError, UsageFault
-from dpqr.io.ledger.chain import Anchor, ChainSegment, Link, Mark, seal
+from dpqr.kernel.errors import LedgerError, UsageFault
+from dpqr.ledger.chain import Anchor, ChainSegment, Link, Mark, seal
 
 
 def chain(*texts):

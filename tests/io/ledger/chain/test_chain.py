@@ -2,8 +2,8 @@ import hashlib
 
 import pytest
 
-from dpqr.errors import LedgerError
-from dpqr.io.ledger.chain import BEGINNING, ChainSegment, chain_segment, seal
+from dpqr.kernel.errors import LedgerError
+from dpqr.ledger.chain import BEGINNING, ChainSegment, chain_segment, seal
 
 
 def chain(*texts):

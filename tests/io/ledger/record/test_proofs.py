@@ -4,14 +4,14 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import draws, terms
 
-from dpqr.errors import LedgerError
-from dpqr.io.ledger.chain import ChainSegment, Link
-from dpqr.io.ledger.entry_codec import encode_entry
-from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.io.ledger.record import Record, require_proofs
-from dpqr.privacy.budget import Cost
-from dpqr.privacy.events import DiscreteGaussianEvent
-from dpqr.privacy.ledger import Entry
+from dpqr.kernel.budget import Cost
+from dpqr.kernel.errors import LedgerError
+from dpqr.kernel.events import DiscreteGaussianEvent
+from dpqr.ledger.chain import ChainSegment, Link
+from dpqr.ledger.codec import encode_entry
+from dpqr.ledger.ledger import LedgerEntry
+from dpqr.ledger.record import Record, require_proofs
+from dpqr.ledger.state import LedgerState
 
 ENGINES = True
 
@@ -25,7 +25,7 @@ def prove(*entries):
 
 def record(*entries, more=""):
     state = LedgerState()
-    entries = (Entry(number=0, kind="open", time=""), *entries)
+    entries = (LedgerEntry(number=0, kind="open", time=""), *entries)
     for entry in entries:
         state.add(entry)
     links = tuple(Link(text=encode_entry(entry) + more, seal="") for entry in entries)
@@ -33,11 +33,11 @@ def record(*entries, more=""):
 
 
 def init(made):
-    return Entry(number=1, kind="init", time="", dataset=made.dataset, terms=made)
+    return LedgerEntry(number=1, kind="init", time="", dataset=made.dataset, terms=made)
 
 
 def reserve(cost, events):
-    return Entry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(cost)), events=events)
+    return LedgerEntry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(cost)), events=events)
 
 
 ZCDP = terms(delta="1e-9", accountant="zcdp")
@@ -74,7 +74,7 @@ def test_a_link_that_says_more_than_its_entry_is_found():
 
 
 def settle(cost, events):
-    return Entry(
+    return LedgerEntry(
         number=3, kind="settle", time="", dataset="survey", cost=Cost(Fraction(cost)), events=events, settles=2
     )
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 from support.ledger_jobs import UNIT, another, draws, kept, ledger_in, reserve, restore, terms
 
-from dpqr.errors import LedgerError, UsageFault
-from dpqr.privacy.events import DiscreteLaplaceEvent, LeftOutEvent
+from dpqr.kernel.errors import LedgerError, UsageFault
+from dpqr.kernel.events import DiscreteLaplaceEvent, LeftOutEvent
 
 ENGINES = True
 

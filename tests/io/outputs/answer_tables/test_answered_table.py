@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from dpqr.construction.answers.answered import AnsweredBlock, CellColumn
-from dpqr.construction.answers.intervals import NO_BASIS
-from dpqr.errors import AlreadyThere, UsageFault
-from dpqr.io.outputs.answer_tables.answered_table import answered_table, answers_file, figures_of
+from dpqr.kernel.errors import AlreadyThere, UsageFault
+from dpqr.releases.answer_tables import answered_table, answers_file, figures_of
+from dpqr.releases.answers.answered import AnsweredBlock, CellColumn
+from dpqr.releases.answers.errors import NO_BASIS
 
 
 def block(name, cells, estimates, column="sex"):

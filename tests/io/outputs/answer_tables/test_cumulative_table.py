@@ -8,28 +8,26 @@ import numpy as np
 import pytest
 from support.handmade_release import make_release
 
-from dpqr.construction.answers.answered import answered
-from dpqr.construction.answers.cumulative import Earlier
-from dpqr.data.period import Period
-from dpqr.data.period_tree import PeriodTree
-from dpqr.data.unit import PrivacyUnit
-from dpqr.io.outputs.answer_tables.cumulative_table import cumulative_table, handed_on, handed_over
-from dpqr.io.outputs.atomic import reserve
-from dpqr.io.outputs.releases.read_release import read_release
-from dpqr.io.outputs.releases.release_files import write_release
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.counter import Counter, CounterTurn
+from dpqr.domain.periods import Period, PeriodTree
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.releases.answer_tables import cumulative_table, handed_on, handed_over
+from dpqr.releases.answers.answered import Earlier, answered_block
+from dpqr.releases.files import reserve
+from dpqr.releases.read_release import read_release
+from dpqr.releases.release_files import write_release
+from dpqr.strategies.counter import Counter, CounterStep
 
 TREE = PeriodTree(periods=7)
 FIRST = Period.parse("2026-01")
 MADE = make_release()
-OWN = np.concatenate([answered(each, MADE.plan.problem.domain).estimate for each in MADE.answers])
+OWN = np.concatenate([answered_block(each, MADE.plan.problem.domain).estimate for each in MADE.answers])
 
 
 def of_counter(number, earlier):
     """The release made by hand as one of a binary counter; each node has the same answers."""
     counter = Counter(tree=TREE, life=PrivacyBudget.parse("1"), accountant="basic", unit=PrivacyUnit())
-    turn = CounterTurn(counter=counter, first=FIRST, period=FIRST.later(number - 1))
+    turn = CounterStep(counter=counter, first=FIRST, period=FIRST.later(number - 1))
     plan = replace(MADE.plan, problem=replace(MADE.plan.problem, turn=turn))
     return replace(MADE, plan=plan, earlier=earlier)
 

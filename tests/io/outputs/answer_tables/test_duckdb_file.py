@@ -5,9 +5,9 @@ import os
 import pyarrow as pa
 import pytest
 
-from dpqr.errors import UsageFault
-from dpqr.io.outputs.answer_tables.duckdb_file import FACTS, SEAL, exported_seal, write_duckdb
-from dpqr.io.outputs.atomic import reserve_file
+from dpqr.kernel.errors import UsageFault
+from dpqr.published.export import FACTS, SEAL, exported_seal, write_duckdb
+from dpqr.releases.files import reserve_file
 
 SEALED = pa.table({"fact": [SEAL], "value": ["abc"]})
 

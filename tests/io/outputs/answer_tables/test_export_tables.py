@@ -1,8 +1,8 @@
 """Tables of an exported release."""
 
-from dpqr.data.attribute import Attribute, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.io.outputs.answer_tables.export_tables import cells_of, columns_of, facts_table
+from dpqr.domain.attribute import Attribute, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.published.export import cells_of, columns_of, facts_table
 
 RECORD = {
     "version": "0.6.0",

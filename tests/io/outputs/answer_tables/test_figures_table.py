@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 import dpqr
-from dpqr.app.verifying.verify import VerifyRequest, verify
-from dpqr.construction.answers.answered import AnsweredBlock, CellColumn
-from dpqr.construction.answers.intervals import NO_BASIS
-from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.io.outputs.answer_tables.views_table import Nodes, view_records, views_of
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.published.verify import VerifyRequest, verify
+from dpqr.releases.answers.answered import AnsweredBlock, CellColumn
+from dpqr.releases.answers.errors import NO_BASIS
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import seal_document
+from dpqr.releases.views import Nodes, view_records, views_of
 
 TABLE = pd.DataFrame(
     {"sex": ["f", "m", "m", "f"] * 60, "pay": [float(number % 50) for number in range(240)], "job": ["=a", "b"] * 120}
@@ -110,7 +110,7 @@ def forged(out: Path, name: str) -> None:
     cells[place] = str(float(cells[place]) + 1)
     path.write_text("\n".join([head, ",".join(cells), *rest]) + "\n")
     record["hashes"][name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    (out / "release.json").write_bytes(document_text(sealed(record)).encode())
+    (out / "release.json").write_bytes(document_text(seal_document(record)).encode())
 
 
 def test_without_figures_there_is_no_file_and_an_empty_frame(tmp_path: Path) -> None:

@@ -2,8 +2,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from dpqr.io.outputs.answer_tables.parquet_file import GROUP, arrow_table, write_parquet
-from dpqr.io.outputs.answer_tables.tidy import Texts, Tidy
+from dpqr.releases.table_files import GROUP, Texts, Tidy, arrow_table, write_parquet
 
 
 def test_tables_lie_below_each_other_in_groups_of_bounded_size(tmp_path) -> None:

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 from support.handmade_release import make_release
 
-from dpqr.construction.answers.answered import answered
-from dpqr.construction.answers.series import trend
-from dpqr.io.outputs.answer_tables.series_table import CHANGES, FIGURES, series_table
+from dpqr.releases.answers.answered import answered_block, trend
+from dpqr.report.series import CHANGES, FIGURES, series_table
 
 RELEASE = make_release()
-BLOCKS = [answered(one, RELEASE.plan.problem.domain) for one in RELEASE.answers[:2]]
+BLOCKS = [answered_block(one, RELEASE.plan.problem.domain) for one in RELEASE.answers[:2]]
 TRENDS = [trend((block, replace(block, estimate=block.estimate + 1))) for block in BLOCKS]
 
 

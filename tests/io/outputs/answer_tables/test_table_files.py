@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from dpqr.io.outputs.answer_tables.table_files import CHUNK, inert, write_table, write_tables
-from dpqr.io.outputs.answer_tables.tidy import Texts, Tidy
-from dpqr.io.outputs.releases.release_files import answer_records, answer_tables, answers_table
+from dpqr.releases.release_files import answer_records, answer_tables, answers_table
+from dpqr.releases.table_files import CHUNK, Texts, Tidy, inert, write_table, write_tables
 
 
 @pytest.fixture
@@ -116,8 +115,8 @@ def test_csv_and_json_need_no_arrow(tmp_path):
     """A job that reads CSV and writes CSV starts sooner and is smaller without."""
     code = (
         "import sys; from pathlib import Path; import numpy as np;"
-        "from dpqr.io.outputs.answer_tables.table_files import write_table;"
-        "from dpqr.io.outputs.answer_tables.tidy import Tidy;"
+        "from dpqr.releases.table_files import write_table;"
+        "from dpqr.releases.table_files import Tidy;"
         "[write_table(Tidy(1, {'x': np.ones(1)}), Path(sys.argv[1], form), form) for form in ('csv', 'json')];"
         "print('pyarrow' in sys.modules)"
     )

@@ -3,14 +3,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpqr.io.outputs.answer_tables.tidy import NOTHING, Texts, Tidy, beside, plain_values
+from dpqr.releases.table_files import NO_TEXT, Texts, Tidy, free_column_name, plain_values
 
-TEXTS = Texts(np.array([1, NOTHING, 0, 1], dtype=np.int8), ["a", "b"])
+TEXTS = Texts(np.array([1, NO_TEXT, 0, 1], dtype=np.int8), ["a", "b"])
 
 
 def test_texts_are_looked_up_and_nothing_is_none() -> None:
     assert plain_values(TEXTS) == ["b", None, "a", "b"]
-    assert plain_values(Texts(np.array([NOTHING]), [])) == [None]
+    assert plain_values(Texts(np.array([NO_TEXT]), [])) == [None]
 
 
 def test_each_title_is_shown_once() -> None:
@@ -46,13 +46,13 @@ RESERVED = ("query", "detail")
     ],
 )
 def test_only_clashing_names_move(name, column):
-    assert beside(RESERVED, name) == column
+    assert free_column_name(RESERVED, name) == column
 
 
 def test_no_two_attributes_meet_each_other_or_a_reserved_column():
     names = [
         "".join(parts) for parts in product(("", "column_", "column_column_"), ("query", "detail", "age", "QUERY"))
     ]
-    columns = [beside(RESERVED, name) for name in names]
+    columns = [free_column_name(RESERVED, name) for name in names]
     assert len(set(columns)) == len(names)
     assert not {column.casefold() for column in columns} & set(RESERVED)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpqr.io.outputs.records import arithmetic as module
-from dpqr.io.outputs.records.arithmetic import THREADS, arithmetic
+from dpqr.releases.record import parts as module
+from dpqr.releases.record.parts import THREADS, arithmetic
 
 
 @pytest.fixture

@@ -6,12 +6,11 @@ import json
 
 from support.handmade_release import make_release
 
-from dpqr.io.outputs.records.croissant import CONFORMS, croissant_card, croissant_text
-from dpqr.io.outputs.records.registry import Stated
-from dpqr.io.outputs.records.release_document import release_document
+from dpqr.releases.record.release_document import release_document
+from dpqr.report.cards import CONFORMS, CuratorFacts, croissant_card, croissant_text
 
 HASHES = {"answers.csv": "a" * 64, "release.json": "b" * 64, "synthetic.parquet": "c" * 64}
-STATED = Stated(title="Survey tables", curator="City of X", about="Counts.", region="Germany", date="2026-11-22")
+STATED = CuratorFacts(title="Survey tables", curator="City of X", about="Counts.", region="Germany", date="2026-11-22")
 
 
 COLUMNS = {"answers.csv": ("query", "sex", "estimate"), "synthetic.parquet": ("sex", "age")}
@@ -47,7 +46,7 @@ def test_names_of_the_vocabulary_are_declared():
 
 
 def test_what_nobody_stated_is_left_out():
-    found = card(stated=Stated())
+    found = card(stated=CuratorFacts())
     assert not {"creator", "datePublished", "spatialCoverage", "rai:dataUseCases"} & set(found)
     assert found["name"]
 

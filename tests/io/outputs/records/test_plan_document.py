@@ -6,29 +6,29 @@ from dataclasses import replace
 import pytest
 from support.handmade_release import make_plan
 
-from dpqr.io.outputs.records.plan_document import SEAL, plan_document, plan_hash, sealed
-from dpqr.strategies.inputs import LockedPlan, PublicInputs
+from dpqr.releases.record.plan_document import SEAL, plan_document, plan_hash, seal_document
+from dpqr.strategies.plan import LockedPlan, PublicInputs
 
 DOCUMENT = {"b": [1, 0.5, None], "a": {"x": "é"}}
 
 
 def test_a_seal_covers_every_part_and_no_order():
-    seal = sealed(DOCUMENT)[SEAL]
-    assert sealed({"a": {"x": "é"}, "b": [1, 0.5, None]})[SEAL] == seal
-    assert sealed({**DOCUMENT, SEAL: "another"})[SEAL] == seal
-    assert sealed(json.loads(json.dumps(DOCUMENT, indent=4)))[SEAL] == seal
+    seal = seal_document(DOCUMENT)[SEAL]
+    assert seal_document({"a": {"x": "é"}, "b": [1, 0.5, None]})[SEAL] == seal
+    assert seal_document({**DOCUMENT, SEAL: "another"})[SEAL] == seal
+    assert seal_document(json.loads(json.dumps(DOCUMENT, indent=4)))[SEAL] == seal
 
 
 @pytest.mark.parametrize("other", [{"b": [1, 0.5]}, {"b": [1, 0.25, None]}, {"a": {"x": "e"}}, {"c": None}], ids=str)
 def test_any_other_part_has_another_seal(other):
-    assert sealed({**DOCUMENT, **other})[SEAL] != sealed(DOCUMENT)[SEAL]
+    assert seal_document({**DOCUMENT, **other})[SEAL] != seal_document(DOCUMENT)[SEAL]
 
 
 def test_a_locked_plan_is_repeated():
     plan = make_plan()
-    assert plan_document(plan) == sealed(plan_document(plan))
+    assert plan_document(plan) == seal_document(plan_document(plan))
     assert plan_hash(plan) == plan_document(plan)[SEAL]
-    locked = sealed({**plan_document(plan), "forecast of its own": 1})
+    locked = seal_document({**plan_document(plan), "forecast of its own": 1})
     inputs = PublicInputs(request={}, locked=LockedPlan(name="plan.json", document=locked))
     assert plan_document(replace(plan, inputs=inputs)) == locked
     assert plan_document(replace(plan, inputs=PublicInputs(request={"x": 1})))["request"] == {"x": 1}

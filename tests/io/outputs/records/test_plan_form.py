@@ -8,15 +8,15 @@ import msgspec
 import pytest
 
 import dpqr
-from dpqr.io.outputs.records.plan_form import Event, Figure, Plan
+from dpqr.releases.record.plan_document import Event, FigurePart, PlanPart
 
 ASKED = {"queries": {"queries": [{"marginal": ["a"]}]}, "domain": {"a": 2}}
 
 
 def test_a_plan_of_today_fits():
     document = json.loads(json.dumps(dpqr.plan(**ASKED, eps="0.5").record))
-    found = msgspec.convert(document, Plan)
-    assert (found.budget.epsilon, found.workload.queries) == (Figure(exact="1/2", rounded=0.5), 2)
+    found = msgspec.convert(document, PlanPart)
+    assert (found.budget.epsilon, found.workload.queries) == (FigurePart(exact="1/2", rounded=0.5), 2)
 
 
 @pytest.mark.parametrize("document", [{"kind": "x", "scale": "0.5"}, {"kind": "x", "count": -1}, {"count": 1}])

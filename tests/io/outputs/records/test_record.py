@@ -3,8 +3,8 @@ import os
 
 import pytest
 
-from dpqr.io.outputs.records import record
-from dpqr.io.outputs.records.record import RECORD, document_text, read_record
+from dpqr.releases import files as record
+from dpqr.releases.files import RECORD, document_text, read_record
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path):

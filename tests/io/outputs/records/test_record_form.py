@@ -10,14 +10,13 @@ import pytest
 from support.verified_release import make
 
 import dpqr
-from dpqr.app.show import show, show_answers
-from dpqr.app.verifying.evidence import VerifyRequest
-from dpqr.app.verifying.reprice import reprice
-from dpqr.app.verifying.verify import verify
-from dpqr.construction.answers.intervals import ESTIMATE, MEASURED, NO_BASIS
-from dpqr.io.outputs.records.record_form import parsed_record, release_schema
-from dpqr.io.outputs.releases.read_answers import read_answers
-from dpqr.io.outputs.releases.read_release import read_release
+from dpqr.published.checks import reprice
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.show import show, show_answers
+from dpqr.published.verify import verify
+from dpqr.releases.answers.errors import ESTIMATE, MEASURED, NO_BASIS
+from dpqr.releases.read_release import read_answers, read_release
+from dpqr.releases.record.release_document import parsed_record, release_schema
 
 OLD = sorted((Path(__file__).parents[3] / "old_releases").iterdir())
 SCHEMA = jsonschema.Draft202012Validator(release_schema())

@@ -13,13 +13,13 @@ import pytest
 import yaml
 from support.handmade_release import make_release, make_stopped_release
 
-from dpqr.errors import UsageFault
-from dpqr.io.outputs.records.registry import SECTORS, Stated, registry_record, registry_text
-from dpqr.io.outputs.records.release_document import release_document
+from dpqr.kernel.errors import UsageFault
+from dpqr.releases.record.release_document import release_document
+from dpqr.report.cards import SECTORS, CuratorFacts, registry_record, registry_text
 
 SCHEMA = json.loads((Path(__file__).parent / "schemas" / "deployments-2026-07-15.json").read_text())
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER)
-STATED = Stated(
+STATED = CuratorFacts(
     title="Survey tables: 1 & 2",
     curator="City of X",
     use="Planning",
@@ -79,7 +79,7 @@ def test_what_the_record_knows_need_not_be_stated():
 
 def test_every_missing_field_is_named_at_once():
     with pytest.raises(UsageFault) as fault:
-        registry_record(record(), Stated(title="T", use="u"))
+        registry_record(record(), CuratorFacts(title="T", use="u"))
     assert str(fault.value).startswith("--registry: needs --curator, --region, --about, --sector, --author, --date;")
 
 
@@ -97,6 +97,6 @@ def test_sectors_are_those_of_the_schema():
 
 
 def test_the_date_of_the_schema_stands_in_the_house():
-    from dpqr.io.outputs.records import registry
+    from dpqr.report import cards as registry
 
     assert str(date(2026, 7, 15)) in registry.__doc__

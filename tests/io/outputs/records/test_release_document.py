@@ -8,19 +8,19 @@ from support.handmade_release import make_release
 from support.plan_phases import changed, first, without
 
 from dpqr import __version__
-from dpqr.construction.certificate import Certificate
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.io.journal.fingerprints import plan_digest
-from dpqr.io.outputs.records.plan_document import plan_document
-from dpqr.io.outputs.records.record import document_text
-from dpqr.io.outputs.records.release_document import _round, release_document
-from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.error_bounds import Certificate
+from dpqr.releases.files import document_text
+from dpqr.releases.fingerprints import plan_digest
+from dpqr.releases.record.plan_document import plan_document
+from dpqr.releases.record.release_document import _round, release_document
 from dpqr.strategies.plan import Phase, Plan, StopTest
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 
 UNIT = "one row of the table added or removed (the number of rows is private)"
 PLAN = {
@@ -173,7 +173,7 @@ def test_prices_in_rho_and_approximate_budgets(plan):
 
 
 def test_merged_cells_are_told(release):
-    factor = Factor(axes=(1,), sizes=(3,), matrix=Merged(Identity(2), np.array([0, 0, 1])))
+    factor = Factor(axes=(1,), sizes=(3,), matrix=BucketMatrix(Identity(2), np.array([0, 0, 1])))
     buckets = QueryBlock(name="buckets", factors=(factor,))
     first = release.transcript.rounds[0]
     told = replace(first.measurement, blocks=(buckets,), values=(np.array([5, 7]),))

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dpqr.errors import GoalMissed
-from dpqr.io.outputs.records.sameness import Sameness, same_answers, same_documents, same_rows
+from dpqr.kernel.errors import GoalMissed
+from dpqr.published.evidence import Sameness, same_answers, same_documents, same_rows
 
 ANSWERS = {
     "query": ["a", "a"],

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import dpqr
-from dpqr.errors import DocumentError
-from dpqr.io.outputs.records.plan_document import sealed
-from dpqr.io.outputs.records.record import document_text
+from dpqr.kernel.errors import DocumentError
+from dpqr.releases.files import document_text
+from dpqr.releases.record.plan_document import seal_document
 
 TOWNS = [f"t{place}" for place in range(12)]
 PARENTS = {
@@ -96,6 +96,6 @@ def test_a_record_whose_queries_cannot_be_read_is_named(tmp_path: Path) -> None:
     path = tmp_path / "o" / "release.json"
     record = json.loads(path.read_text())
     record["plan"]["request"]["queries"] = {"queries": [3]}
-    path.write_bytes(document_text(sealed(record)).encode())
+    path.write_bytes(document_text(seal_document(record)).encode())
     with pytest.raises(DocumentError, match="states queries that dpqr cannot read"):
         dpqr.read_release(tmp_path / "o").views(5)

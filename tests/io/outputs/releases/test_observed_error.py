@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from dpqr.construction.forecasts.forecast import reaches
-from dpqr.io.outputs.records.plan_document import plan_document
-from dpqr.io.outputs.releases.observed_error import observed_error, published_epsilon
+from dpqr.releases.forecast_error import reaches
+from dpqr.releases.read_release import observed_error, published_epsilon
+from dpqr.releases.record.plan_document import plan_document
 
 FINENESS = 64
 BOUGHT = [["sex by age", "cdf"], ["young women"]]

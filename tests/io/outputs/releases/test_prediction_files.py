@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.outputs.releases.prediction_files import read_model
+from dpqr.kernel.errors import DocumentError
+from dpqr.prediction.record import read_model
 
 DOMAIN = {
     "fields": [

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dpqr.errors import DocumentError
-from dpqr.io.outputs.releases.published import file_hashes, first_rows, table_columns
-from dpqr.io.outputs.releases.read_release import ReleaseFiles
+from dpqr.kernel.errors import DocumentError
+from dpqr.releases.read_release import ReleaseFiles
+from dpqr.report.page.reported import file_hashes, first_rows, table_columns
 
 
 @pytest.fixture

@@ -9,14 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpqr.construction.answers.answered import answered
-from dpqr.data.attribute import Attribute, Labels
-from dpqr.data.domain import Domain
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.atomic import reserve
-from dpqr.io.outputs.releases.read_answers import block_entries, block_records, read_answers
-from dpqr.io.outputs.releases.read_release import read_release
-from dpqr.io.outputs.releases.release_files import BASIS, FIGURES, answer_records, write_release
+from dpqr.domain.attribute import Attribute, Labels
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.releases.answers.answered import answered_block
+from dpqr.releases.files import reserve
+from dpqr.releases.read_release import block_entries, block_records, read_answers, read_release
+from dpqr.releases.release_files import BASIS, FIGURES, answer_records, write_release
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ def test_every_block_comes_back(release, written, form):
     files = written(release, form)
     assert [entry.name for entry in block_entries(files)] == [each.block.name for each in release.answers]
     for each in release.answers:
-        read, made = read_answers(files, each.block.name), answered(each, release.plan.problem.domain)
+        read, made = read_answers(files, each.block.name), answered_block(each, release.plan.problem.domain)
         assert same(read, made)
         assert [read.cells(row) for row in range(read.rows)] == [made.cells(row) for row in range(made.rows)]
         described = [(column.name, column.ordered, column.own) for column in read.columns]
@@ -123,5 +122,5 @@ def test_ordered_labels_keep_their_order(release, written):
     sex = Attribute(name="sex", axis=Labels(("F", "M", "x"), ordered=True))
     domain = Domain((sex, *release.plan.problem.domain.attributes[1:]))
     changed = replace(release, plan=replace(release.plan, problem=replace(release.plan.problem, domain=domain)))
-    assert answered(changed.answers[0], domain).columns[0].ordered
+    assert answered_block(changed.answers[0], domain).columns[0].ordered
     assert read_answers(written(changed), "sex by age").columns[0].ordered

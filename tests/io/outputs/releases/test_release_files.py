@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from dpqr.construction.answers.block_answers import BlockAnswers
-from dpqr.construction.answers.noisy import Noisy
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.io.outputs.answer_tables.tidy import plain_values
-from dpqr.io.outputs.atomic import reserve
-from dpqr.io.outputs.records.release_document import release_document
-from dpqr.io.outputs.releases.release_files import (
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
+from dpqr.releases.answers.answered import BlockAnswers
+from dpqr.releases.answers.noisy import Noisy
+from dpqr.releases.files import reserve
+from dpqr.releases.record.release_document import release_document
+from dpqr.releases.release_files import (
+    ANSWER_COLUMNS,
     BASIS,
     FIGURES,
-    OWN_COLUMNS,
     answer_records,
     answer_tables,
     answers_table,
     write_release,
 )
-from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.releases.table_files import plain_values
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.workload import Workload
@@ -153,12 +153,12 @@ def test_intervals_stand_beside_what_was_measured_and_nowhere_else(release):
 
 
 def test_attributes_that_are_called_like_columns_of_the_answers_move_aside(release):
-    names = (*OWN_COLUMNS, "column_query")
+    names = (*ANSWER_COLUMNS, "column_query")
     domain = Domain(tuple(Attribute(name=name, axis=Codes(2)) for name in names))
     blocks = (QueryBlock(name="m", factors=tuple(Factor.identity(axis, 2) for axis in range(len(names)))),)
     table = answers_table(with_blocks(release, domain, blocks))
     moved = list(table.columns)[1 : -len(FIGURES) - 2]
-    assert moved == [f"column_{name}" for name in OWN_COLUMNS] + ["column_column_query"]
+    assert moved == [f"column_{name}" for name in ANSWER_COLUMNS] + ["column_column_query"]
     assert plain_values(table.columns["column_column_query"])[:3] == ["0", "1", "0"]
 
 

@@ -5,18 +5,17 @@ import json
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.errors import DocumentError
-from dpqr.fitting.earlier_tables import EarlierTables
-from dpqr.fitting.evidence import Evidence
-from dpqr.io.outputs.releases.start_file import read_start, start_bytes, start_name
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DocumentError
+from dpqr.models.fit.evidence import EarlierTables, LinearMeasurement
+from dpqr.releases.start import read_start, start_bytes, start_name
 
 STATED = {"fields": [{"name": "a", "type": "integer"}, {"name": "b", "type": "integer"}]}
 DOMAIN = Domain((Attribute(name="a", axis=Codes(3)), Attribute(name="b", axis=Codes(2))))
 VALUES = np.array([[1.5, 2.0, -3.0], [4.0, 5.0, 1 / 3]])
 TABLES = EarlierTables(
-    sha256="ab" * 32, records=10.0, tables=(Evidence(key=(1, 0), axes=(1, 0), values=VALUES, deviation=2.5),)
+    sha256="ab" * 32, records=10.0, tables=(LinearMeasurement(key=(1, 0), axes=(1, 0), values=VALUES, deviation=2.5),)
 )
 CONTENT = start_bytes(TABLES, DOMAIN.names, STATED)
 

@@ -12,13 +12,12 @@ import pyarrow as pa
 import pytest
 from support.handmade_release import BLOCKS, WEIGHTS, Stub, TinyHypothesis
 
-from dpqr.data.attribute import Attribute, Bins, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.facts import KnownTotal, PublicFacts, Region
-from dpqr.data.marginals import dense_marginal
-from dpqr.errors import InfeasiblePlan
-from dpqr.io.outputs.releases import synthetic
-from dpqr.io.outputs.releases.synthetic import require_sampleable, sampled, synthesise
+from dpqr.domain.attribute import Attribute, Bins, Labels, Rule
+from dpqr.domain.domain import Domain, KnownTotal, PublicFacts, Region
+from dpqr.domain.histogram import dense_marginal
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.releases import release_files as synthetic
+from dpqr.releases.release_files import require_sampleable, sampled, synthesise
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Workload
 

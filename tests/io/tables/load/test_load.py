@@ -15,15 +15,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from dpqr.data.attribute import Attribute, Bins, Codes, Fault, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.errors import DataError
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.tallies import JointTally
-from dpqr.io.tables.text import csv_table as csv_rows
-from dpqr.privacy.sealed import Private, SealKey
+from dpqr.domain.attribute import Attribute, Bins, Codes, Fault, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DataError
+from dpqr.kernel.sealed import Private, SealKey
+from dpqr.tables import csv_table as csv_rows
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
+from dpqr.tables.tallies import JointTally
 
 CELL, DROP, CLIP, FAIL = Rule.CELL, Rule.DROP, Rule.CLIP, Rule.FAIL
 DOMAIN = Domain(
@@ -310,7 +310,7 @@ def test_what_goes_wrong_unexpectedly_is_told_in_constant_words(tmp_path, monkey
     def explode(*_: object) -> None:
         raise MemoryError("4711secret")
 
-    monkeypatch.setattr("dpqr.io.tables.tallies.JointTally.add", explode)
+    monkeypatch.setattr("dpqr.tables.tallies.JointTally.add", explode)
     with pytest.raises(DataError, match="cannot be read") as caught:
         load_table(TableSource(paths=(str(tmp_path / "t.csv"),)), DOMAIN, Limits())
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.io.tables.file import TableFile
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import dense_cells, group_count
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.tables.files import TableFile
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import dense_cells, group_count
 
 
 def csv(size, path="t.csv", kind="csv"):

@@ -25,8 +25,8 @@ from support.forged_parquet import (
     written_struct,
 )
 
-from dpqr.io.tables.parquet import footer as parquet_footer
-from dpqr.io.tables.parquet.footer import BadParquet, BadThrift, Compact, read_footer
+from dpqr.tables import parquet as parquet_footer
+from dpqr.tables.parquet import BadParquet, BadThrift, Compact, read_footer
 
 WHOLE = {1: (I32, Compact.whole)}
 INNER = {5: (STRUCT, lambda at: at.struct(WHOLE))}

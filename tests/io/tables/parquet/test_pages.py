@@ -6,13 +6,12 @@ import pytest
 from pyarrow import parquet
 from support.forged_parquet import I32, PACKED, VALUES, chunk_facts, forged, table_bytes, with_page
 
-from dpqr.errors import DataError
-from dpqr.io.tables import limits
-from dpqr.io.tables.file import TableFile
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.parquet import pages as parquet_budget
-from dpqr.io.tables.parquet.footer import BadParquet, read_footer
-from dpqr.io.tables.parquet.pages import Page, ParquetBudget, chunk_pages
+from dpqr.kernel.errors import DataError
+from dpqr.tables import limits
+from dpqr.tables import parquet as parquet_budget
+from dpqr.tables.files import TableFile
+from dpqr.tables.limits import Limits
+from dpqr.tables.parquet import BadParquet, ParquetBudget, ParquetPage, chunk_pages, read_footer
 
 NUMBERS = {"a": np.arange(1000, dtype=np.int64)}
 TEXTS = {"a": [f"name {each % 10}" for each in range(1000)]}
@@ -43,7 +42,7 @@ def test_plain_pages(tmp_path, version, compression) -> None:
 
 def test_a_dictionary_comes_first(tmp_path) -> None:
     first, *others = pages(tmp_path, table_bytes(TEXTS))
-    assert first == Page(unpacked=10 * 10, values=10, data=False, prefixed=False)
+    assert first == ParquetPage(unpacked=10 * 10, values=10, data=False, prefixed=False)
     assert [page.data for page in others] == [True]
 
 

@@ -5,15 +5,15 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dpqr.data.attribute import Attribute, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.parquet.table import parquet_batches, parquet_schema, sifted
-from dpqr.io.tables.source import TableSource
-from dpqr.privacy.sealed import SealKey
+from dpqr.domain.attribute import Attribute, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DataError
+from dpqr.kernel.sealed import SealKey
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.parquet import drop_malformed_rows, parquet_batches, parquet_schema
+from dpqr.tables.source import TableSource
 
 
 def anything(_) -> None:
@@ -155,7 +155,7 @@ BAD = texts(b"x", b"\xff", b"y", b"\xed\xa0\x80", "é".encode())
 )
 def test_rows_with_other_text_than_utf8(cells, malformed) -> None:
     batch = pa.record_batch({"n": pa.array(range(len(cells))), "a": cells})
-    found = sifted(batch, None, 2**20)
+    found = drop_malformed_rows(batch, None, 2**20)
     assert found.malformed.tolist() == malformed
     assert found.rows.column(0).to_pylist() == [row for row in range(len(cells)) if row not in malformed]
     assert found.count == len(cells)
@@ -165,8 +165,8 @@ def test_rows_with_other_text_than_utf8(cells, malformed) -> None:
 def test_long_texts_are_malformed_in_the_unit_column_alone(coded) -> None:
     cells = pa.array(["xxxx", "xxxxx", None, "x"])
     batch = pa.record_batch({"a": cells.dictionary_encode() if coded else cells})
-    assert sifted(batch, "a", 4).malformed.tolist() == [1]
-    assert sifted(batch, None, 4).malformed.tolist() == []
+    assert drop_malformed_rows(batch, "a", 4).malformed.tolist() == [1]
+    assert drop_malformed_rows(batch, None, 4).malformed.tolist() == []
 
 
 def counted(path, rule=None, **more):

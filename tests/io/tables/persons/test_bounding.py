@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpqr.errors import DataError
-from dpqr.io.tables.persons import bounding
-from dpqr.io.tables.persons.bounding import Bounding, smallest_tickets
+from dpqr.kernel.errors import DataError
+from dpqr.tables import persons as bounding
+from dpqr.tables.persons import Bounding, smallest_tickets
 
 HIGH = 2**63
 KEY = bytes(range(32))

@@ -12,18 +12,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpqr.data.attribute import Attribute, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.period import Period, PeriodRows
-from dpqr.data.period_tree import PeriodTree
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError
-from dpqr.io.tables import load as loading
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.sealed import SealKey
+from dpqr.domain.attribute import Attribute, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.domain.periods import Period, PeriodRows, PeriodTree
+from dpqr.kernel.errors import DataError
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import SealKey
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.tables import load as loading
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
 
 FIRST = Period.parse("2024-01")
 CELLS = ("a", "b")

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from support.scripted_noise import ScriptedNoise
 
-from dpqr.io.tables.persons.person import Splitter, as_text, distinct, person_refusal, persons
-from dpqr.noise.source import SeededNoise
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.tables.persons import Splitter, as_text, distinct, person_refusal, persons
 
 
 def people(cells):

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from dpqr.data.attribute import Attribute, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.errors import DataError
-from dpqr.io.tables.text.encoding import Recoded
+from dpqr.domain.attribute import Attribute, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.kernel.errors import DataError
+from dpqr.tables.csv_table import Recoded
 
 TEXT = "näme;städt\nMüller;Köln\n€;„Łódź“\n"
 

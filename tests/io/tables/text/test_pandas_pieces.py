@@ -2,8 +2,7 @@ import io
 
 import pytest
 
-from dpqr.io.tables.text.csv_table import CsvRows
-from dpqr.io.tables.text.pandas_pieces import PandasPieces
+from dpqr.tables.csv_table import CsvRows, PandasPieces
 
 
 def rows(text: bytes) -> list[tuple[str, ...] | None]:

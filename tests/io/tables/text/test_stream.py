@@ -2,10 +2,10 @@ import gzip
 
 import pytest
 
-from dpqr.errors import DataError
-from dpqr.io.tables.file import TableFile
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.text.stream import TextStream
+from dpqr.kernel.errors import DataError
+from dpqr.tables.csv_table import TextStream
+from dpqr.tables.files import TableFile
+from dpqr.tables.limits import Limits
 
 CONTENT = b"a,b\n" + bytes(range(48, 123)) * 40
 
@@ -46,7 +46,7 @@ def test_the_cap_is_on_unpacked_bytes(path) -> None:
 
 
 def test_what_gzip_packs_too_well_is_refused_unless_a_limit_is_stated(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("dpqr.io.tables.limits._FREE_BYTES", 10**5)
+    monkeypatch.setattr("dpqr.tables.limits._FREE_BYTES", 10**5)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"1" * 10**6))
     with stream(path, cap=Limits().bytes) as text, pytest.raises(DataError, match="state --max-bytes if that is meant"):

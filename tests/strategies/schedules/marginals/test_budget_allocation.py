@@ -8,9 +8,9 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from dpqr.privacy.budget import Price
-from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation, LastMeasurements
-from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
+from dpqr.kernel.budget import Price
+from dpqr.strategies.schedules.marginals.budget import BudgetAllocation, LastMeasurements
+from dpqr.strategies.schedules.marginals.errors import ExpectedError
 from dpqr.workload.block import Factor, QueryBlock
 
 RHO = BudgetAllocation(whole=Price(rho=Fraction(1)), deviation=1.0)

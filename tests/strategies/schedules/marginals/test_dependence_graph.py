@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.strategies.schedules.marginals.dependence_graph import DependenceGraph
-from dpqr.strategies.schedules.marginals.gap import Gap
+from dpqr.strategies.schedules.marginals.errors import Gap
+from dpqr.strategies.schedules.marginals.search import DependenceGraph
 from dpqr.workload.block import Factor, QueryBlock
 
 

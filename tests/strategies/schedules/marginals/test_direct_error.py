@@ -7,9 +7,9 @@ from math import pi, sqrt
 
 import pytest
 
-from dpqr.app.planning.planning import plan_release
-from dpqr.app.requests import PlanRequest
-from dpqr.strategies.schedules.marginals.direct_error import direct_error
+from dpqr.releases.planning import plan_release
+from dpqr.releases.requests import PlanRequest
+from dpqr.strategies.schedules.marginals.ways import direct_error
 
 RECORDS = 1_000
 CELLS = 12

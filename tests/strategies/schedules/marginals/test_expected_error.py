@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.strategies.schedules.marginals.expected_error import ExpectedError, estimated_records
+from dpqr.strategies.schedules.marginals.errors import ExpectedError, estimated_records
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 

@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 from strategies.schedules.marginals.test_one_table import BUDGET, marginals, problem, roles
 
+from dpqr.kernel.noise.discrete_laplace import DiscreteLaplace
 from dpqr.mechanisms.block_errors import FINENESS
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.strategies.choice import guarded
-from dpqr.strategies.schedules.marginals.foreseen import Foreseen
-from dpqr.strategies.schedules.marginals.remeasurement import opened
-from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.strategies.guard import make_filter
+from dpqr.strategies.schedules.marginals.errors import TUNING
+from dpqr.strategies.schedules.marginals.first_marginals import ContinuationForecaster, start_search
+from dpqr.strategies.schedules.marginals.schedule import Marginals, OneWayState
 from dpqr.strategies.schedules.marginals.search import SearchState
-from dpqr.strategies.schedules.marginals.states import Opening
-from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.transcript import ErrorSum, Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
@@ -42,12 +40,12 @@ def rounds(plan, records=RECORDS):
 
 
 def foreseen(plan, records=RECORDS):
-    return Foreseen.of(opened(plan, [one.measurement for one in rounds(plan, records)]))
+    return ContinuationForecaster.of(start_search(plan, [one.measurement for one in rounds(plan, records)]))
 
 
 def asked(plan, records=RECORDS):
     """The state after the first one-way marginals, and a filter that has admitted them."""
-    state, admits = Opening(plan=plan, foresees=True), guarded(plan)
+    state, admits = OneWayState(plan=plan, foresees=True), make_filter(plan)
     for one in rounds(plan, records):
         step = state.step()
         admits.charge(plan.roles.check.event(step.only, plan.problem.unit, step.measure))
@@ -165,7 +163,9 @@ def test_where_the_dependence_is_not_measured(blocks, sizes, records):
 def test_pairs_of_too_many_cells_are_not_compared(monkeypatch):
     plan = searching()
     assert foreseen(plan).share
-    monkeypatch.setattr("dpqr.strategies.schedules.marginals.foreseen.TUNING", replace(TUNING, table=15 * 16 - 1))
+    monkeypatch.setattr(
+        "dpqr.strategies.schedules.marginals.first_marginals.TUNING", replace(TUNING, table=15 * 16 - 1)
+    )
     assert not foreseen(plan).share
 
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
-from dpqr.strategies.schedules.marginals.gap import Gap, largest_gap, shown_gap
+from dpqr.strategies.schedules.marginals.errors import ExpectedError, Gap, estimate_gap, largest_gap
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Measurement
@@ -29,7 +28,9 @@ class Law:
 def shown(truth: np.ndarray, deviation: float, noise: float = 1.0, seed: int = 3, records: float = 10_000.0) -> Gap:
     told = truth + noise * np.rint(np.random.RandomState(seed).normal(0.0, deviation, truth.shape))
     measurement = Measurement(blocks=(PAIR,), values=(told.reshape(-1).astype(np.int64),), law=Law(deviation))
-    gap = shown_gap(Round(choice=0, measurement=measurement, charges=(), expected=(EVEN.reshape(-1),)), ERRORS, records)
+    gap = estimate_gap(
+        Round(choice=0, measurement=measurement, charges=(), expected=(EVEN.reshape(-1),)), ERRORS, records
+    )
     assert gap is not None
     return gap
 
@@ -84,4 +85,4 @@ def test_chance_is_how_far_as_many_draws_are_off() -> None:
 
 
 def test_a_lost_draw_shows_none() -> None:
-    assert shown_gap(Round(choice=0, measurement=None, charges=()), ERRORS, 10_000.0) is None
+    assert estimate_gap(Round(choice=0, measurement=None, charges=()), ERRORS, 10_000.0) is None

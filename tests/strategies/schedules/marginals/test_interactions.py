@@ -8,13 +8,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.privacy.budget import Price
-from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation, LastMeasurements
-from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
+from dpqr.kernel.budget import Price
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.strategies.schedules.marginals.budget import BudgetAllocation, LastMeasurements
+from dpqr.strategies.schedules.marginals.errors import ExpectedError
 from dpqr.strategies.schedules.marginals.interactions import Interactions
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.contrasts import is_interaction
+from dpqr.workload.strategy_matrices import is_interaction
 
 RECORDS = 20_000
 

@@ -9,19 +9,19 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.one_table import RECORDS, remaining, whole_table
+from dpqr.strategies.schedules.marginals.budget import RECORDS, full_table, remaining
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.marginals.ways import Outlook
+from dpqr.strategies.schedules.marginals.ways import CandidateForecaster
 from dpqr.strategies.transcript import Round
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
@@ -62,7 +62,7 @@ def unsure(accountant="basic"):
 
 
 def outlook(plan):
-    return Outlook.of(plan.problem, plan.roles, remaining(plan), plan.schedule.table)
+    return CandidateForecaster.of(plan.problem, plan.roles, remaining(plan), plan.schedule.table)
 
 
 def counted(plan, records):
@@ -78,9 +78,9 @@ def counted(plan, records):
 @pytest.mark.parametrize("accountant", UNSURE)
 def test_many_records_are_measured_in_one_table_with_all_that_is_left(accountant):
     plan = unsure(accountant)
-    state, admits = counted(plan, 10**6), guarded(plan)
+    state, admits = counted(plan, 10**6), make_filter(plan)
     step = plan.schedule.next(plan, state)
-    assert [block.name for block in step.candidates] == [whole_table(plan.problem).name]
+    assert [block.name for block in step.candidates] == [full_table(plan.problem).name]
     for blocks, price in ((plan.opening[0], plan.price("opening")), (step.candidates, step.measure)):
         admits.charge(plan.roles.check.event(blocks, plan.problem.unit, price))
     assert 0.999 * admits.limit <= admits._spent <= admits.limit
@@ -91,7 +91,7 @@ def test_many_records_are_measured_in_one_table_with_all_that_is_left(accountant
 @pytest.mark.parametrize("records", [-30, 0])
 def test_few_records_lead_to_one_way_marginals_alone_with_all_that_is_left(records):
     plan = unsure()
-    state, admits = counted(plan, records), guarded(plan)
+    state, admits = counted(plan, records), make_filter(plan)
     admits.charge(plan.roles.check.event(plan.opening[0], plan.problem.unit, plan.price("opening")))
     measured = []
     while step := plan.schedule.next(plan, state):
@@ -151,4 +151,4 @@ def test_a_predicate_on_all_columns_is_no_table_of_them():
             for axis, size in enumerate(SIZES)
         ),
     )
-    assert whole_table(replace(problem(), workload=Workload((corner, *marginals(1))))).rows == 360
+    assert full_table(replace(problem(), workload=Workload((corner, *marginals(1))))).rows == 360

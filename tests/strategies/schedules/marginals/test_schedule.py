@@ -9,19 +9,19 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.dropped_count import WithDroppedCount
-from dpqr.strategies.schedules.marginals.remeasurement import opening_counts
+from dpqr.strategies.schedules.error_bars import WithDroppedCount
+from dpqr.strategies.schedules.marginals.first_marginals import opening_counts
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
@@ -90,7 +90,7 @@ def played(plan, data, seed=7, lost=None):
     lost: the step whose draw a crash has lost; None: none was.
     """
     random = np.random.default_rng(seed)
-    admits, transcript, steps = guarded(plan), Transcript(), []
+    admits, transcript, steps = make_filter(plan), Transcript(), []
     hypothesis, state = plan.roles.update.start(plan.problem), plan.schedule.start(plan)
     while step := plan.schedule.next(plan, state):
         assert len(steps) < 200

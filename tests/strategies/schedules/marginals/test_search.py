@@ -9,11 +9,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.privacy.budget import Price
-from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
-from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
-from dpqr.strategies.schedules.marginals.search import Search, SearchState
+from dpqr.kernel.budget import Price
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
+from dpqr.strategies.schedules.marginals.errors import ExpectedError
+from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Measurement
@@ -41,7 +41,7 @@ SINGLES = tuple(block(axis) for axis in range(COLUMNS))
 COUNTS = {axis: np.full(VALUES, RECORDS / VALUES) for axis in range(COLUMNS)}
 
 
-def exploration(concentrated: bool, dearer: float = 1.0) -> Search:
+def exploration(concentrated: bool, dearer: float = 1.0) -> MarginalSearch:
     """At about epsilon 1; dearer: times as much noise."""
     pairs = HUB + OTHERS
     deviation = dearer * (6.0 if concentrated else 2.0)
@@ -50,7 +50,7 @@ def exploration(concentrated: bool, dearer: float = 1.0) -> Search:
     )
     errors = ExpectedError.of((*pairs, *SINGLES), COUNTS)
     spent = (0.1 / COLUMNS,) * COLUMNS
-    return Search(
+    return MarginalSearch(
         levels=(pairs,),
         coarse=(),
         singles=SINGLES,
@@ -63,7 +63,7 @@ def exploration(concentrated: bool, dearer: float = 1.0) -> Search:
     )
 
 
-def searched(known: Search, order: tuple[QueryBlock, ...], off: float, seed: int = 5) -> int:
+def searched(known: MarginalSearch, order: tuple[QueryBlock, ...], off: float, seed: int = 5) -> int:
     """How many pairs a search takes that finds pairs in this order: those of the hub as off as copies are, then others,
     expected wrongly by `off` of the records."""
     random, waiting, count = np.random.default_rng(seed), iter(order), 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpqr.strategies.schedules.marginals.spread import Spread
+from dpqr.strategies.schedules.marginals.errors import NoiseSpread
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
 
@@ -30,7 +30,7 @@ def coefficients(block):
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
 def test_sums_of_even_records_and_of_noise(block):
     """Noise of one column is shared out evenly over the other one."""
-    table, spread = coefficients(block), Spread(block=block)
+    table, spread = coefficients(block), NoiseSpread(block=block)
     assert spread.even == pytest.approx(table.sum() / 12)
     for axes, cells in (((0, 1), table.reshape(-1, 12)), ((0,), table.mean(axis=2)), ((1,), table.mean(axis=1))):
         assert spread.noise(axes) == pytest.approx(np.linalg.norm(cells, axis=1).sum())
@@ -39,7 +39,7 @@ def test_sums_of_even_records_and_of_noise(block):
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
 def test_what_two_columns_together_show(block):
     """Deviations of cells whose sums over either column are 0, over those of the cells themselves."""
-    table, spread = coefficients(block), Spread(block=block)
+    table, spread = coefficients(block), NoiseSpread(block=block)
     apart = table - table.mean(axis=1, keepdims=True)
     apart -= apart.mean(axis=2, keepdims=True)
     cells = 12 * (2 / 3 * 3 / 4) ** 0.5
@@ -48,5 +48,5 @@ def test_what_two_columns_together_show(block):
 
 def test_a_single_column_has_nothing_to_miss_in_its_total():
     everything = QueryBlock(name="all", factors=(Factor(axes=(0,), sizes=(3,), matrix=Dense(np.ones((1, 3), int))),))
-    assert Spread(block=everything).missed(1) == pytest.approx(0.0, abs=1e-12)
-    assert Identity(3).cells * Spread(block=everything).even == pytest.approx(3.0)
+    assert NoiseSpread(block=everything).missed(1) == pytest.approx(0.0, abs=1e-12)
+    assert Identity(3).cells * NoiseSpread(block=everything).even == pytest.approx(3.0)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.strategies.schedules.marginals.dependence_graph import DependenceGraph
-from dpqr.strategies.schedules.marginals.gap import Gap
-from dpqr.strategies.schedules.marginals.stopping_rule import BatchEvidence
+from dpqr.strategies.schedules.marginals.errors import Gap
+from dpqr.strategies.schedules.marginals.search import BatchEvidence, DependenceGraph
 from dpqr.workload.block import Factor, QueryBlock
 
 

@@ -17,10 +17,10 @@ from strategies.schedules.marginals.test_one_table import (
     unsure,
 )
 
-from dpqr.strategies.schedules.marginals.one_table import remaining
+from dpqr.strategies.schedules.marginals.budget import remaining
+from dpqr.strategies.schedules.marginals.errors import TUNING
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.marginals.tuning import TUNING
-from dpqr.strategies.schedules.marginals.ways import Forecasts, Outlook, noise_by_block
+from dpqr.strategies.schedules.marginals.ways import CandidateForecaster, Forecasts, noise_by_block
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix
 
@@ -45,7 +45,7 @@ def test_all_blocks_once_leave_the_noise_of_their_sums(family):
     """What a fit leaves of it, where records are many: the forecast of one block is that of a marginal by itself."""
     asked = problem(marginals(family, FOURS), FOURS)
     plan = Marginals(table=0).plan(asked, BUDGET, roles())
-    one = Outlook.of(asked, plan.roles, remaining(plan), 0).at(10.0**8).errors["blocks"]
+    one = CandidateForecaster.of(asked, plan.roles, remaining(plan), 0).at(10.0**8).errors["blocks"]
     number = len(asked.workload.blocks)
     deviation = 2**0.5 * number / float(BUDGET.epsilon)
     assert one == pytest.approx((2 / np.pi) ** 0.5 * TUNING.left * deviation * 4**family / 10**8, rel=0.01)
@@ -62,7 +62,7 @@ def test_blocks_that_the_model_would_lose_are_not_all_measured_once():
     for name, blocks in (("lost", corners), ("kept", corners[:1])):
         asked = problem(blocks, (8,) * 7)
         plan = Marginals(table=0).plan(asked, BUDGET, roles())
-        found[name] = Outlook.of(asked, plan.roles, remaining(plan), 0).at(10.0**8).errors
+        found[name] = CandidateForecaster.of(asked, plan.roles, remaining(plan), 0).at(10.0**8).errors
     assert "blocks" not in found["lost"]
     assert "blocks" in found["kept"]
 

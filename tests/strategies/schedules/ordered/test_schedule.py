@@ -11,15 +11,14 @@ from support.ordered_releases import BOTH, CDF, REPLACE, SHAPE, WIDE, names, pla
 from support.plan_phases import without
 from support.small_universes import dense, marginal
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.strategies.choice import unfit
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.strategies.guard import unfit
 from dpqr.strategies.plan import Explaining
-from dpqr.strategies.schedules.dropped_count import WithDroppedCount
-from dpqr.strategies.schedules.ordered import sequence
-from dpqr.strategies.schedules.ordered.schedule import RECORDS, Ordered
-from dpqr.strategies.schedules.ordered.tuning import TUNING
+from dpqr.strategies.schedules import ordered as sequence
+from dpqr.strategies.schedules.error_bars import WithDroppedCount
+from dpqr.strategies.schedules.ordered import RECORDS, TUNING, Ordered
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import Factor, QueryBlock

@@ -11,13 +11,13 @@ from support.ordered_releases import WIDE, crowd, names, planned, released, tabl
 from support.schedule_states import next_step
 from support.small_universes import marginal
 
-from dpqr.data.histogram import DenseHistogram
-from dpqr.strategies.schedules.ordered import sequence
-from dpqr.strategies.schedules.ordered.tuning import TUNING
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.strategies.schedules import ordered as sequence
+from dpqr.strategies.schedules.ordered import TUNING
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
-from dpqr.workload.partition import Merged
+from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.workload import Measurement
 
 
@@ -33,7 +33,7 @@ def test_few_records_are_told_in_buckets_and_nothing_is_called_unbiased() -> Non
     release, _ = released(planned(), table(30))
     assert names(release) == [*3 * ["number of records"], "scouting(a0)", "buckets(a0)"]
     matrix = release.transcript.measurements[-1].blocks[0].factors[0].matrix
-    assert isinstance(matrix, Merged)
+    assert isinstance(matrix, BucketMatrix)
     assert matrix.inner.cells < 16
     assert np.isnan(release.answers[0].noisy.values).all()
     assert np.isnan(release.answers[0].noisy.deviation).all()

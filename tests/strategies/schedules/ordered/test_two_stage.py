@@ -7,23 +7,22 @@ import numpy as np
 import pytest
 from support.small_universes import measured, problem
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.budget import Price
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import Price
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
-from dpqr.strategies.schedules.ordered.tuning import TUNING
-from dpqr.strategies.schedules.ordered.two_stage import Records, TwoStagePartition
-from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
+from dpqr.strategies.schedules.ordered import TUNING, RecordEstimate, TwoStagePartition
+from dpqr.strategies.updates.least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
-from dpqr.workload.partition import Merged
-from dpqr.workload.recovery import query_variances
+from dpqr.workload.partition import BucketMatrix
+from dpqr.workload.strategy_matrices import query_variances
 
 SHAPE = (64,)
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Prefix(64)),))
-SURE = Records(count=3200.0, noise=10.0)
+SURE = RecordEstimate(count=3200.0, noise=10.0)
 PRICE = Price(epsilon=Fraction(1, 2))
 
 
@@ -65,20 +64,20 @@ def test_buckets_come_from_released_counts_alone(check) -> None:
     assert {0, 32} <= set(partition.boxes.starts[:, 0].tolist())
     strategy = one.strategy(partition)
     matrix = strategy.factors[0].matrix
-    assert isinstance(matrix, Merged)
+    assert isinstance(matrix, BucketMatrix)
     assert matrix.inner.cells == len(partition.boxes)
     np.testing.assert_array_equal(matrix.buckets, partition.buckets)
     assert one.strategy(one.partition(told, SURE, price)).factors[0].matrix.inner is matrix.inner
 
 
 def test_estimates_of_the_records_are_weighted_by_their_precision() -> None:
-    one, other = Records(count=100.0, noise=1.0), Records(count=200.0, noise=3.0)
+    one, other = RecordEstimate(count=100.0, noise=1.0), RecordEstimate(count=200.0, noise=3.0)
     both = one.combined(other)
     assert (both.count, both.noise) == (pytest.approx(110.0), pytest.approx(0.9**0.5))
     assert both == other.combined(one)
-    exact = Records(count=7.0, noise=0.0)
+    exact = RecordEstimate(count=7.0, noise=0.0)
     assert one.combined(exact) == exact.combined(one) == exact
-    assert Records(count=-5.0, noise=2.0).likely == 2.0
+    assert RecordEstimate(count=-5.0, noise=2.0).likely == 2.0
 
 
 def test_names_are_those_of_no_query() -> None:

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from support.staged_runs import COUNTS, NET, PREDICATES, REPLACE, N, Watching, largest_error, planned, run, stated
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import BudgetRefused, InfeasiblePlan
-from dpqr.privacy.accountants.filters import EveryFilter, require_pure
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
+from dpqr.kernel.accountants.accountant import EveryFilter, require_pure
+from dpqr.kernel.accountants.sums import ZeroConcentrated
+from dpqr.kernel.errors import BudgetRefused, InfeasiblePlan
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.checks import Gaussian
-from dpqr.strategies.choice import guarded
-from dpqr.strategies.schedules.theory.anytime import Counting, Ended, InStage
+from dpqr.strategies.guard import make_filter
+from dpqr.strategies.schedules.anytime import BeforeCount, EndState, InStage
 from dpqr.strategies.transcript import Round
 from dpqr.strategies.updates.least_squares import LeastSquares
 from dpqr.strategies.updates.median import Median
@@ -66,7 +66,7 @@ def test_a_net_ends_the_stages_at_its_own_level():
 def test_a_stated_alpha_ends_the_run_and_leaves_the_rest_of_the_budget():
     plan = planned(stated(alpha=Fraction(1, 20)))
     assert plan.stop.stages[-1] == Fraction(1, 20)
-    guard = EveryFilter(filters=(guarded(plan),))
+    guard = EveryFilter(filters=(make_filter(plan),))
     outcome = run(plan, guard=guard)
     assert outcome.transcript.stopped
     assert min(outcome.transcript.bounds) <= N / 20
@@ -75,7 +75,7 @@ def test_a_stated_alpha_ends_the_run_and_leaves_the_rest_of_the_budget():
 
 def test_without_it_the_next_round_does_not_fit():
     plan = planned()
-    guard = EveryFilter(filters=(guarded(plan),))
+    guard = EveryFilter(filters=(make_filter(plan),))
     outcome = run(plan, guard=guard)
     state = plan.schedule.start(plan)
     for finished in outcome.transcript.rounds:
@@ -132,9 +132,9 @@ def test_a_lost_count_ends_the_run_and_a_lost_round_stays_paid():
     plan = planned(stated(unit=ADDED, n=None))
     lost = Round(choice=None, measurement=None, charges=(0,))
     state = plan.schedule.start(plan)
-    assert isinstance(state, Counting)
-    assert state.after(lost) == Ended()
-    assert Ended().step() is None
+    assert isinstance(state, BeforeCount)
+    assert state.after(lost) == EndState()
+    assert EndState().step() is None
     known = planned().schedule.start(planned())
     after = known.after(lost)
     assert (after.turn, after.spent) == (2, sum(known.stages.prices(0, 1)))

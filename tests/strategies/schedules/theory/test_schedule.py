@@ -13,28 +13,26 @@ from support.plain_screen import printed
 from support.schedule_states import next_step
 from support.slow_cases import slowly
 
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
-from dpqr.construction.release import assemble
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
-from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteLaplaceEvent
-from dpqr.privacy.sealed import Private
-from dpqr.report.plan_view import plan_view
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.accountants.sums import Basic, ZeroConcentrated
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.kernel.events import DiscreteLaplaceEvent
+from dpqr.kernel.noise.source import SeededNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction
+from dpqr.releases.receipt import plan_view
+from dpqr.releases.result import assemble
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.schedules.theory.schedule import Theory
-from dpqr.strategies.schedules.theory.tails import TOTAL
+from dpqr.strategies.schedules.theory import TOTAL, Theory
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
@@ -207,7 +205,7 @@ def test_a_private_number_of_kept_records_is_measured_and_the_promise_kept(kept,
     assert plan.epsilon == plan.budget.epsilon
     assert sum(count for _, count in plan.events) == 2 * plan.rounds + 1
     cells = np.array([kept - kept // 4, 0, 0, kept // 4, 0, 0, 0, 0])
-    draws = Draws(data=Private(DenseHistogram(cells)), accountant=guarded(plan), noise=SeededNoise(kept + 1))
+    draws = Draws(data=Private(DenseHistogram(cells)), accountant=make_filter(plan), noise=SeededNoise(kept + 1))
     made = assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=False)
     limit = float(plan.problem.alpha) * DECLARED
     error = np.abs(made.answers[0].estimate - np.array(PREDICATES) @ cells).max()

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 from support.staged_runs import NET, REPLACE, N, planned, roles, stated
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.strategies.schedules.theory.stages import Stages
+from dpqr.kernel.budget import PrivacyBudget
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.strategies.schedules.anytime import Stages
 from dpqr.strategies.updates.perceptron import Perceptron
 
 

@@ -6,11 +6,11 @@ import pytest
 from support.small_universes import dense, marginal
 from support.staged_runs import REPLACE, roles
 
-from dpqr.data.unit import PrivacyUnit
-from dpqr.privacy.budget import Price
+from dpqr.kernel.budget import Price
+from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.schedules.theory.tails import TOTAL, Tails, answers_tail, measured_whole
+from dpqr.strategies.schedules.theory import TOTAL, Tails, answers_tail, measured_whole
 
 SHAPE = (4,)
 COUNTS = marginal((0,), SHAPE, "counts")

@@ -1,6 +1,6 @@
-from dpqr.io.outputs.records.document_parts import option_parts
+from dpqr.releases.record.parts import option_parts
 from dpqr.strategies.known import SCHEDULES
-from dpqr.strategies.schedules.theory.variants import VARIANTS, theory
+from dpqr.strategies.schedules.anytime import VARIANTS, theory
 
 
 def test_stages_are_the_default_and_every_variant_says_its_name():

@@ -2,10 +2,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.bins import MAX_CELLS, declared_bounds, edge_bins, require_few
-from dpqr.io.documents.domains.forms import Field
-from dpqr.io.documents.text.decoding import Location, decode, number
+from dpqr.domain.columns import MAX_CELLS, declared_bounds, edge_bins, require_few
+from dpqr.domain.form import Field
+from dpqr.domain.text.decoding import Location, decode, number
+from dpqr.kernel.errors import DocumentError
 
 PLACE = Location("d.json", "$.fields[0]")
 

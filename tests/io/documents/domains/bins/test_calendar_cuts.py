@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from dpqr.data.attribute import Bins
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.bins import moment
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.attribute import Bins
+from dpqr.domain.columns import moment
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.errors import DocumentError
 
 PLACE = Location("d.json")
 

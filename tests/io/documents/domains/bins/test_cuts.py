@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from dpqr.data.attribute import Bins
-from dpqr.io.documents.domains.bins import code_bins, whole_bins
-from dpqr.io.documents.domains.domain import read_domain
+from dpqr.domain.attribute import Bins
+from dpqr.domain.columns import code_bins, whole_bins
+from dpqr.domain.domain_file import read_domain
 
 
 def bins_of(kind: str, low: Any = None, high: Any = None, **cut: Any) -> Bins:

@@ -1,20 +1,19 @@
 import pytest
 
-from dpqr.data.attribute import Attribute, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.predicates.cells import true_cells
-from dpqr.io.documents.predicates.parser import parse
-from dpqr.io.documents.predicates.tree import Comparison
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.attribute import Attribute, Labels, Rule
+from dpqr.domain.domain import Domain
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.predicate_cells import true_cells
+from dpqr.domain.predicates import ColumnComparison, parse
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.errors import DocumentError
 
 PLACE = Location("q.json", "$.queries[0].where")
 
 
 def cells(text: str, domain: Domain) -> list[int]:
     node = parse(text, PLACE)
-    assert isinstance(node, Comparison)
+    assert isinstance(node, ColumnComparison)
     mask = true_cells(node, domain.attributes[domain.axis(node.column)], PLACE)
     return [index for index, held in enumerate(mask) if held]
 

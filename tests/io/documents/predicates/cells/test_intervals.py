@@ -6,9 +6,9 @@ from itertools import pairwise, product
 
 import pytest
 
-from dpqr.data.attribute import Bins
-from dpqr.io.documents.domains.bins import whole_bins
-from dpqr.io.documents.predicates.cells import edges_around, remedy, side, single
+from dpqr.domain.attribute import Bins
+from dpqr.domain.columns import whole_bins
+from dpqr.domain.predicate_cells import edges_around, remedy, side, single
 
 HALVES = [Fraction(k, 2) for k in range(-3, 16)]
 

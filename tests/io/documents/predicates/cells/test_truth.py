@@ -10,13 +10,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpqr.data.attribute import Bins
-from dpqr.data.domain import Domain
-from dpqr.errors import DocumentError
-from dpqr.io.documents.domains.domain import read_domain
-from dpqr.io.documents.predicates.cells import evaluate
-from dpqr.io.documents.predicates.parser import parse
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.attribute import Bins
+from dpqr.domain.domain import Domain
+from dpqr.domain.domain_file import read_domain
+from dpqr.domain.predicate_cells import evaluate
+from dpqr.domain.predicates import parse
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.errors import DocumentError
 
 PLACE = Location("q.json")
 DOMAIN = read_domain(

@@ -3,10 +3,9 @@ import re
 
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.predicates.parser import parse
-from dpqr.io.documents.predicates.tree import And, Comparison, Constant, IsFault, Node, Not, Or
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.predicates import And, ColumnComparison, Constant, IsFault, Node, Not, Or, parse
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.errors import DocumentError
 
 PLACE = Location("q.json", "$.queries[0].where")
 
@@ -14,7 +13,7 @@ PLACE = Location("q.json", "$.queries[0].where")
 def shown(node: Node) -> str:
     """A tree as text, every operator in brackets."""
     match node:
-        case Comparison(column, operator, Constant(_, text)):
+        case ColumnComparison(column, operator, Constant(_, text)):
             return f"{column}{operator}{text}"
         case IsFault(column, fault):
             return f"{column}?{fault}"

@@ -1,8 +1,8 @@
 import pytest
 
-from dpqr.errors import DocumentError
-from dpqr.io.documents.predicates.parser import tokens
-from dpqr.io.documents.text.decoding import Location
+from dpqr.domain.predicates import tokens
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.errors import DocumentError
 
 PLACE = Location("q.json", "$.queries[0].where")
 

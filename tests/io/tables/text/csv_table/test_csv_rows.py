@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpqr.io.tables.text import csv_table as csv_rows
-from dpqr.io.tables.text.csv_table import CsvRows
+from dpqr.tables import csv_table as csv_rows
+from dpqr.tables.csv_table import CsvRows
 
 
 class Pieces:

@@ -7,10 +7,10 @@ import types
 
 import pytest
 
-from dpqr.errors import DataError
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.text.csv_table import csv_batches, csv_names
+from dpqr.kernel.errors import DataError
+from dpqr.tables.csv_table import csv_batches, csv_names
+from dpqr.tables.limits import Limits
+from dpqr.tables.source import TableSource
 
 
 def cells(batch) -> list[tuple]:

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.strategies.schedules.marginals.candidate_blocks import coarsened
-from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.strategies.schedules.marginals.candidate_blocks import coarsen
+from dpqr.strategies.schedules.marginals.errors import ExpectedError
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 
@@ -21,7 +21,7 @@ def pair(*axes):
 
 
 def found(blocks, deviation, counts=COUNTS):
-    return coarsened(blocks, counts, ExpectedError.of(blocks, counts), RECORDS, deviation)
+    return coarsen(blocks, counts, ExpectedError.of(blocks, counts), RECORDS, deviation)
 
 
 def test_each_record_is_counted_in_one_coarse_cell():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.domain import Domain
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain import Domain
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.candidate_blocks import candidate_levels, joint
 from dpqr.workload.block import Factor, QueryBlock

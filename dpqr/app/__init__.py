@@ -1,1 +1,0 @@
-"""Use cases: one function each, no command line, no printing."""

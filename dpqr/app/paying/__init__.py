@@ -1,1 +1,0 @@
-"""Budgets, and runs that a ledger pays for."""

@@ -1,1 +1,0 @@
-"""From documents and options to a plan, without data."""

@@ -1,1 +1,0 @@
-"""A release: its locked plan, its approval, its rows, the run and its files."""

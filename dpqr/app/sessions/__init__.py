@@ -1,1 +1,0 @@
-"""Questions that come one at a time under one budget."""

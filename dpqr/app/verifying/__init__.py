@@ -1,1 +1,0 @@
-"""Releases held against what they say: files, prices, draws, ledgers."""

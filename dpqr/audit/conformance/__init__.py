@@ -1,0 +1,1 @@
+"""What rules, engines and learners of third parties must keep."""

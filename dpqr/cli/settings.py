@@ -1,0 +1,94 @@
+"""dpqr.toml at work: the defaults that it gives a command's options, and which of them a run has used."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from dpqr.cli.streams import say
+
+_RUN = ("domain", "ledger", "dataset", "delta", "neighbours", "n", "unit", "max-rows", "purpose", "by")
+_ERRORS = ("error-bars", "certify")
+_LEDGER = ("ledger",)
+SETTINGS_BY_COMMAND: dict[str, Any] = {
+    "release": ("queries", "publisher", *_RUN, *_ERRORS),
+    "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by")), *_ERRORS),
+    "predict": _RUN,
+    "interactive": {"open": _RUN, **dict.fromkeys(("ask", "status", "close"), _LEDGER)},
+    "report": ("ledger", "title", "curator", "use", "region", "about", "sector", "author"),
+    "verify": _LEDGER,
+    "check": ("queries", "domain"),
+    "evaluate": ("queries", "domain"),
+    "budget": {
+        "init": ("ledger", "neighbours", "unit", "by"),
+        "approve": ("ledger", "by"),
+        **dict.fromkeys(("policy", "show", "history", "verify", "export", "move", "grant", "anchor"), _LEDGER),
+    },
+}
+"""The settings that each command takes."""
+_FILE = "dpqr.cli.settings: file"
+
+
+def give_defaults(context: click.Context, command: str) -> None:
+    """Give the options of `command` what dpqr.toml states, if there is one. Raises: UsageFault, DocumentError.
+
+    What the environment names comes before dpqr.toml: DPQR_LEDGER.
+    """
+    if command not in SETTINGS_BY_COMMAND:
+        return
+    from dpqr.ledger.location import LEDGER
+    from dpqr.python.project import find_settings, read_settings
+
+    path = find_settings(Path.cwd())
+    if path is None:
+        return
+    settings = read_settings(path)
+    values = {key: value for key, value in settings.values.items() if key != "ledger" or not os.environ.get(LEDGER)}
+    context.default_map = {command: _defaults(SETTINGS_BY_COMMAND[command], values)}
+    context.meta[_FILE] = settings.file
+
+
+def settings_notes() -> tuple[str, ...]:
+    """One sentence on the options of this command that dpqr.toml has stated, if any."""
+    context = click.get_current_context()
+    stated = [
+        f"{parameter.opts[0]} {context.params[parameter.name]}"
+        for parameter in context.command.params
+        if parameter.name in context.params and _source(context, parameter.name) is ParameterSource.DEFAULT_MAP
+    ]
+    return (f"{context.meta[_FILE]} states {', '.join(stated)}",) if stated else ()
+
+
+def say_settings() -> None:
+    """The same on stderr, for a command that has no plan."""
+    for note in settings_notes():
+        say(note)
+
+
+def is_typed(name: str) -> bool:
+    """Whether the parameter was given on the command line."""
+    return _source(click.get_current_context(), name) is ParameterSource.COMMANDLINE
+
+
+def settings_hint(context: click.Context | None) -> tuple[str, ...]:
+    """How to do without the settings of a command that has failed under them."""
+    file = context.meta.get(_FILE) if context else None
+    if file is None:
+        return ()
+    from dpqr.python.project import VARIABLE
+
+    return (f"defaults of {file} are in use; {VARIABLE}=none does without them",)
+
+
+def _source(context: click.Context, name: str | None) -> ParameterSource | None:
+    return context.get_parameter_source(name) if name else None
+
+
+def _defaults(taken: Any, values: dict[str, str | int]) -> dict[str, Any]:
+    if isinstance(taken, dict):
+        return {name: _defaults(keys, values) for name, keys in taken.items()}
+    return {key.replace("-", "_"): values[key] for key in taken if key in values}

@@ -1,1 +1,0 @@
-"""What commands show: standard output and standard error, progress, and how a command ends."""

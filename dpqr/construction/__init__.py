@@ -1,1 +1,0 @@
-"""The Iterative Construction: the loop, its certificate, and the release it ends with."""

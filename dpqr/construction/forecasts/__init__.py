@@ -1,1 +1,0 @@
-"""Forecasts: a plan's error, its goal, certificates and resources, before any private data is opened."""

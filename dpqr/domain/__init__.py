@@ -1,0 +1,1 @@
+"""The public universe of records: attributes, the domain file, predicates, periods."""

@@ -1,0 +1,185 @@
+"""The form of the domain file.
+
+The domain file is a Frictionless Table Schema, with one `dpqr` block a field, and beside the fields the rule for
+malformed rows and two lists of public facts: `impossible` and `totals`. Standard keys that do not change which value a
+cell holds are accepted and have no effect: of the schema `$schema`, `name`, `title`, `description`, `primaryKey`,
+`foreignKeys`, `uniqueKeys`, `fieldsMatch`; of a field `title`, `description`, `example`, `examples`, `rdfType`,
+`format` of other columns than dates and times; of constraints `required`, `unique`, `pattern`, `minLength`,
+`maxLength`. `unit` says whom the guarantee protects.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from dpqr.domain.periods import Every
+
+DOMAIN_VERSION = "domain/1"
+
+FieldType = Literal["integer", "number", "string", "boolean", "date", "datetime"]
+Bound = Annotated[Any, Meta(extra_json_schema={"type": ["number", "string"]})]
+Number = Annotated[Any, Meta(extra_json_schema={"type": "number"})]
+Label = Annotated[Any, Meta(extra_json_schema={"type": ["string", "integer", "boolean"]})]
+Anything = Annotated[Any, Meta(description="accepted, without effect")]
+Text = Annotated[str, Meta(description="accepted, without effect")]
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Kept = Literal["cell", "drop", "fail"]
+Clipped = Literal["cell", "clip", "drop", "fail"]
+Texts = Annotated[tuple[str, ...], Meta(min_length=1)]
+Mark = Annotated[str, Meta(min_length=1, max_length=1)]
+
+
+class DocumentPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """A part of a document: unknown keys are refused, absent ones are UNSET."""
+
+
+class Constraints(DocumentPart, frozen=True, kw_only=True):
+    """Frictionless constraints of one field."""
+
+    enum: tuple[Label, ...] | UnsetType = UNSET
+    minimum: Bound | UnsetType = UNSET
+    maximum: Bound | UnsetType = UNSET
+    required: bool | UnsetType = UNSET
+    unique: bool | UnsetType = UNSET
+    pattern: Text | UnsetType = UNSET
+    min_length: int | UnsetType = UNSET
+    max_length: int | UnsetType = UNSET
+
+
+class Category(DocumentPart, frozen=True, kw_only=True):
+    """A value as it stands in the table, and the label that answers print for it (by default the value)."""
+
+    value: str | int
+    label: str | UnsetType = UNSET
+
+
+class MissingValue(DocumentPart, frozen=True, kw_only=True):
+    """A text that means null. label: accepted, without effect."""
+
+    value: str
+    label: Text | UnsetType = UNSET
+
+
+MissingValues = tuple[str | MissingValue, ...]
+
+
+class Treatment(DocumentPart, frozen=True, kw_only=True):
+    """The `dpqr` block: how the values are binned, and the rule for every kind of cell that does not fit.
+
+    otherwise: the rule of the faults that have none of their own.
+    trim: blanks at both ends of a text are ignored. case_sensitive, aliases: other texts for the same labels.
+    """
+
+    bins: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    width: Number | UnsetType = UNSET
+    edges: tuple[Bound, ...] | UnsetType = UNSET
+    every: Every | UnsetType = UNSET
+    closed: Literal["left", "right"] | UnsetType = UNSET
+    null: Kept | UnsetType = UNSET
+    unparsable: Kept | UnsetType = UNSET
+    nan: Kept | UnsetType = UNSET
+    infinite: Clipped | UnsetType = UNSET
+    outside: Clipped | UnsetType = UNSET
+    otherwise: Kept | UnsetType = UNSET
+    trim: bool = False
+    case_sensitive: bool | UnsetType = UNSET
+    aliases: dict[str, Texts] | UnsetType = UNSET
+
+
+class ParentForm(DocumentPart, frozen=True, kw_only=True):
+    """The parents of a column's labels, and of their parents: in a file of two columns, or as a map.
+
+    levels: names of the levels, the parents of labels first.
+    """
+
+    file: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
+    map: dict[str, Any] | UnsetType = UNSET
+    levels: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=32)] | UnsetType = UNSET
+
+
+Parents = Annotated[
+    dict[str, Any],
+    Meta(
+        min_length=1, description="the parent of each label and of each parent; or {'file'} or {'map'}, and {'levels'}"
+    ),
+]
+
+
+class Field(DocumentPart, frozen=True, kw_only=True):
+    """One column."""
+
+    name: Name
+    type: FieldType
+    constraints: Constraints = Constraints()
+    missing_values: MissingValues | UnsetType = UNSET
+    categories: Annotated[tuple[str | int | Category, ...], Meta(min_length=1)] | UnsetType = UNSET
+    categories_ordered: bool = False
+    true_values: Texts | UnsetType = UNSET
+    false_values: Texts | UnsetType = UNSET
+    decimal_char: Mark | UnsetType = UNSET
+    group_char: Mark | UnsetType = UNSET
+    bare_number: bool | UnsetType = UNSET
+    parent: Parents | UnsetType = UNSET
+    dpqr: Treatment = Treatment()
+    title: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    format: str | UnsetType = UNSET
+    example: Anything | UnsetType = UNSET
+    examples: Anything | UnsetType = UNSET
+    rdf_type: Text | UnsetType = UNSET
+
+
+class ImpossibleForm(DocumentPart, frozen=True, kw_only=True):
+    """No record of any table fulfils this predicate."""
+
+    where: Annotated[str, Meta(min_length=1)]
+
+
+class TotalForm(DocumentPart, frozen=True, kw_only=True):
+    """The number of records that fulfil the predicate; of all records where there is none."""
+
+    count: Annotated[int, Meta(ge=0, le=2**36)]
+    where: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
+
+
+class UnitForm(DocumentPart, frozen=True, kw_only=True):
+    """Persons are protected, not rows, and at most this many rows of each are used."""
+
+    column: Name
+    max_rows: Annotated[int, Meta(ge=1, le=2**36)] = msgspec.field(name="max_rows")
+
+
+class PeriodForm(DocumentPart, frozen=True, kw_only=True):
+    """The date column that says which day, week, month, quarter or year a row is in."""
+
+    column: Name
+    every: Every
+
+
+class TableSchema(DocumentPart, frozen=True, kw_only=True):
+    """The document."""
+
+    fields: Annotated[tuple[Field, ...], Meta(min_length=1, max_length=2000)]
+    dpqr: Literal["domain/1"] | UnsetType = UNSET
+    malformed: Literal["drop", "fail"] | UnsetType = UNSET
+    unit: UnitForm | UnsetType = UNSET
+    period: PeriodForm | UnsetType = UNSET
+    impossible: Annotated[tuple[ImpossibleForm, ...], Meta(max_length=1000)] = ()
+    totals: Annotated[tuple[TotalForm, ...], Meta(max_length=1000)] = ()
+    missing_values: MissingValues = ("",)
+    schema: Text | UnsetType = msgspec.field(default=UNSET, name="$schema")
+    name: Text | UnsetType = UNSET
+    title: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    primary_key: Anything | UnsetType = UNSET
+    foreign_keys: Anything | UnsetType = UNSET
+    unique_keys: Anything | UnsetType = UNSET
+    fields_match: Anything | UnsetType = UNSET
+
+
+Size = Annotated[int, Meta(ge=1, le=2**20)]
+Sizes = Annotated[dict[Name, Size], Meta(min_length=1, max_length=2000)]
+"""The sizes form: integer codes 0 .. size-1 of a table that is already coded."""

@@ -1,0 +1,356 @@
+"""Histogram: the database x in N^|X|, and its protocols.
+
+It is stored as an array of all cells, as the sorted occupied cells, or as the joint counts of a few groups of columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from dpqr.kernel.arrays import AnyArray, Axes, IntArray, WordArray, freeze
+from dpqr.kernel.errors import InfeasiblePlan
+
+RECORDS = 2**36
+"""Default cap on the number of records; loaders refuse more."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DenseHistogram:
+    """Counts of every cell, shape = domain shape, int64, read-only.
+
+    Marginals and `cached` answers are cached for later rounds, inside the sealed value.
+
+    >>> table = DenseHistogram(np.array([[1, 2], [3, 4]]))
+    >>> table.marginal((1,)).tolist(), int(table.marginal(()))
+    ([4, 6], 10)
+    """
+
+    counts: IntArray
+    _marginals: dict[Axes, IntArray] = field(default_factory=dict, repr=False)
+    _answers: dict[Hashable, IntArray] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counts", _whole(self.counts))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.counts.shape
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        for union, members in passes(self.shape, [axes for axes in groups if axes not in self._marginals]):
+            _store_members(self._marginals, dense_marginal(self.counts, union), union, members)
+
+    def marginal(self, axes: Axes) -> IntArray:
+        if axes not in self._marginals:
+            self._marginals[axes] = freeze(dense_marginal(self.counts, axes))
+        return self._marginals[axes]
+
+    def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        return _cached(self._answers, question, answer)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseHistogram:
+    """Occupied cells only, sorted and distinct; the number m of them is private and never printed.
+
+    codes: one column per attribute, shape (m, d), integers; counts: shape (m,), int64. Both read-only.
+
+    >>> table = SparseHistogram((2, 2), np.array([[0, 1], [1, 1]]), np.array([5, 7]))
+    >>> table.marginal((1,)).tolist()
+    [0, 12]
+    """
+
+    shape: tuple[int, ...]
+    codes: AnyArray = field(repr=False)
+    counts: IntArray = field(repr=False)
+    _marginals: dict[Axes, IntArray] = field(default_factory=dict, repr=False)
+    _answers: dict[Hashable, IntArray] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "codes", freeze(self.codes.view()))
+        object.__setattr__(self, "counts", _whole(self.counts))
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        for union, members in passes(self.shape, [axes for axes in groups if axes not in self._marginals]):
+            _store_members(self._marginals, self._sum(union), union, members)
+
+    def marginal(self, axes: Axes) -> IntArray:
+        if axes not in self._marginals:
+            self._marginals[axes] = freeze(self._sum(axes))
+        return self._marginals[axes]
+
+    def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        return _cached(self._answers, question, answer)
+
+    def _sum(self, axes: Axes) -> IntArray:
+        """Sum in one pass over the occupied cells; exact, unlike `bincount`, which rounds counts above 2^53."""
+        sizes = tuple(self.shape[axis] for axis in axes)
+        index = np.zeros(len(self.counts), dtype=np.int64)
+        for axis, size in zip(axes, sizes, strict=True):
+            index *= size
+            index += self.codes[:, axis]
+        cells = np.zeros(sizes, dtype=np.int64)
+        np.add.at(cells.reshape(-1), index, self.counts)
+        return cells
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupedHistogram:
+    """Joint counts of a few groups of columns. Every marginal that the run reads is a sum of one of them.
+
+    joints: by the axes of a group, the counts of its cells, shape = sizes of these axes in order, int64, read-only.
+
+    >>> table = GroupedHistogram((2, 2, 2), {(0, 1): np.array([[1, 2], [3, 4]]), (2,): np.array([4, 6])})
+    >>> table.marginal((1,)).tolist(), int(table.marginal(()))
+    ([4, 6], 10)
+    """
+
+    shape: tuple[int, ...]
+    joints: Mapping[Axes, IntArray] = field(repr=False)
+    _marginals: dict[Axes, IntArray] = field(default_factory=dict, repr=False)
+    _answers: dict[Hashable, IntArray] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        smallest_first = sorted(self.joints.items(), key=lambda one: one[1].size)
+        object.__setattr__(self, "joints", {axes: _whole(counts) for axes, counts in smallest_first})
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        members: dict[Axes, list[Axes]] = {}
+        for axes in dict.fromkeys(groups):
+            if axes not in self._marginals:
+                members.setdefault(self._group(axes), []).append(axes)
+        for group, inside in members.items():
+            _store_members(self._marginals, self.joints[group], group, inside)
+
+    def marginal(self, axes: Axes) -> IntArray:
+        if axes not in self._marginals:
+            self.prefetch([axes])
+        return self._marginals[axes]
+
+    def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        return _cached(self._answers, question, answer)
+
+    def _group(self, axes: Axes) -> Axes:
+        """The smallest one that holds these.
+
+        Raises:
+            InfeasiblePlan: none does; which ones there are is public.
+        """
+        if axes in self.joints:
+            return axes
+        holding = next((group for group in self.joints if set(axes) <= set(group)), None)
+        if holding is None:
+            raise InfeasiblePlan(f"a draw looks at the columns numbered {axes} together, which its plan does not name")
+        return holding
+
+
+def _store_members(store: dict[Axes, IntArray], joint: IntArray, union: Axes, members: Sequence[Axes]) -> None:
+    """Cache the marginals of one joint marginal over `union` to each of its members."""
+    within = {tuple(union.index(axis) for axis in axes): axes for axes in members}
+    for places, marginal in marginals(joint, [*within]):
+        store[within[places]] = freeze(marginal)
+
+
+def _cached(store: dict[Hashable, IntArray], question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+    if question not in store:
+        store[question] = freeze(answer())
+    return store[question]
+
+
+def _whole(counts: AnyArray) -> IntArray:
+    """Return a read-only int64 view; a TypeError for floating-point counts, which could hide lost records."""
+    view: IntArray = np.asarray(counts).astype(np.int64, casting="same_kind", copy=False).view()
+    view.flags.writeable = False
+    return view
+
+
+class MarginalSource(Protocol):
+    """Anything that linear queries can be evaluated on: a histogram, or a hypothesis that has marginals."""
+
+    def marginal(self, axes: Axes) -> AnyArray:
+        """Return the sums over all other attributes, shape = sizes of `axes` in that order; () for the total."""
+        ...
+
+
+class Counts(Protocol):
+    """A histogram database: record counts over a domain. The private value behind the gate."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        """Prepare these marginals together, in few passes over the data."""
+        ...
+
+    def marginal(self, axes: Axes) -> IntArray:
+        """Return exact record counts, int64, shape = sizes of `axes` in that order; () for the number of records."""
+        ...
+
+    def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        """Return what `answer` computes, from a cache beside the counts if `question` was asked before."""
+        ...
+
+
+def occupied_cells(counts: Counts) -> tuple[AnyArray, IntArray]:
+    """Return the codes of occupied cells, shape (cells, attributes), sorted, and their counts, shape (cells,). Private.
+
+    It is the same for equal tables in any order of rows.
+    """
+    if isinstance(counts, SparseHistogram):
+        return counts.codes, counts.counts
+    tensor = counts.marginal(tuple(range(len(counts.shape))))
+    places = np.nonzero(tensor)
+    return np.stack(places, axis=1) if places else np.zeros((1, 0), dtype=np.int64), tensor[places]
+
+
+# Many marginals together: shared sums of one tensor, and few passes over data that does not fit into one.
+
+
+def marginals(tensor: AnyArray, groups: Sequence[Axes]) -> Iterator[tuple[Axes, AnyArray]]:
+    """Yield each distinct group of axes with its marginal, in the order of its axes; the dtype is kept.
+
+    Attribute by attribute the groups are split into those without it, which continue with a smaller tensor, and those
+    with it, so sums are shared. Integers whose total fits their type stay exact; the order of floating-point sums
+    depends on the groups.
+
+    >>> {axes: sums.tolist() for axes, sums in marginals(np.array([[1, 2], [3, 4]]), [(0,), (1,)])}
+    {(1,): [4, 6], (0,): [3, 7]}
+    """
+    yield from _walk(np.asarray(tensor), 0, 0, list(dict.fromkeys(groups)))
+
+
+def dense_marginal(tensor: AnyArray, axes: Axes) -> AnyArray:
+    """Sum a full tensor down to `axes`, in their order; the dtype is kept."""
+    others = tuple(axis for axis in range(tensor.ndim) if axis not in axes)
+    summed = tensor.sum(axis=others, dtype=tensor.dtype) if others else tensor
+    return _ordered(summed, axes)
+
+
+def _walk(tensor: AnyArray, kept: int, axis: int, groups: list[Axes]) -> Iterator[tuple[Axes, AnyArray]]:
+    """The tensor's first `kept` dimensions are attributes that every group has, the next one is `axis`."""
+    while groups and kept < tensor.ndim:
+        lacking = [axes for axes in groups if axis not in axes]
+        if not lacking:
+            kept += 1
+        elif len(lacking) == len(groups):
+            tensor = np.asarray(tensor.sum(axis=kept, dtype=tensor.dtype))
+        else:
+            yield from _walk(np.asarray(tensor.sum(axis=kept, dtype=tensor.dtype)), kept, axis + 1, lacking)
+            groups = [axes for axes in groups if axis in axes]
+            kept += 1
+        axis += 1
+    for axes in groups:
+        yield axes, _ordered(tensor, axes)
+
+
+def _ordered(tensor: AnyArray, axes: Axes) -> AnyArray:
+    """From rising order to the order of `axes`."""
+    kept = sorted(axes)
+    return np.asarray(np.transpose(tensor, [kept.index(axis) for axis in axes]), order="C")
+
+
+LARGEST_JOINT = 2**17
+"""Cells of the largest joint marginal; it fits into the processor's cache."""
+
+
+def passes(shape: tuple[int, ...], groups: Sequence[Axes]) -> Iterator[tuple[Axes, tuple[Axes, ...]]]:
+    """Divide `groups` into passes over the data: the axes of a joint marginal, and the groups that are sums of it.
+
+    Every distinct group comes once. Greedy: a pass starts with the first remaining group, and adds, one by one, the
+    attribute that completes most other groups while the joint marginal stays within LARGEST_JOINT cells. Public: a
+    function of shapes only.
+    """
+    wanted = list(dict.fromkeys(groups))
+    holds = np.zeros((len(wanted), len(shape)), dtype=np.float32)
+    for place, axes in enumerate(wanted):
+        holds[place, list(axes)] = 1
+    left = np.ones(len(wanted), dtype=bool)
+    widths = np.array([len(axes) for axes in wanted])
+    while left.any():
+        joint = _grown(shape, wanted[int(np.argmax(left))], holds, np.where(left, widths, 0))
+        inside = left & (holds[:, list(joint)].sum(axis=1) == widths)
+        left &= ~inside
+        yield joint, tuple(wanted[place] for place in np.flatnonzero(inside))
+
+
+def _grown(shape: tuple[int, ...], seed: Axes, holds: AnyArray, widths: AnyArray) -> Axes:
+    """The seed's axes and those that were added; holds: flags of the attributes of every group; widths: how many these
+    are, 0 for a group that needs no pass any more."""
+    joint, complete = list(seed), len(seed)
+    missing = np.where(widths > 0, widths - holds[:, joint].sum(axis=1), 0)
+    while True:
+        room = LARGEST_JOINT // math.prod(shape[axis] for axis in joint)
+        fewest = missing[missing > 0].min(initial=np.inf)
+        gain = np.where(np.array(shape) <= room, np.einsum("g,ga->a", (missing == fewest).astype(np.float32), holds), 0)
+        gain[joint] = 0
+        if not gain.any():
+            return tuple(joint[:complete])
+        joint.append(int(np.argmax(gain)))
+        missing -= np.where(widths > 0, holds[:, joint[-1]], 0)
+        complete = len(joint) if fewest == 1 else complete
+
+
+# Packing: rows of codes as few 64-bit words, so that domains of any size can be sorted and merged.
+
+_WORD = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Attributes in mixed radix, as many per word as fit: words sort as the rows do, attribute by attribute.
+
+    shape: the attributes' sizes, each at most 2^32. groups: the attributes of each word, in order.
+
+    >>> packing = Packing((10, 10))
+    >>> packing.unpack(packing.pack(np.array([[1, 2], [3, 4]]), 2)).tolist()
+    [[1, 3], [2, 4]]
+    """
+
+    shape: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", tuple(_grouped(self.shape)))
+
+    def empty(self) -> WordArray:
+        return np.zeros((len(self.groups), 0), dtype=np.uint64)
+
+    def pack(self, codes: Sequence[AnyArray], rows: int) -> WordArray:
+        """Return words, shape (words, rows), the most significant first; codes: one array per attribute."""
+        words = np.zeros((len(self.groups), rows), dtype=np.uint64)
+        for word, group in zip(words, self.groups, strict=True):
+            for axis in group:
+                word *= np.uint64(self.shape[axis])
+                word += codes[axis].astype(np.uint64)
+        return words
+
+    def unpack(self, words: WordArray) -> AnyArray:
+        """Return codes of packed rows, shape (rows, attributes), of the smallest type, each attribute contiguous."""
+        codes = np.empty((words.shape[1], len(self.shape)), dtype=self.code_type, order="F")
+        for word, group in zip(words, self.groups, strict=True):
+            rest = word.copy()
+            for axis in reversed(group):
+                rest, digit = np.divmod(rest, np.uint64(self.shape[axis]))
+                codes[:, axis] = digit
+        return codes
+
+    @property
+    def code_type(self) -> np.dtype[np.unsignedinteger]:
+        return np.min_scalar_type(max(self.shape, default=1) - 1)
+
+
+def _grouped(shape: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
+    group: list[int] = []
+    cells = 1
+    for axis, size in enumerate(shape):
+        if group and cells * size > _WORD:
+            yield tuple(group)
+            group, cells = [], 1
+        group.append(axis)
+        cells *= size
+    yield tuple(group)

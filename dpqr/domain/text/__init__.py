@@ -1,0 +1,1 @@
+"""Documents as text: read strictly, decoded, and their faults placed."""

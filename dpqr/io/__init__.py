@@ -1,1 +1,0 @@
-"""Files: documents, private tables, ledgers, transcripts and releases."""

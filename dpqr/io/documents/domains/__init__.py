@@ -1,1 +1,0 @@
-"""The domain file: its columns, levels and public facts."""

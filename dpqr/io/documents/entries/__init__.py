@@ -1,1 +1,0 @@
-"""The queries file: each kind of entry, compiled into blocks."""

@@ -1,1 +1,0 @@
-"""Predicates: parsed, and evaluated on cells."""

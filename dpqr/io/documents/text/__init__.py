@@ -1,1 +1,0 @@
-"""Text of documents: JSON, YAML and TOML read strictly, with positions, faults and their fixes."""

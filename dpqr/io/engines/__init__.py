@@ -1,1 +1,0 @@
-"""Engines: databases that hold a private table and count it where it lies."""

@@ -1,1 +1,0 @@
-"""Text tables (CSV): rows of text become columns of text, and these become codes."""

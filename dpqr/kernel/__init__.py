@@ -1,0 +1,1 @@
+"""What must be trusted: exact noise, the gate, events and their prices, errors."""

@@ -1,0 +1,1 @@
+"""Composition theorems: what events cost together, and how a budget is cut."""

@@ -1,0 +1,1 @@
+"""Budgets for the life of a dataset: store, chain, policy, journal."""

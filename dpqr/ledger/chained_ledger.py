@@ -1,0 +1,545 @@
+"""ChainedLedger: the one ledger, whatever database keeps its tables (`Store`).
+
+One transaction checks the chain and the anchor, applies the rules, adds one entry and makes it durable. What holds
+then, whatever is killed when: what is published was paid before.
+
+What the chain and the anchor find: edited, missing and reordered entries; with an anchor that lies elsewhere also a
+rollback to an older copy, entries cut off at the end, and another ledger in the place of this one. What they do not
+find: an owner who can write both can rewrite both, and one who never names the ledger is not seen by it. Keep the
+anchor where the jobs' user cannot take it back (another machine, a repository, a log) if that matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from dpqr.domain.periods import PeriodRows
+from dpqr.kernel.budget import PURE, Pricing
+from dpqr.kernel.errors import DpqrError, LedgerError, UsageFault
+from dpqr.kernel.events import Composition, PrivacyEvent
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.ledger.chain import BEGINNING, Anchor, ChainSegment, Link, Mark, digest, seal
+from dpqr.ledger.codec import encode_entry
+from dpqr.ledger.ledger import DEFAULT, NO_REASON, Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
+from dpqr.ledger.location import ANCHOR, NO_ANCHOR
+from dpqr.ledger.record import Record, is_paid, lying, require_proofs, walk_ledger
+from dpqr.ledger.refusals import has_moved, name_place, require_name, require_text
+from dpqr.ledger.session import Before, NoLedger, Store, StoreTransaction
+from dpqr.ledger.state import Charge, LedgerState, decode_state
+from dpqr.tables.policy import Policy, PolicyChange
+
+# One job's transaction at the ledger. Its cost does not grow with the ledger's age.
+#
+# Every job that writes needs the state of all budgets. It takes the state of the newest checkpoint, which comes
+# every STRIDE entries or so, and replays what came after it. The stored state must have the digest that the
+# checkpoint's entry holds, and from that entry on every text must have its seal. Within one process the state of
+# the last transaction serves as well, as long as its seal is still in the chain.
+#
+# Such a transaction does not look at entries before the checkpoint, and uses nothing of them: a reservation is held
+# against the state. With an anchor on the chain behind it, that state, the checkpoint and all later entries are
+# those that honest jobs wrote, or the anchor's seal would not fit. What proves the state is the checkpoint's own
+# entry, which follows the entries that it stands for. So an anchor that does not cover that entry proves nothing of
+# the state, and then the whole chain is walked. A state that this very process has replayed is known: of an anchor
+# that lies before it, the chain from there on is checked. Entries before it that were edited or taken out are found
+# by every command that reads (`show`, `history`, `export`, `verify`, and --resume): these walk from the first entry
+# on, and replay each checkpoint's state. Without an anchor, whoever can write the file can rewrite all of it, by
+# either way of reading.
+#
+# In PostgreSQL only the ledger's owner writes checkpoints and states: a job that could would decide what all later
+# jobs take for spent. Jobs replay what has come since the owner's last transaction, before they take the lock
+# (10,000 entries take about 0.4 s); `dpqr budget checkpoint` makes it short again.
+
+STRIDE = 128
+"""Entries between checkpoints: replaying so many takes about as long as one commit to a disk."""
+
+
+@dataclass(slots=True)
+class LastState:
+    """The state after this process's last transaction. Taken once: a transaction that fails may have changed it."""
+
+    state: LedgerState | None = None
+
+    def take(self) -> LedgerState | None:
+        taken, self.state = self.state, None
+        return taken
+
+
+@dataclass(slots=True, kw_only=True)
+class Transaction:
+    """The only job that may write now, and the state with what this job has added."""
+
+    session: StoreTransaction
+    state: LedgerState
+    clock: Callable[[], str]
+
+    def add(self, kind: Any, *, key: bytes | None = None, **content: Any) -> LedgerEntry:
+        """Admit one entry. key: of a reservation. Raises: those of `LedgerState.add`."""
+        entry = LedgerEntry(number=self.state.length, kind=kind, time=self.clock(), **content)
+        text = encode_entry(entry)
+        entry = replace(entry, hash=seal(self.state.seal, text))
+        self.state.add(entry)
+        self.session.append(entry.number, Link(text=text, seal=entry.hash), key=key, settles=entry.settles)
+        return entry
+
+    def finish(self, anchor: Anchor | None) -> Mark:
+        """Make what was added durable, and renew the anchor; where the ledger stands now."""
+        self.checkpoint()
+        mark = Mark(entries=self.state.length, seal=self.state.seal)
+        if anchor:
+            anchor.draft(mark)
+        self.session.commit(mark)
+        if anchor:
+            anchor.publish(mark)
+        return mark
+
+    def checkpoint(self, stride: int | None = None) -> None:
+        """Keep the state, where enough entries have come since it was last kept, and this job may keep it.
+
+        stride: how many are enough; None: STRIDE.
+        """
+        newest = self.state.checkpoint.number if self.state.checkpoint else 0
+        enough = STRIDE if stride is None else stride
+        if self.state.length - newest >= enough and not self.state.moved and self.session.owns:
+            state = self.state.text
+            self.session.store_state(self.add("checkpoint", state=digest(state)).number, state)
+
+
+def resume_state(session: StoreTransaction, anchor: Anchor | None, kept: LastState) -> LedgerState:
+    """The state as it is now, from the latest entry that can be trusted. Raises: LedgerError, as of `walk_ledger`."""
+    last, marked = kept.take(), anchor.read() if anchor else None
+    if not session.is_begun():
+        return walk_ledger(session, anchor).state
+    fits = last and not last.moved and session.stored_seal(last.length) == last.seal
+    state = last if fits else _checkpointed(session)
+    if state is None:
+        return walk_ledger(session, anchor).state
+    first = state.length
+    if marked and marked.entries <= first:
+        # A stored state is proved by the entry after those that it stands for, which holds its digest.
+        if state is not last:
+            return walk_ledger(session, anchor).state
+        first = marked.entries
+    before = session.stored_seal(first)
+    chain = session.chain(first, before if isinstance(before, str) else BEGINNING)
+    if anchor:
+        anchor.check(chain, marked)
+    entries = state.replay(chain.after(state.length))
+    if state is not last and not (entries and entries[0].kind == "checkpoint"):
+        raise LedgerError("the ledger was edited or is damaged: its state has no checkpoint; restore it from a backup")
+    return state
+
+
+def _checkpointed(session: StoreTransaction) -> LedgerState | None:
+    """The state before the newest checkpoint's entry, whose replay proves it; None: there is no checkpoint yet, or the
+    state was written when jobs could write it."""
+    stored = session.stored_state()
+    if stored is None or stored[1] == "":
+        return None
+    number, text = stored
+    state, before = decode_state(text), session.stored_seal(number)
+    if state.length != number or not isinstance(before, str):
+        raise LedgerError("the ledger was edited or is damaged: its state is misplaced; restore it from a backup")
+    return LedgerState.of(state, before)
+
+
+WAIT = 90.0
+"""Seconds that a job waits for other jobs: more than a server lets one hold the lock in silence (IDLE), so that a
+machine that is gone stops nobody."""
+
+
+def utc_now() -> str:
+    """The time as entries state it. Nothing depends on it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainedLedger:
+    """A ledger in `store`; with an anchor, every use checks and every commit renews it.
+
+    unanchored: do without the anchor that the ledger says it keeps. wait: seconds to wait for other jobs before
+    LedgerError. Methods that only look walk the whole ledger; the others look at its end (see `transaction`).
+    """
+
+    store: Store
+    anchor: Anchor | None = None
+    unanchored: bool = False
+    wait: float = WAIT
+    clock: Callable[[], str] = utc_now
+    _last: LastState = field(default_factory=LastState, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.anchor and str(self.anchor.path) == self.store.place:
+            raise UsageFault(
+                f"--anchor {self.anchor.path}: is the ledger itself; give another file, best on another disk"
+            )
+
+    def open(self, terms: BudgetTerms) -> Account:
+        """See `Ledger.open`. The ledger is made with the first dataset."""
+        require_name(terms.dataset)
+        require_text(terms.unit, what="the words of the unit")
+        if not self.store.exists():
+            self._require_new()
+        self.store.make()
+        with self.transaction() as transaction:
+            if not transaction.state.length:  # two ledgers with the same history are two different ledgers
+                transaction.add("open", note=_words(2).hex(), anchored=self.anchor is not None)
+            transaction.add("init", dataset=terms.dataset, terms=terms)
+        return transaction.state.account(terms.dataset)
+
+    def restrict(self, dataset: str, change: PolicyChange) -> Account:
+        """See `Ledger.restrict`."""
+        with self.transaction() as transaction:
+            policy = change.applied(transaction.state.account(dataset).terms.policy)
+            transaction.add("policy", dataset=dataset, policy=policy)
+        return transaction.state.account(dataset)
+
+    def approve(self, dataset: str, plan: str, reason: Reason) -> None:
+        """See `Ledger.approve`."""
+        if not person(reason.by):
+            raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
+        with self.transaction() as transaction:
+            transaction.add("approve", dataset=dataset, plan=plan, reason=reason)
+
+    def reserve(
+        self,
+        dataset: str,
+        events: Composition,
+        *,
+        unit: PrivacyUnit,
+        note: str,
+        plan: str = "",
+        policy: Policy = DEFAULT,
+        pricing: Pricing = PURE,
+        reason: Reason = NO_REASON,
+        period: PeriodRows | None = None,
+    ) -> Reservation:
+        """See `Ledger.reserve`."""
+        require_text(note, what="a note")
+        asked = Charge(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing, period=period)
+        key = _words(4)  # before the lock, for it brings numpy
+        with self.transaction(before=asked.content) as transaction:
+            content = asked.content(transaction.state)
+            reason = replace(reason, approved_by=transaction.state.approver(dataset, plan, reason))
+            paid = transaction.add("reserve", key=key, note=note, plan=plan, reason=reason, **content)
+        return transaction.state.unsettled(paid.number).public().reservation
+
+    def require_fit(
+        self,
+        dataset: str,
+        events: Composition,
+        *,
+        unit: PrivacyUnit,
+        policy: Policy = DEFAULT,
+        pricing: Pricing = PURE,
+        plan: str = "",
+        reason: Reason = NO_REASON,
+        period: PeriodRows | None = None,
+    ) -> Account:
+        """See `Ledger.require_fit`."""
+        asked = Charge(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing, period=period)
+        state = self.walk().state
+        if plan:
+            state.approver(dataset, plan, reason)
+        state.require_payable(LedgerEntry(number=state.length, kind="reserve", time="", **asked.content(state)))
+        return state.account(dataset)
+
+    def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
+        """See `Ledger.begin`."""
+        with self._run_transaction(reservation) as transaction:
+            transaction.state.unsettled(reservation.number).require_next(number)
+            paid = reservation.number
+            transaction.add("draw", dataset=reservation.dataset, run=paid, events=((event, 1),), transcript=transcript)
+
+    def record(self, reservation: Reservation, *, number: int, transcript: str) -> None:
+        """See `Ledger.record`."""
+        with self._run_transaction(reservation) as transaction:
+            transaction.state.unsettled(reservation.number).require_next(number)
+            transaction.add("record", dataset=reservation.dataset, run=reservation.number, transcript=transcript)
+
+    def run(self, dataset: str, number: int, receipt: str) -> Run | None:
+        """See `Ledger.run`."""
+        record = self.walk()
+        paid = record.entries[number] if 0 <= number < len(record.entries) else None
+        if paid is None or (paid.kind, paid.dataset, paid.hash) != ("reserve", dataset, receipt):
+            raise LedgerError(
+                f"--ledger {self.store.place}: holds no reservation {number} of dataset {dataset!r} with that seal; "
+                "the transcript is of another ledger or dataset, or was edited"
+            )
+        runs = record.state.accounts[dataset].runs
+        if number in runs and not is_paid(record, paid):
+            raise LedgerError(
+                f"--ledger {self.store.place}: reservation {number} states less than its events cost, so it pays for "
+                "nothing; `dpqr budget verify` says what the ledger's owner must run"
+            )
+        return runs[number].public() if number in runs else None
+
+    def key(self, reservation: Reservation) -> bytes:
+        """See `Ledger.key`."""
+        with self._reading() as session:
+            return session.stored_key(reservation.number)
+
+    def settle(self, reservation: Reservation, events: Composition, *, note: str, drawn: str = "") -> Account:
+        """See `Ledger.settle`."""
+        require_text(note, what="a note")
+        dataset, number = reservation.dataset, reservation.number
+        with self._run_transaction(reservation) as transaction:
+            cost = transaction.state.unsettled(number).settled(events)
+            transaction.add("settle", dataset=dataset, cost=cost, events=events, settles=number, note=note, drawn=drawn)
+        return transaction.state.account(dataset)
+
+    def account(self, dataset: str) -> Account:
+        """See `Ledger.account`."""
+        return self._present().state.account(dataset)
+
+    def accounts(self) -> tuple[Account, ...]:
+        """All datasets, in the order in which they were opened."""
+        return self._present().accounts
+
+    def events(self, dataset: str) -> Composition:
+        """See `Ledger.events`."""
+        return self.walk().events(dataset)
+
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        """The whole record, chain and anchor checked."""
+        return self.walk().entries
+
+    def _present(self) -> Record:
+        """LedgerError: the ledger goes on elsewhere, and what is left of a budget is known there only."""
+        found = self.walk()
+        if found.state.moved:
+            raise name_place(has_moved(found.state.moved), self.store.place)
+        return found
+
+    def walk(self) -> Record:
+        """Everything, from the first entry on: chain, anchor, rules, checkpoints."""
+        with self._reading() as session:
+            record = walk_ledger(session, self.anchor)
+        self._require_anchor(record.state)
+        return record
+
+    def verify(self) -> Record:
+        """Walk everything, and look at the database's structures, the price of every event and the keys too."""
+        with self._reading() as session:
+            session.require_integrity()
+            record = walk_ledger(session, self.anchor)
+            session.require_keys(record.state.waiting, spoilt=bool(record.chain.rejected))
+        self._require_anchor(record.state)
+        return replace(record, unproved=require_proofs(record))
+
+    def renew_anchor(self) -> Mark:
+        """Write the anchor anew, or for the first time, once the ledger as it is has been found sound.
+
+        LedgerError where an older anchor is there and disagrees.
+        """
+        if not self.anchor:
+            raise UsageFault("--anchor: name the file to write, best on another disk than the ledger")
+        with self.writing() as session:
+            record = walk_ledger(session, self.anchor if self.anchor.read() else None)
+            require_proofs(record)
+            if not record.entries:
+                raise UsageFault(f"--ledger {self.store.place}: holds no entry yet; `dpqr budget init` anchors it too")
+            made = Transaction(session=session, state=record.state, clock=self.clock)
+            if not record.state.anchored:
+                made.add("anchor")
+            return made.finish(self.anchor)
+
+    def checkpoint(self) -> Mark:
+        """Keep the state as it is now, so that new jobs need not replay what came before; where the ledger stands."""
+        with self.transaction() as transaction:
+            if not transaction.session.owns:
+                transaction.add("checkpoint", state=digest(transaction.state.text))  # the database says who may
+            transaction.checkpoint(stride=2)  # not one after the other
+        return Mark(entries=transaction.state.length, seal=transaction.state.seal)
+
+    def reject(self) -> tuple[int, ...]:
+        """Go on in spite of entries that break the rules, where jobs have appended them past dpqr.
+
+        Only the ledger's owner can. One entry names them all, and every replay obeys it: what the rules refuse counts
+        for nothing, and what they admit at a price below its events' counts as it states.
+
+        Returns:
+            Their numbers; none: there is no such entry, and nothing is written.
+        """
+        with self.writing() as session:
+            record = walk_ledger(session, self.anchor, rejecting=True)
+            self._require_anchor(record.state)
+            made, numbers = Transaction(session=session, state=record.state, clock=self.clock), lying(record)
+            if numbers:
+                made.add("reject", rejected=numbers)
+                session.keep_keys(record.state.waiting)
+                made.checkpoint(stride=1)
+                made.finish(self.anchor)
+        return numbers
+
+    def grant(self, role: str) -> None:
+        """Let a role of the database append what jobs append.
+
+        Tables of an older version are brought up to date first. Jobs could write the state of those, so it is made
+        anew, from the first entry on; and keys of no run, which are removed.
+        """
+        self.store.grant(role)
+        with self.transaction() as transaction:
+            stored = transaction.session.stored_state()
+            if stored is not None and stored[1] == "":
+                transaction.session.keep_keys(transaction.state.waiting)
+                transaction.checkpoint(stride=1)
+
+    @contextmanager
+    def transaction(self, before: Callable[[LedgerState], object] | None = None) -> Iterator[Transaction]:
+        """One transaction: check what is needed, let the block add entries, make them durable, renew the anchor.
+
+        Nothing is kept if the block raises.
+
+        Args:
+            before: what to work out of the state before the lock, where others would wait for it.
+        """
+        with self.writing(lambda session: self._catch_up(session, before)) as session:
+            state = resume_state(session, self.anchor, self._last)
+            made = Transaction(session=session, state=state, clock=self.clock)
+            self._require_anchor(made.state)
+            yield made
+            made.finish(self.anchor)
+        self._last.state = made.state
+
+    def _catch_up(self, session: StoreTransaction, before: Callable[[LedgerState], object] | None) -> None:
+        """Replay what others have added before the lock is asked for. What is wrong is found again behind it."""
+        if self._last.state is None or before:
+            with suppress(DpqrError):
+                state = resume_state(session, self.anchor, self._last)
+                self._last.state = state
+                if before:
+                    before(state)
+
+    @contextmanager
+    def _run_transaction(self, reservation: Reservation) -> Iterator[Transaction]:
+        """The same for a run that this very ledger has paid for and not settled."""
+        with self.transaction() as transaction:
+            if transaction.state.unsettled(reservation.number).paid.hash != reservation.receipt:
+                raise LedgerError(
+                    f"entry {reservation.number} is not the reservation of this run, but another ledger's"
+                )
+            yield transaction
+
+    def _require_anchor(self, state: LedgerState) -> None:
+        """UsageFault where the ledger says that it keeps an anchor, and nobody named it or waived it."""
+        if state.anchored and not self.anchor and not self.unanchored:
+            raise UsageFault(
+                f"--ledger {self.store.place}: keeps an anchor, and none is named; without it a rollback would not be "
+                "found\n"
+                f"name it with --anchor FILE or {ANCHOR}; --anchor {NO_ANCHOR} does without it"
+            )
+
+    @contextmanager
+    def _reading(self) -> Iterator[StoreTransaction]:
+        with self._there(), self.store.reading(self.wait) as session:
+            yield session
+
+    @contextmanager
+    def writing(self, before: Before | None = None) -> Iterator[StoreTransaction]:
+        """The one transaction that may write, before anything was read. before: see `Store.writing`."""
+        with self._there(), self.store.writing(self.wait, before) as session:
+            yield session
+
+    @contextmanager
+    def _there(self) -> Iterator[None]:
+        """Where there is no ledger and an anchor knows of entries, it was removed."""
+        try:
+            yield
+        except NoLedger:
+            self._require_new()
+            raise
+
+    def _require_new(self) -> None:
+        if self.anchor and (marked := self.anchor.read()):
+            raise LedgerError(
+                f"--ledger {self.store.place}: is gone, and the anchor {self.anchor.path} knows {marked.entries} "
+                "entries of it; restore it, or fix the name"
+            )
+
+
+def _words(count: int) -> bytes:
+    from dpqr.kernel.noise.source import SystemNoise  # brings numpy, which looking at a ledger does not need
+
+    return SystemNoise().words(count).tobytes()
+
+
+# A ledger is moved: its chain, keys and state go to another store, and it is closed where it was.
+#
+# The entry `move` closes the one before the other holds anything, so at no moment two places pay from one budget. A
+# move that was killed in between is finished by the same command: the entry names the place, and no other takes the
+# ledger up. The chain goes on there with the entry `arrive`; seals, receipts and the anchor stay what they are. A
+# ledger may come back to a place that it has left, where its own closed chain still lies.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedLedger:
+    """All that a closed ledger holds. state: number and text of its newest checkpoint; keys: of its unsettled runs."""
+
+    chain: ChainSegment
+    state: tuple[int, str] | None
+    keys: Mapping[int, bytes]
+
+
+def move(source: ChainedLedger, target: ChainedLedger) -> Mark:
+    """Carry `source` on in `target`; where the chain stands there.
+
+    Args:
+        target: with the anchor of `source`, which goes with the chain.
+
+    Raises:
+        LedgerError: `source` was moved elsewhere, or is damaged.
+        UsageFault: `target` is the same place, or holds another ledger.
+    """
+    place = target.store.place
+    if place == source.store.place:
+        raise UsageFault(f"--ledger {place}: the ledger is there already; name another place to move it to")
+    moving = source.walk()
+    target.store.make()
+    with target.writing() as session:
+        held = walk_ledger(session, None)
+        _require_free(held, moving.chain, place)
+        closed = _closed(source, place)
+        if held.chain.length > closed.chain.length:  # an earlier try had come to its end
+            return held.mark
+        return _write_rest(target, session, held, closed)
+
+
+def _require_free(held: Record, moving: ChainSegment, place: str) -> None:
+    """UsageFault unless the place holds nothing, what the chain has left there, or the moved chain itself."""
+    both = min(held.chain.length, moving.length)
+    left = not held.entries or held.state.moved or held.chain.length > moving.length
+    if not left or held.chain.links[:both] != moving.links[:both]:
+        raise UsageFault(f"--ledger {place}: holds another ledger; move to a place that holds none")
+
+
+def _closed(source: ChainedLedger, place: str) -> ClosedLedger:
+    """What the ledger holds after its last entry, which says where it goes on. LedgerError: it goes on elsewhere."""
+    with source.transaction() as transaction:
+        state, session = transaction.state, transaction.session
+        if state.moved not in ("", place):
+            raise has_moved(state.moved)
+        if not state.moved:
+            transaction.add("move", note=place)
+        keys = {number: session.stored_key(number) for number in state.waiting}
+        return ClosedLedger(chain=session.chain(), state=session.stored_state(), keys=keys)
+
+
+def _write_rest(target: ChainedLedger, session: StoreTransaction, held: Record, closed: ClosedLedger) -> Mark:
+    """Write what is missing in the target, and that the ledger has arrived."""
+    for number in range(held.chain.length, closed.chain.length):
+        session.append(number, closed.chain.links[number])
+    if closed.state:
+        session.store_state(*closed.state)
+    session.keep_keys(())
+    session.disown()
+    for number, key in closed.keys.items():
+        session.store_key(number, key)
+    state = LedgerState()
+    state.replay(closed.chain)
+    arrived = Transaction(session=session, state=state, clock=target.clock)
+    arrived.add("arrive", note=target.store.place)
+    return arrived.finish(target.anchor)

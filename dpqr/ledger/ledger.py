@@ -1,0 +1,391 @@
+"""Ledger: the budgets of datasets for their whole life, shared by concurrent jobs, and the record of all charges.
+
+A dataset name belongs to one table and its later versions, which share its budget. Nothing private is ever recorded:
+a ledger holds declared names, prices and the events that were charged.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal, Protocol
+
+from dpqr.domain.periods import PeriodRows
+from dpqr.kernel.accountants.accountant import PrivacyFilter
+from dpqr.kernel.budget import NO_COST, PURE, Cost, Pricing, PrivacyBudget
+from dpqr.kernel.currency import Currency, currency
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.events import Composition, PrivacyEvent
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.ledger.periods import ALL_PERIODS, Layer, LayerNode, PeriodBudgets, Spending, of_layers
+from dpqr.tables.policy import Policy, PolicyChange
+
+# Reason: why a budget is opened or charged, who asks, and who approved.
+
+LONGEST_REASON = 200
+
+
+def require_line(option: str, text: str) -> None:
+    """Raise UsageFault unless a text is one line of a record."""
+    if len(text) > LONGEST_REASON or not text.isprintable():
+        raise UsageFault(f"{option}: give one line of at most {LONGEST_REASON} printable characters")
+
+
+IGNORABLE = (
+    *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0),
+    *(*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
+)
+"""Letters and marks that are not seen: those of Unicode's Default_Ignorable_Code_Point. All else of it is no letter."""
+
+
+def person(name: str) -> str:
+    """Return what of a person's name is compared; empty where it names nobody.
+
+    Letters, marks and digits after NFKC and case folding. Blanks, dots, hyphens, quotes and whatever is not seen make
+    no other name. Letters of two alphabets that look alike do: names are declared, and nobody has checked them.
+
+    >>> person("M. Lee"), person("m.lee"), person("\uff2d\u2009LEE"), person(" - ")
+    ('mlee', 'mlee', 'mlee', '')
+    """
+    compared = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name.casefold()).casefold())
+    return "".join(one for one in compared if unicodedata.category(one)[0] in "LMN" and ord(one) not in IGNORABLE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a budget is opened or charged, who asks, and who approved: public words of the user's own, which nobody has
+    checked. Empty: not stated.
+
+    >>> Reason(purpose="annual report", by="R. Jones").words
+    'annual report, by R. Jones'
+
+    Raises:
+        UsageFault: a text of more than LONGEST_REASON characters, or one that holds a control character.
+    """
+
+    purpose: str = ""
+    by: str = ""
+    approved_by: str = ""
+
+    def __post_init__(self) -> None:
+        stated = {"--purpose": self.purpose, "--by": self.by, "--approved-by": self.approved_by}
+        for option, text in stated.items():
+            require_line(option, text)
+
+    @property
+    def words(self) -> str:
+        by, approved = (
+            text and f"{word} {text}" for word, text in (("by", self.by), ("approved by", self.approved_by))
+        )
+        return ", ".join(filter(None, (self.purpose, by, approved)))
+
+
+NO_REASON = Reason()
+
+
+DEFAULT = Policy()
+RELEASED = "released"  # the note of a settlement whose release is published
+
+
+class DataKind(Enum):
+    """A dataset's kind as its owner declares it; only `public` and `synthetic` may be evaluated exactly."""
+
+    PRIVATE = "private"
+    PUBLIC = "public"
+    SYNTHETIC = "synthetic"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetTerms:
+    """The terms of a dataset's budget, fixed for life when it is opened.
+
+    limit, cap: largest cost of all releases together, and of any one release (None: no cap); exact, in the currency of
+    `accountant` and the budget's delta. unit: `PrivacyUnit.whom`. policy: how the table is read; it alone may change,
+    towards stricter. policy_stated: False for a dataset that was opened before policies existed; it may be given any
+    policy, once. periods: their budgets within the limit; None: it has none. reason: why it was opened, and by whom.
+
+    >>> from fractions import Fraction
+    >>> terms = BudgetTerms(
+    ...     dataset="survey-2026",
+    ...     budget=PrivacyBudget(epsilon=Fraction(2)),
+    ...     accountant="basic",
+    ...     limit=Cost(Fraction(2)),
+    ...     cap=Cost(Fraction(1)),
+    ...     neighbours=Neighbours.ADD_REMOVE,
+    ...     unit="row",
+    ...     kind=DataKind.PRIVATE,
+    ... )
+    >>> Account(terms=terms, spent=Cost(Fraction(3, 2))).request
+    '--eps 0.5'
+    """
+
+    dataset: str
+    budget: PrivacyBudget
+    accountant: str
+    limit: Cost
+    cap: Cost | None
+    neighbours: Neighbours
+    unit: str
+    kind: DataKind
+    policy: Policy = field(default_factory=Policy)
+    policy_stated: bool = True
+    periods: PeriodBudgets | None = None
+    reason: Reason = NO_REASON
+
+    @property
+    def currency(self) -> Currency:
+        return currency(self.accountant, pure=self.budget.pure)
+
+    def total(self, spent: Spending, nodes: Collection[LayerNode] = ()) -> Cost:
+        """Return what one unit has paid at most. nodes: releases of counters that are not among `spent`."""
+        whole = self.periods.total(spent) if self.periods else sum(spent.values(), NO_COST)
+        return whole + of_layers(nodes, 2 if self.neighbours is Neighbours.REPLACE else 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """The account of a dataset: its terms and its costs so far.
+
+    spent: settlements, and unsettled reservations in full; pending: the latter alone. periods: spent, by period.
+    """
+
+    terms: BudgetTerms
+    spent: Cost = NO_COST
+    pending: Cost = NO_COST
+    reservations: int = 0
+    unsettled: int = 0
+    periods: Spending = field(default_factory=dict)
+
+    @property
+    def left(self) -> Cost:
+        return self.terms.limit - self.spent
+
+    @property
+    def largest(self) -> Cost:
+        """Largest cost of one release now; where there are periods, of one that has released nothing."""
+        return self.largest_of(None)
+
+    def largest_of(self, period: str | None) -> Cost:
+        """Return the largest cost of one release of this period now; None: of one that has released nothing."""
+        periods, cap = self.terms.periods, self.terms.cap
+        found = periods.room(period, self.periods, self.left) if periods else self.left
+        return found if cap is None else found.least(cap)
+
+    @property
+    def request(self) -> str | None:
+        """Options of the largest release that fits now, such as "--eps 0.5"; None: none does."""
+        return self.terms.currency.request(self.largest, self.terms.budget.delta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """One line of the record; `number` counts from 0, `time` is UTC, `hash` covers it and all before it.
+
+    open: the ledger begins; `anchored`: an anchor is written from the start. anchor: one is written from now on.
+    checkpoint: `state` is the digest of all accounts after the entries before it.
+    move: the ledger ends here and goes on in the place `note`. arrive: it goes on here, in the place `note`.
+    init: `terms` of a dataset. policy: its `policy` from now on.
+    approve: `reason` says who approves one release of the plan whose document has the SHA-256 `plan`.
+    reserve: `cost` of `events` is paid, by `pricing` if the currency needs it; `plan` is its plan's hash, `reason` says
+    why, for whom, and who approved; `period` is the one whose rows alone the run reads; `layer` is the one of a counter
+    that bounds each person's rows over its life.
+    draw: the run of reservation `run` begins a draw; `transcript` is the running hash of all before it.
+    record: the draw is in the transcript, whose hash is now `transcript`.
+    settle: `events` were charged in the run of reservation `settles`; `note` is how it ended; `drawn` is the SHA-256 of
+    what its record says was drawn, empty where nothing was released, and in entries of versions up to 0.10.
+    reject: the owner has seen that the entries `rejected`, which jobs have appended past dpqr, break the rules.
+    void: one of those, where the rules refuse it; never written. `text` is what is stored.
+
+    >>> LedgerEntry(number=3, kind="settle", time="2026-11-22T10:00:00Z", settles=2, note="done").settles
+    2
+    """
+
+    number: int
+    kind: (
+        Literal["open", "anchor", "checkpoint", "move", "arrive", "init", "policy", "approve"]
+        | Literal["reserve", "draw", "record", "settle", "reject", "void"]
+    )
+    time: str
+    hash: str = ""
+    dataset: str = ""
+    terms: BudgetTerms | None = None
+    cost: Cost = NO_COST
+    events: Composition = ()
+    pricing: Pricing | None = None
+    settles: int | None = None
+    note: str = ""
+    run: int | None = None
+    transcript: str = ""
+    anchored: bool = False
+    state: str = ""
+    policy: Policy | None = None
+    reason: Reason = NO_REASON
+    plan: str = ""
+    period: str = ALL_PERIODS
+    layer: Layer | None = None
+    rejected: tuple[int, ...] = ()
+    text: str = ""
+    drawn: str = ""
+
+
+class BudgetLedger(Protocol):
+    """Every method is one transaction, durable when it returns.
+
+    Raises:
+        LedgerError: from any method, if the ledger is locked for too long, damaged, edited or rolled back.
+    """
+
+    def open(self, terms: BudgetTerms) -> Account:
+        """Give a dataset its budget, once. BudgetRefused for a name that has one: there is no reset."""
+
+    def restrict(self, dataset: str, change: PolicyChange) -> Account:
+        """Change the policy, towards stricter only. BudgetRefused for any other change."""
+
+    def approve(self, dataset: str, plan: str, reason: Reason) -> None:
+        """Approve one release by the plan of this hash. UsageFault unless the reason names who approves."""
+
+    def reserve(
+        self,
+        dataset: str,
+        events: Composition,
+        *,
+        unit: PrivacyUnit,
+        note: str,
+        plan: str = "",
+        policy: Policy = DEFAULT,
+        pricing: Pricing = PURE,
+        reason: Reason = NO_REASON,
+        period: PeriodRows | None = None,
+    ) -> Reservation:
+        """Pay for the events, in full.
+
+        Args:
+            plan: the hash of the plan's document.
+            policy: the one that the run was resolved under.
+            pricing: the accountant that proves the run; only a budget in epsilon and delta derives the cost by it.
+            reason: why, who asks, and who approved, which a policy of approvals looks up; it is recorded.
+            period: whose rows alone the run reads; None: those of all.
+
+        Raises:
+            BudgetRefused: the events do not fit, the unit is not the one of the budget, the policy has changed since
+                the run was resolved, or it asks for an approval that is not there.
+        """
+
+    def require_fit(
+        self,
+        dataset: str,
+        events: Composition,
+        *,
+        unit: PrivacyUnit,
+        policy: Policy = DEFAULT,
+        pricing: Pricing = PURE,
+        plan: str = "",
+        reason: Reason = NO_REASON,
+        period: PeriodRows | None = None,
+    ) -> Account:
+        """Return the account as it is, if `reserve` would pay for the events now; nothing is written.
+
+        Args:
+            plan: the hash of a plan whose approval is looked for too; empty: approvals are not asked for.
+
+        Raises:
+            BudgetRefused: as `reserve`.
+        """
+
+    def settle(self, reservation: Reservation, events: Composition, *, note: str, drawn: str = "") -> Account:
+        """Replace the reservation by the events that were charged; no events: nothing was drawn.
+
+        A reservation is settled once and never upward; until then it is spent in full.
+
+        Args:
+            drawn: the SHA-256 of what was drawn, as the run's record states it (`drawn_digest`); empty: there is none.
+
+        Privacy:
+            `events` must be a function of the released transcript (the draws that were charged are). The sum of all
+            charges then stays below the limit on every path, which is all that a filter needs. A budget in epsilon and
+            delta refunds the draws of pure sums alone (`PairCurrency`). `drawn` is a function of released values.
+        """
+
+    def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
+        """Announce draw `number` of the run (from 0); from now on it counts as spent.
+
+        Args:
+            transcript: running hash of the transcript so far.
+
+        Raises:
+            LedgerError: the ledger holds another hash or number: another job resumed the run, or the transcript is not
+                that of the run.
+        """
+
+    def record(self, reservation: Reservation, *, number: int, transcript: str) -> None:
+        """Record that draw `number` is in the transcript, durably; transcript: its running hash now."""
+
+    def run(self, dataset: str, number: int, receipt: str) -> Run | None:
+        """Return the run that reservation `number` pays for; None: it is settled. LedgerError: there is none."""
+
+    def key(self, reservation: Reservation) -> bytes:
+        """Return a random key of this reservation alone. It is never exported, and erased with the settlement."""
+
+    def account(self, dataset: str) -> Account:
+        """Return the account of a dataset. UsageFault for a name that has no budget."""
+
+    def accounts(self) -> tuple[Account, ...]: ...
+
+    def entries(self) -> tuple[LedgerEntry, ...]: ...
+
+    def events(self, dataset: str) -> Composition:
+        """Return all events charged so far, settled or reserved, with their counts."""
+
+
+# Reservation: what one run has paid for before any data is opened, and how far the run has come.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """A part of a budget that is paid and durable before any data is opened.
+
+    number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency,
+    derived from the events by `pricing`. reason: why, who asked, and who approved. plan: SHA-256 of its document.
+
+    >>> from fractions import Fraction
+    >>> from dpqr.kernel.currency import currency
+    >>> from dpqr.kernel.events import ExponentialEvent
+    >>> event = ExponentialEvent(epsilon=Fraction(1, 2))
+    >>> paid = {"dataset": "survey-2026", "number": 2, "receipt": "", "cost": Cost(Fraction(1, 2))}
+    >>> reservation = Reservation(**paid, currency=currency("basic", pure=True), events=((event, 1),))
+    >>> reservation.guard().charge(event)
+    0
+    >>> Run(reservation=reservation, note="first release").recorded
+    0
+    """
+
+    dataset: str
+    number: int
+    receipt: str
+    currency: Currency
+    cost: Cost
+    events: Composition
+    pricing: Pricing = PURE
+    reason: Reason = NO_REASON
+    plan: str = ""
+
+    def guard(self) -> PrivacyFilter:
+        """Return a filter that admits what was paid for and no more."""
+        return self.currency.guard(self.cost, self.events, self.pricing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """The progress of the run that a reservation pays for, if the run writes a transcript.
+
+    note: of the reservation. recorded: number of draws that the transcript is known to hold. lost: a draw that was
+    begun after those and not recorded. transcript: running hash of the transcript up to there; "": no draw was begun.
+    """
+
+    reservation: Reservation
+    note: str
+    recorded: int = 0
+    lost: PrivacyEvent | None = None
+    transcript: str = ""

@@ -1,0 +1,643 @@
+"""The state of all budgets, replayed from the entries under the rules that every entry must obey.
+
+A balance that is stored beside its entries could be edited without them, so the state is replayed. A checkpoint spares
+the replay of what lies before it: its entry holds the digest of the state that it stands for, under the same chain. The
+same lines refuse a request and find a forged entry.
+
+An entry that breaks the rules stops every replay. Skipping it would be wrong: to a program that does not know a newer
+rule it could be a payment. Where a job has appended it past dpqr, the message names the job's role, and the owner
+rejects it by an entry of their own (`ChainedLedger.reject`), which every later replay obeys: what the rules refuse then
+counts for nothing (no dpqr has drawn for it, for none has gone on behind it), and what they admit counts as it did. So
+nobody takes back what was spent by rejecting it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from dpqr.domain.periods import PeriodRows, parse_periods
+from dpqr.kernel.accountants.accountant import PrivacyFilter
+from dpqr.kernel.budget import NO_COST, PURE, Cost, Pricing
+from dpqr.kernel.currency import PAIR, Currency
+from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
+from dpqr.kernel.events import Composition, PrivacyEvent
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.ledger.chain import BEGINNING, ChainSegment, Link, digest
+from dpqr.ledger.codec import (
+    canonical,
+    decode_entry,
+    decode_events,
+    decode_sum,
+    encode_events,
+    entry_document,
+    layer_document,
+    read_entry,
+    read_layer,
+    read_terms,
+    sum_document,
+    terms_document,
+)
+from dpqr.ledger.ledger import Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
+from dpqr.ledger.periods import ALL_PERIODS, Layer, LayerNode, PeriodBudgets, Spending, free_layer, is_free
+from dpqr.ledger.refusals import (
+    approval_missing,
+    before_first,
+    breaks_the_rules,
+    has_moved,
+    over_cap,
+    over_limit,
+    over_share,
+    require_period,
+    require_policy,
+    require_text,
+    require_unit,
+)
+from dpqr.tables.policy import Policy, require_stricter
+
+_TIME = re.compile(r"2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00")
+
+
+def _require_texts(entry: LedgerEntry) -> None:
+    """LedgerError or UsageFault for texts that dpqr does not write, which whoever lists the entries would print."""
+    if not _TIME.fullmatch(entry.time):
+        raise LedgerError("an entry without a time")
+    datetime.fromisoformat(entry.time)
+    for text in (entry.note, entry.plan, entry.reason.purpose, entry.reason.by, entry.reason.approved_by):
+        require_text(text, what="a text")
+
+
+def _require_period(periods: PeriodBudgets, name: str) -> None:
+    """BudgetRefused for a period before the first; UsageFault for a name of another kind of period."""
+    if name == ALL_PERIODS:
+        return
+    period = parse_periods(name, periods.every)[0]
+    if periods.first is not None and period.index(periods.first) < 0:
+        raise before_first(periods.first, period)
+
+
+def _require_layer(held: AccountState, entry: LedgerEntry, layer: Layer) -> None:
+    """LedgerError for a layer that the release may not join, or in a currency of pairs, where costs do not scale."""
+    if held.terms.currency is PAIR or not is_free(layer, entry.period, held.nodes, held.runs):
+        raise LedgerError("a reservation in a layer that does not take it")
+
+
+@dataclass(slots=True)
+class LedgerState:
+    """A ledger after its first `length` entries; `add` admits one more or raises.
+
+    seal: of the chain so far. anchored: an anchor is kept. checkpoint: the newest one. moved: the place in which the
+    ledger goes on; "": here.
+    """
+
+    length: int = 0
+    seal: str = BEGINNING
+    anchored: bool = False
+    checkpoint: LedgerEntry | None = None
+    moved: str = ""
+    accounts: dict[str, AccountState] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, stored: Checkpoint, seal: str) -> LedgerState:
+        """The state that a checkpoint holds; its entry, which follows, must prove it."""
+        return cls(length=stored.length, seal=seal, anchored=stored.anchored, accounts=dict(stored.accounts))
+
+    @property
+    def text(self) -> str:
+        """The text whose digest a checkpoint holds."""
+        return encode_state(Checkpoint(length=self.length, anchored=self.anchored, accounts=self.accounts))
+
+    @property
+    def waiting(self) -> frozenset[int]:
+        """Numbers of the reservations that are not settled."""
+        return frozenset(number for held in self.accounts.values() for number in held.runs)
+
+    def replay(self, chain: ChainSegment, refusable: Collection[int] = ()) -> tuple[LedgerEntry, ...]:
+        """Admit what follows; its entries. LedgerError for an entry that no ledger would have admitted.
+
+        Args:
+            refusable: numbers of the entries that may break the rules, beside those that the owner has rejected.
+        """
+        rejected = chain.rejected.union(refusable)
+        return tuple(self._replayed(link, self.length in rejected) for link in chain.links)
+
+    def account(self, dataset: str) -> Account:
+        """UsageFault for a name that has no budget here."""
+        return self._account_state(dataset).account
+
+    def unsettled(self, number: int) -> OpenRun:
+        """The run that this reservation pays for. BudgetRefused: there is none, or it is settled."""
+        for held in self.accounts.values():
+            if number in held.runs:
+                return held.runs[number]
+        raise BudgetRefused(f"entry {number} is no reservation that waits for a settlement; each is settled once")
+
+    def add(self, entry: LedgerEntry) -> None:
+        """Raises: BudgetRefused or UsageFault, and nothing is changed."""
+        if entry.number != self.length or (entry.kind == "open") != (entry.number == 0):
+            raise LedgerError("an entry is out of order")
+        if bool(self.moved) != (entry.kind == "arrive"):
+            raise has_moved(self.moved)
+        if entry.kind == "init":
+            self._init(entry)
+        elif entry.kind == "policy":
+            self._restrict(entry)
+        elif entry.kind == "approve":
+            self._approve(entry)
+        elif entry.kind == "reserve":
+            self._reserve(entry)
+        elif entry.kind in ("draw", "record"):
+            self._continue(entry)
+        elif entry.kind == "settle":
+            self._settle(entry)
+        elif entry.kind == "checkpoint":
+            self._check(entry)
+        elif entry.kind in ("move", "arrive"):
+            self.moved = entry.note if entry.kind == "move" else ""
+        elif entry.kind in ("open", "anchor"):
+            self.anchored = entry.anchored or entry.kind == "anchor"
+        elif entry.kind == "reject":
+            pass  # read before the replay (`ChainSegment.rejected`)
+        else:
+            raise LedgerError("an entry of an unknown kind")
+        self.length, self.seal = self.length + 1, entry.hash
+
+    def _replayed(self, link: Link, refusable: bool) -> LedgerEntry:
+        """The entry of a link, admitted, or in place of it one that is void."""
+        number = self.length
+        try:
+            entry = decode_entry(link.text, link.seal)
+            if link.job or refusable:  # both: whoever reads an export, or a ledger that was moved, knows no roles
+                _require_texts(entry)
+            self.add(entry)
+        except (DpqrError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+            if not refusable:
+                raise breaks_the_rules(number, link.job, error) from None
+            entry = LedgerEntry(number=number, kind="void", time="", hash=link.seal, text=link.text)
+            self.length, self.seal = number + 1, link.seal
+        return entry
+
+    def _check(self, entry: LedgerEntry) -> None:
+        if entry.state != digest(self.text):
+            raise LedgerError("a checkpoint of another state")
+        self.checkpoint = entry
+
+    def _init(self, entry: LedgerEntry) -> None:
+        existing = {name.casefold(): name for name in self.accounts}.get(entry.dataset.casefold())
+        if existing is not None:
+            raise BudgetRefused(
+                f"dataset {existing!r} has its budget already, and it holds for life: there is no reset; "
+                "`dpqr budget show` prints it"
+            )
+        if entry.terms is None or entry.terms.dataset != entry.dataset or entry.terms.limit.amount <= 0:
+            raise LedgerError("an init entry without terms")
+        _ = entry.terms.currency
+        self.accounts[entry.dataset] = AccountState(terms=entry.terms)
+
+    def _restrict(self, entry: LedgerEntry) -> None:
+        held = self._account_state(entry.dataset)
+        if entry.policy is None:
+            raise LedgerError("an entry of a policy without one")
+        if held.terms.policy_stated:
+            require_stricter(held.terms.policy, entry.policy)
+        held.terms = replace(held.terms, policy=entry.policy, policy_stated=True)
+
+    def layer(self, dataset: str, rows: PeriodRows | None, most: int) -> Layer | None:
+        """The layer that a release joins; None: it bounds no rows over a life, or costs are pairs, which do not scale
+        with rows."""
+        held = self._account_state(dataset)
+        if rows is None or held.terms.currency is PAIR:
+            return None
+        return free_layer(rows, most, held.nodes, held.runs)
+
+    def approver(self, dataset: str, plan: str, reason: Reason) -> str:
+        """Whose approval a reservation would use up; of a policy that asks for none, who is named. BudgetRefused."""
+        held = self._account_state(dataset)
+        return held.approval(plan, reason)[1] if held.terms.policy.approval else reason.approved_by
+
+    def _approve(self, entry: LedgerEntry) -> None:
+        held = self._account_state(entry.dataset)
+        if not is_digest(entry.plan):
+            raise LedgerError("an approval that names no plan")
+        if not legacy_spelling(entry.reason.by):
+            raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
+        held.approvals.append((entry.plan, entry.reason.by))
+
+    def require_payable(self, entry: LedgerEntry) -> None:
+        """BudgetRefused where a reservation does not fit what is left. LedgerError where the ledger was moved."""
+        if self.moved:
+            raise has_moved(self.moved)
+        held = self._account_state(entry.dataset)
+        terms, spent = held.terms, held.charged(held.spent, entry, entry.cost)
+        nodes = held.noded(entry, entry.cost)
+        if entry.layer is not None:
+            _require_layer(held, entry, entry.layer)
+        if (entry.pricing is not None) != (terms.currency is PAIR):
+            raise LedgerError("a reservation that does not say how it is priced, or says it in vain")
+        if terms.cap is not None and not entry.cost <= terms.cap:
+            raise over_cap(held.account, entry.cost)
+        if terms.periods:
+            _require_period(terms.periods, entry.period)
+            read = terms.periods.read(spent, nodes)
+            for name in terms.periods.paying(entry.period):
+                if not terms.periods.of(name, read) <= terms.periods.share:
+                    raise over_share(held.account, name, entry.cost)
+        if not terms.total(spent, nodes) <= terms.limit:
+            raise over_limit(held.account, entry.cost)
+
+    def _reserve(self, entry: LedgerEntry) -> None:
+        self.require_payable(entry)
+        held = self._account_state(entry.dataset)
+        run = OpenRun.of(entry, held.terms.currency)
+        if held.terms.policy.approval:
+            held.approvals.remove(held.approval(entry.plan, entry.reason, legacy_spelling))
+        held.spent = held.charged(held.spent, entry, entry.cost)
+        held.nodes = held.noded(entry, entry.cost)
+        held.reservations += 1
+        held.runs[entry.number] = run
+
+    def _continue(self, entry: LedgerEntry) -> None:
+        run = self._run(entry, entry.run)
+        if entry.kind == "record":
+            run.record(entry)
+        else:
+            run.begin(entry)
+
+    def _run(self, entry: LedgerEntry, number: int | None) -> OpenRun:
+        run = self.unsettled(number if number is not None else -1)
+        if run.paid.dataset != entry.dataset:
+            raise BudgetRefused(f"entry {run.paid.number} is a reservation of another dataset")
+        return run
+
+    def _settle(self, entry: LedgerEntry) -> None:
+        run = self._run(entry, entry.settles)
+        paid = run.paid
+        if entry.drawn and not is_digest(entry.drawn):
+            raise LedgerError("a settlement that names draws by no digest")
+        if not run.settled(run.events) <= entry.cost:
+            raise BudgetRefused(f"the draws that entry {paid.number} has begun cost more than that settlement")
+        if not entry.cost <= paid.cost:
+            raise BudgetRefused(
+                f"a settlement may not pass what entry {paid.number} has reserved; it stays spent in full"
+            )
+        held = self._account_state(entry.dataset)
+        del held.runs[paid.number]
+        held.spent = held.charged(held.spent, paid, entry.cost - paid.cost)
+        held.nodes = held.noded(paid, entry.cost - paid.cost)
+
+    def _account_state(self, dataset: str) -> AccountState:
+        if dataset not in self.accounts:
+            known = ", ".join(sorted(self.accounts)[:5]) or "none yet"
+            raise UsageFault(
+                f"dataset {dataset!r} has no budget in this ledger (known: {known}); "
+                "open one with `dpqr budget init`, or fix the name"
+            )
+        return self.accounts[dataset]
+
+
+# The state of one dataset's budget while entries are replayed, and of each of its runs that is not settled.
+
+Approval = tuple[str, str]
+
+
+def legacy_spelling(name: str) -> str:
+    """A name as versions up to 0.10 compared it: without capitals, and with single blanks.
+
+    Names that differ by `person` differ by this too. So a ledger admits what those versions have written, and every
+    request, which passes `person`, passes this.
+    """
+    return " ".join(name.casefold().split())
+
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text is a SHA-256 in hexadecimal digits."""
+    return _DIGEST.fullmatch(text) is not None
+
+
+@dataclass(slots=True, kw_only=True)
+class OpenRun:
+    """A run that is paid and not settled, and the order in which the ledger admits its draws.
+
+    Each draw is begun on the transcript that holds all before it, then recorded.
+
+    paid: the reservation's entry. guard: what it admits, and has admitted. draws: those that were begun, in
+    order where the guard depends on it; last: the newest.
+    A transcript in any other state than the last one that is known here (shortened, edited, copied earlier) finds no
+    way to go on.
+    """
+
+    paid: LedgerEntry
+    currency: Currency
+    guard: PrivacyFilter
+    draws: list[PrivacyEvent] = field(default_factory=list)
+    last: PrivacyEvent | None = None
+    recorded: int = 0
+    transcript: str = ""
+
+    @classmethod
+    def of(cls, paid: LedgerEntry, currency: Currency) -> OpenRun:
+        """A run that has drawn nothing."""
+        guard = currency.guard(paid.cost, paid.events, paid.pricing or PURE)
+        return cls(paid=paid, currency=currency, guard=guard)
+
+    @property
+    def begun(self) -> int:
+        return len(self.draws)
+
+    @property
+    def events(self) -> Composition:
+        """The draws that were begun, with how often."""
+        return tuple(Counter(self.draws).items())
+
+    def settled(self, events: Composition) -> Cost:
+        """What the run costs where it has drawn `events`. BudgetRefused: they have no price."""
+        return self.currency.settled(self.paid.cost, events, self.paid.pricing or PURE)
+
+    def begin(self, entry: LedgerEntry) -> None:
+        """Admit one more draw. LedgerError: the last is not recorded, the transcript is another, or it is not paid."""
+        (event, count), *others = entry.events or ((None, 0),)
+        if event is None or count != 1 or others:
+            raise LedgerError("an entry of a draw that names no single event")
+        self._require(entry, recorded=self.begun)
+        if self.begun and entry.transcript != self.transcript:
+            raise self._fault()
+        self.charge(event)
+        self.last = event
+        self.transcript = entry.transcript
+
+    def charge(self, event: PrivacyEvent) -> None:
+        """Admit the draw by its price alone. LedgerError: the reservation does not pay for it."""
+        try:
+            self.guard.charge(event)
+        except BudgetRefused:
+            raise LedgerError(f"entry {self.paid.number} does not pay for another draw") from None
+        self.draws.append(event)
+
+    def record(self, entry: LedgerEntry) -> None:
+        """Admit that the last draw lies in the transcript."""
+        self._require(entry, recorded=self.begun - 1)
+        self.recorded += 1
+        self.transcript = entry.transcript
+
+    def require_next(self, number: int) -> None:
+        """LedgerError unless draw `number` is the next to be begun, or the begun one that is not recorded."""
+        if number != self.recorded:
+            raise self._fault()
+
+    def public(self) -> Run:
+        """The same for everybody to read."""
+        paid = self.paid
+        return Run(
+            reservation=Reservation(
+                dataset=paid.dataset,
+                number=paid.number,
+                receipt=paid.hash,
+                currency=self.currency,
+                cost=paid.cost,
+                events=paid.events,
+                pricing=paid.pricing or PURE,
+                reason=paid.reason,
+                plan=paid.plan,
+            ),
+            note=paid.note,
+            lost=self.last if self.begun > self.recorded else None,
+            recorded=self.recorded,
+            transcript=self.transcript,
+        )
+
+    def _require(self, entry: LedgerEntry, *, recorded: int) -> None:
+        if self.recorded != recorded or not _DIGEST.fullmatch(entry.transcript):
+            raise self._fault()
+
+    def _fault(self) -> LedgerError:
+        return LedgerError(
+            f"the run of entry {self.paid.number} has come to another place than its transcript says; another job "
+            "continues it, or the transcript is not the newest one"
+        )
+
+
+@dataclass(slots=True)
+class AccountState:
+    """A dataset's budget, and the runs that are paid and not settled, by their reservation's number.
+
+    spent: by period; under WHOLE that of all periods, and of a dataset that has none. nodes: what is spent on counters
+    that bound each person's rows over their life, and is not part of the former.
+    approvals: those that no reservation has used up: the hash of a plan, and who approved it.
+    """
+
+    terms: BudgetTerms
+    spent: dict[str, Cost] = field(default_factory=dict)
+    reservations: int = 0
+    runs: dict[int, OpenRun] = field(default_factory=dict)
+    nodes: tuple[LayerNode, ...] = ()
+    approvals: list[Approval] = field(default_factory=list)
+
+    def approval(self, plan: str, reason: Reason, compared: Callable[[str], str] = person) -> Approval:
+        """One of the plan by somebody else than who asks; by the one whom the reason names, where it names any.
+
+        compared: what of a name counts; of entries that are replayed what counted in every version (`legacy_spelling`).
+        Raises: BudgetRefused.
+        """
+        asker, named = compared(reason.by), compared(reason.approved_by)
+        others = [each for each in self.approvals if each[0] == plan and compared(each[1]) != asker]
+        found = next((each for each in others if named in ("", compared(each[1]))), None)
+        if not asker or found is None:
+            raise approval_missing(self.terms.dataset, plan, reason)
+        return found
+
+    def charged(self, spent: dict[str, Cost], paid: LedgerEntry, cost: Cost) -> dict[str, Cost]:
+        """What is spent with `cost` added for the run of a reservation; where there are periods, each that it reads
+        pays it. A counter's layer pays by itself (`noded`)."""
+        if paid.layer is not None:
+            return spent
+        names = self.terms.periods.paying(paid.period) if self.terms.periods else (ALL_PERIODS,)
+        return spent | {name: spent.get(name, NO_COST) + cost for name in names}
+
+    def noded(self, paid: LedgerEntry, cost: Cost) -> tuple[LayerNode, ...]:
+        """The nodes with `cost` added for the run of a reservation; one that has cost nothing is gone."""
+        if paid.layer is None:
+            return self.nodes
+        before = sum((node.cost for node in self.nodes if node.entry == paid.number), NO_COST)
+        node = LayerNode(layer=paid.layer, period=paid.period, entry=paid.number, cost=before + cost)
+        others = tuple(other for other in self.nodes if other.entry != paid.number)
+        return (*others, node) if node.cost else others
+
+    @property
+    def account(self) -> Account:
+        waiting: dict[str, Cost] = {}
+        for run in self.runs.values():
+            waiting = self.charged(waiting, run.paid, run.paid.cost)
+        return Account(
+            terms=self.terms,
+            spent=self.terms.total(self.spent, self.nodes),
+            pending=self.terms.total(waiting, [node for node in self.nodes if node.entry in self.runs]),
+            reservations=self.reservations,
+            unsettled=len(self.runs),
+            periods=self.terms.periods.read(self.spent, self.nodes) if self.terms.periods else {},
+        )
+
+
+# What a reservation asks for, held against the terms of its budget.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """The events of one run, and what it was resolved for and under.
+
+    prices: by currency; they are worked out once, for some accountants take a while, before the ledger is locked.
+    """
+
+    dataset: str
+    events: Composition
+    unit: PrivacyUnit
+    policy: Policy
+    pricing: Pricing
+    period: PeriodRows | None = None
+    prices: dict[str, Cost] = field(default_factory=dict, init=False)
+
+    def content(self, state: LedgerState) -> dict[str, Any]:
+        """The content of its entry. BudgetRefused: the budget is for another unit, or read under another policy."""
+        terms = state.account(self.dataset).terms
+        require_unit(terms, self.unit)
+        require_policy(terms, self.policy)
+        require_period(terms, self.period)
+        return {
+            "dataset": self.dataset,
+            "cost": self._price(terms.currency),
+            "events": self.events,
+            "pricing": self.pricing if terms.currency is PAIR else None,
+            "layer": state.layer(self.dataset, self.period, self.unit.rows),
+            "period": ALL_PERIODS if self.period is None else self.period.name,
+        }
+
+    def _price(self, currency: Currency) -> Cost:
+        if currency.name not in self.prices:
+            self.prices[currency.name] = currency.price(self.events, self.pricing)
+        return self.prices[currency.name]
+
+
+# The state of all budgets as the text that a checkpoint stores, and back.
+
+FORMAT = "dpqr state/1"
+_FAULTS = (ArithmeticError, ValueError, KeyError, TypeError, AttributeError, RecursionError, DpqrError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """What a checkpoint stores: number of entries, whether an anchor is kept, every dataset's account by name."""
+
+    length: int
+    anchored: bool
+    accounts: Mapping[str, AccountState]
+
+
+def encode_state(state: Checkpoint) -> str:
+    """The one text of a state. Sums are written in base 16, which no limit on digits ends."""
+    datasets = [_account_document(held) for held in state.accounts.values()]
+    return canonical({"dpqr": FORMAT, "entries": state.length, "anchored": state.anchored, "datasets": datasets})
+
+
+def decode_state(text: str) -> Checkpoint:
+    """The inverse. LedgerError for any text that `encode_state` of this version does not write."""
+    try:
+        document = json.loads(text)
+        accounts = [_account_state(part) for part in document["datasets"]]
+        state = Checkpoint(
+            length=document["entries"],
+            anchored=document["anchored"],
+            accounts={held.terms.dataset: held for held in accounts},
+        )
+        if encode_state(state) != text:
+            raise ValueError("not the text of a state")
+    except _FAULTS:
+        raise LedgerError(
+            "the ledger was edited or is damaged: its state cannot be read; restore it from a backup"
+        ) from None
+    return state
+
+
+def _account_document(held: AccountState) -> dict[str, Any]:
+    return {
+        "dataset": held.terms.dataset,
+        "terms": terms_document(held.terms),
+        "spent": sum_document(held.spent.get(ALL_PERIODS, NO_COST)),
+        **_periods_document(held.spent),
+        **({"layers": [_node_document(node) for node in held.nodes]} if held.nodes else {}),
+        "reservations": held.reservations,
+        "runs": [_run_document(run) for run in held.runs.values()],
+        **({"approvals": [list(each) for each in held.approvals]} if held.approvals else {}),
+    }
+
+
+def _periods_document(spent: Spending) -> dict[str, Any]:
+    """Left out of the state of a dataset without periods, as in earlier versions."""
+    periods = {name: sum_document(cost) for name, cost in spent.items() if name != ALL_PERIODS}
+    return {"periods": periods} if periods else {}
+
+
+def _node_document(node: LayerNode) -> dict[str, Any]:
+    return {
+        "layer": layer_document(node.layer),
+        "period": node.period,
+        "entry": node.entry,
+        "cost": sum_document(node.cost),
+    }
+
+
+def _node(document: dict[str, Any]) -> LayerNode:
+    layer = read_layer(document["layer"])
+    if layer is None:
+        raise ValueError("a node of no layer")
+    return LayerNode(layer=layer, period=document["period"], entry=document["entry"], cost=decode_sum(document["cost"]))
+
+
+def _account_state(document: dict[str, Any]) -> AccountState:
+    terms = read_terms(document["dataset"], document["terms"])
+    runs = [_run(part, terms.currency) for part in document["runs"]]
+    return AccountState(
+        terms=terms,
+        spent={ALL_PERIODS: decode_sum(document["spent"])}
+        | {name: decode_sum(cost) for name, cost in document.get("periods", {}).items()},
+        nodes=tuple(_node(part) for part in document.get("layers", [])),
+        reservations=document["reservations"],
+        runs={run.paid.number: run for run in runs},
+        approvals=[(plan, by) for plan, by in document.get("approvals", [])],
+    )
+
+
+def _run_document(run: OpenRun) -> dict[str, Any]:
+    return {
+        "paid": entry_document(run.paid),
+        "seal": run.paid.hash,
+        "drawn": encode_events(_drawn(run)),
+        "last": encode_events(() if run.last is None else ((run.last, 1),)),
+        "recorded": run.recorded,
+        "transcript": run.transcript,
+    }
+
+
+def _run(document: dict[str, Any], currency: Currency) -> OpenRun:
+    run = OpenRun.of(read_entry(document["paid"], document["seal"]), currency)
+    for event, count in decode_events(document["drawn"]):
+        for _ in range(count):
+            run.charge(event)
+    last = decode_events(document["last"])
+    run.last = last[0][0] if last else None
+    run.recorded, run.transcript = document["recorded"], document["transcript"]
+    return run
+
+
+def _drawn(run: OpenRun) -> Composition:
+    """The draws that were begun. In a currency of whole runs their order matters to the run's own filter."""
+    if run.paid.pricing is None:
+        return run.events
+    return tuple((event, len(list(same))) for event, same in groupby(run.draws))

@@ -1,0 +1,1 @@
+"""Hypotheses: data structures on which the workload can be evaluated."""

@@ -1,0 +1,198 @@
+"""ProductDistribution: a distribution, and columns that are independent of it, each with a histogram of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from dpqr.domain.histogram import dense_marginal
+from dpqr.kernel.arrays import Axes, CodeArray, FloatArray, freeze
+from dpqr.kernel.errors import InfeasiblePlan
+from dpqr.models.factored import LARGEST_LISTING, FactoredDistribution
+from dpqr.models.hypothesis import DenseDistribution, Prefetching
+from dpqr.workload.block import QueryBlock
+
+# RefinedDistribution: a distribution, with more accurate tables for marginals that its model is too small for.
+
+KEPT = 2**24
+"""Cells of refined tables in the cache (128 MiB)."""
+
+TOGETHER = 2**20
+"""Cells that are refined together."""
+
+
+class Tables(Protocol):
+    """Tables that refine the model."""
+
+    def touches(self, axes: Axes) -> bool:
+        """Whether some table refines these attributes together."""
+        ...
+
+    def holder(self, axes: Axes) -> Axes | None:
+        """Return the attributes, ascending, of a table to sum these from; None: they get a table of their own."""
+        ...
+
+    def refined(self, groups: Sequence[Axes], bases: Sequence[FloatArray]) -> Sequence[FloatArray]:
+        """Return tables over `groups`, each ascending, from the model's own, in records."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RefinedDistribution:
+    """Answers come from `tables` where they refine the model, and from the model elsewhere.
+
+    Every single answer is that of a distribution with the model's one-way marginals; answers from different tables need
+    not agree on shared attributes. Rows are drawn from the model: a distribution over the whole domain with all tables
+    as marginals would not fit into memory, and need not exist.
+
+    >>> class NoTables:
+    ...     def touches(self, axes):
+    ...         return False
+    >>> RefinedDistribution(model=DenseDistribution.uniform((2, 2), 8.0), tables=NoTables()).marginal((0,))
+    array([4., 4.])
+    """
+
+    model: DenseDistribution | FactoredDistribution
+    tables: Tables
+    _kept: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
+
+    @property
+    def total(self) -> float:
+        return self.model.total
+
+    @property
+    def potentials(self) -> Mapping[Hashable, FloatArray]:
+        return self.model.potentials
+
+    def marginal(self, axes: Axes) -> FloatArray:
+        """Records, shape = sizes of `axes` in that order; () for the total."""
+        source = self._source(axes)
+        if source is None:
+            return self.model.marginal(axes)
+        cached = self._kept.get(source)
+        table = self._refine({source: self.model.joint(source)})[0] if cached is None else cached
+        marginal: FloatArray = dense_marginal(table, tuple(source.index(axis) for axis in axes))
+        return marginal
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        """Refine and cache the tables of all of these groups together, up to KEPT cells."""
+        sources = dict.fromkeys(source for axes in groups if (source := self._source(axes)) is not None)
+        if isinstance(self.model, FactoredDistribution):
+            self.model.prefetch([*sources, *groups])
+        room, some, cells = self._room(), dict[Axes, FloatArray](), 0
+        for source in sources:
+            if room <= 0:
+                return
+            if source not in self._kept:
+                some[source] = self.model.joint(source)
+                cells += some[source].size
+            if cells >= TOGETHER:
+                self._refine(some)
+                room, some, cells = self._room(), {}, 0
+        self._refine(some)
+
+    def _room(self) -> int:
+        """Cells that may still be kept."""
+        return KEPT - sum(table.size for table in self._kept.values())
+
+    def _source(self, axes: Axes) -> Axes | None:
+        """Return the attributes, ascending, of the table that answers; None: the model answers."""
+        if len(axes) < 2 or not self.tables.touches(axes):
+            return None
+        return self.tables.holder(axes) or tuple(sorted(axes))
+
+    def _refine(self, bases: Mapping[Axes, FloatArray]) -> Sequence[FloatArray]:
+        """Refine tables and cache those that fit."""
+        found = self.tables.refined(list(bases), list(bases.values()))
+        room = self._room()
+        for source, table in zip(bases, found, strict=True):
+            if table.size <= room:
+                self._kept[source] = freeze(table)
+                room -= table.size
+        return found
+
+    def answer(self, block: QueryBlock) -> FloatArray:
+        """Answers in units of the block's grid (records), shape (block.rows,)."""
+        answers: FloatArray = block.answer(self)
+        return answers
+
+    def weights(self) -> FloatArray:
+        """The model's records per cell, shape = domain shape."""
+        return self.model.weights()
+
+    def rows(self, count: int, seed: int) -> CodeArray:
+        """Draw `count` synthetic records of the model."""
+        return self.model.rows(count, seed)
+
+
+Joint = DenseDistribution | FactoredDistribution | RefinedDistribution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProductDistribution:
+    """model: over the whole domain; of its columns apart nothing is read. apart: by attribute, probabilities of its
+    cells, shape (cells,), read-only.
+
+    >>> model = DenseDistribution.uniform((2, 2), 8.0)
+    >>> ProductDistribution(model=model, apart={1: np.array([0.25, 0.75])}).marginal((1, 0)).tolist()
+    [[1.0, 1.0], [3.0, 3.0]]
+    """
+
+    model: Joint
+    apart: Mapping[int, FloatArray]
+
+    @property
+    def total(self) -> float:
+        """The model's records."""
+        return self.model.total
+
+    @property
+    def potentials(self) -> Mapping[Hashable, FloatArray]:
+        """The model's: the warm start of its next fit."""
+        return self.model.potentials
+
+    def marginal(self, axes: Axes) -> FloatArray:
+        """Return records, shape = sizes of `axes` in that order; () for the total."""
+        joint, own = self._joint(axes), [axis for axis in axes if axis in self.apart]
+        table = np.asarray(self.model.marginal(joint))
+        for axis in own:
+            table = np.multiply.outer(table, self.apart[axis])
+        order = (*joint, *own)
+        return table.transpose([order.index(axis) for axis in axes])
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        """Announce to the model what is read of it."""
+        if isinstance(self.model, Prefetching):
+            self.model.prefetch([self._joint(axes) for axes in groups])
+
+    def answer(self, block: QueryBlock) -> FloatArray:
+        """Answers in units of the block's grid (records), shape (block.rows,)."""
+        answers: FloatArray = block.answer(self)
+        return answers
+
+    def weights(self) -> FloatArray:
+        """Return records per cell, shape = domain shape. InfeasiblePlan above LARGEST_LISTING cells."""
+        tree = self.model.model if isinstance(self.model, RefinedDistribution) else self.model
+        cells = math.prod(tree.shape)
+        if cells > LARGEST_LISTING:
+            raise InfeasiblePlan(
+                f"the domain has {cells} cells, too many to list one by one (at most {LARGEST_LISTING}); "
+                "ask for synthetic rows instead"
+            )
+        return self.marginal(tuple(range(len(tree.shape))))
+
+    def rows(self, count: int, seed: int) -> CodeArray:
+        """Draw `count` synthetic records in random order; the columns apart with the seeds after `seed`, one each."""
+        codes = self.model.rows(count, seed)
+        for place, (axis, probabilities) in enumerate(self.apart.items()):
+            column = DenseDistribution(probabilities=probabilities, total=float(count))
+            codes[:, axis] = column.rows(count, seed + 1 + place)[:, 0]
+        return codes
+
+    def _joint(self, axes: Axes) -> Axes:
+        """Those that the model answers for."""
+        return tuple(axis for axis in axes if axis not in self.apart)

@@ -1,0 +1,1 @@
+"""Fits of hypotheses to noisy answers."""

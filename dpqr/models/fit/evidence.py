@@ -1,0 +1,232 @@
+"""Evidence: the measurements so far, one entry per question, in units of its block's grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from dpqr.kernel.arrays import Axes, FloatArray
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
+
+SMALLEST_DEVIATION = 0.1
+"""Grid units. Below it integer noise is nearly always zero; the floor keeps the fit's equations well posed."""
+
+UNDERFLOW = 2.0**-10
+"""Grid units. A noise law whose deviation underflows to zero counts as this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LinearMeasurement:
+    """Noisy answers to one block, all of one standard deviation, in units of the block's grid.
+
+    Attributes:
+        key: what was asked; the same question in a later round has the same key.
+        axes: the block's attributes in the order of the fit's tensor.
+        values: for a marginal the tensor over `axes`; for any other block a vector, shape (rows,).
+        deviation: standard deviation of the noise of each value.
+        block: None for a marginal.
+
+    >>> seen = LinearMeasurement(key=(0,), axes=(0,), values=np.array([3.0, 5.0]), deviation=1.0)
+    >>> seen.order, seen.apply(np.array([4.0, 4.0]))
+    (1, array([4., 4.]))
+    """
+
+    key: Hashable
+    axes: Axes
+    values: FloatArray
+    deviation: float
+    block: QueryBlock | None = None
+
+    @property
+    def order(self) -> int:
+        """Number of attributes."""
+        return len(self.axes)
+
+    def apply(self, marginal: FloatArray) -> FloatArray:
+        """The block's answers on a tensor over `axes`, flat."""
+        if self.block is None:
+            return marginal.reshape(-1)
+        answers: FloatArray = self.block.apply(marginal.transpose(_positions(self.axes, self.block.axes)))
+        return answers
+
+    def adjoint(self, values: FloatArray) -> FloatArray:
+        """The transposed product: flat values to a tensor over `axes`."""
+        if self.block is None:
+            return values.reshape(self.values.shape)
+        tensor: FloatArray = self.block.adjoint(values)
+        return tensor.transpose(_positions(self.block.axes, self.axes))
+
+
+def _positions(source: Axes, target: Axes) -> Axes:
+    """The transposition from the order of `source` to that of `target`."""
+    return tuple(source.index(axis) for axis in target)
+
+
+def gather(history: Sequence[Measurement], shape: tuple[int, ...]) -> tuple[LinearMeasurement, ...]:
+    """All measurements as evidence, marginals of the same attributes merged; blocks without attributes are left out.
+
+    Args:
+        history: measurements, oldest first.
+        shape: cells of each attribute of the domain. Axes of a tensor are ordered by size, small ones first, so that
+            partial sums run along the long ones.
+
+    Privacy:
+        Post-processing of released values.
+    """
+    found: dict[Hashable, LinearMeasurement] = {}
+    for measurement in history:
+        deviation = max(measurement.law.deviation, UNDERFLOW)
+        for block, values in zip(measurement.blocks, measurement.values, strict=True):
+            if not block.factors:
+                continue
+            seen = _evidence(block, values.astype(np.float64), deviation, shape)
+            old = found.get(seen.key)
+            found[seen.key] = seen if old is None else _merged((old, seen))
+    return tuple(found.values())
+
+
+def _evidence(block: QueryBlock, values: FloatArray, deviation: float, shape: tuple[int, ...]) -> LinearMeasurement:
+    axes = tuple(sorted(block.axes, key=lambda axis: (shape[axis], axis)))
+    if not block.is_marginal:
+        return LinearMeasurement(key=block, axes=axes, values=values, deviation=deviation, block=block)
+    table = values.reshape([shape[axis] for axis in block.axes]).transpose(_positions(block.axes, axes))
+    return LinearMeasurement(key=axes, axes=axes, values=table, deviation=deviation)
+
+
+def _merged(parts: Sequence[LinearMeasurement]) -> LinearMeasurement:
+    """The inverse-variance mean of several answers to the same question."""
+    if len(parts) == 1:
+        return parts[0]
+    shares = [part.deviation**-2 for part in parts]
+    total = sum(shares)
+    values = np.sum([share / total * part.values for share, part in zip(shares, parts, strict=True)], axis=0)
+    first = parts[0]
+    return LinearMeasurement(key=first.key, axes=first.axes, values=values, deviation=total**-0.5, block=first.block)
+
+
+def merge_measurements(evidence: Iterable[LinearMeasurement]) -> tuple[LinearMeasurement, ...]:
+    """The evidence, answers to the same question merged.
+
+    >>> one, two = (LinearMeasurement(key=0, axes=(0,), values=np.array([x]), deviation=2.0) for x in (1.0, 3.0))
+    >>> (both,) = merge_measurements([one, two])
+    >>> both.values, round(both.deviation, 3)
+    (array([2.]), 1.414)
+    """
+    found: dict[Hashable, list[LinearMeasurement]] = {}
+    for seen in evidence:
+        found.setdefault(seen.key, []).append(seen)
+    return tuple(_merged(parts) for parts in found.values())
+
+
+def lower_order(evidence: Iterable[LinearMeasurement], order: int) -> tuple[LinearMeasurement, ...]:
+    """Marginals of every `order` attributes, summed from the marginals that contain them and merged.
+
+    A sum of k independent answers has sqrt(k) times their deviation.
+    """
+    found: dict[Axes, list[LinearMeasurement]] = {}
+    for seen in evidence:
+        if seen.block is None and seen.order >= order:
+            for axes in combinations(seen.axes, order):
+                found.setdefault(axes, []).append(marginalise(seen, axes))
+    return tuple(_merged(parts) for parts in found.values())
+
+
+def marginalise(seen: LinearMeasurement, axes: Axes) -> LinearMeasurement:
+    """The marginal of some attributes of `seen`: sums of its cells, axes in its own order."""
+    gone = tuple(position for position, axis in enumerate(seen.axes) if axis not in axes)
+    values = seen.values.sum(axis=gone)
+    deviation = seen.deviation * (seen.values.size / max(values.size, 1)) ** 0.5
+    return LinearMeasurement(key=axes, axes=axes, values=values, deviation=deviation)
+
+
+# Earlier tables: noisy marginals that an earlier release has published, as weak evidence of the table of today.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EarlierTables:
+    """Marginals of an earlier release over the same domain.
+
+    sha256: of the release. records: that it has counted, more than 0. tables: with the deviation of their noise.
+
+    Privacy:
+        Post-processing of published noisy answers.
+
+    >>> import numpy as np
+    >>> table = LinearMeasurement(key=(0,), axes=(0,), values=np.array([60.0, 40.0]), deviation=1.0)
+    >>> earlier = EarlierTables(sha256="", records=100.0, tables=(table,))
+    >>> today = LinearMeasurement(key=(0,), axes=(0,), values=np.array([160.0, 40.0]), deviation=1.0)
+    >>> [weak.values.tolist() for weak in earlier.aged([today], 200.0)]
+    [[120.0, 80.0]]
+    """
+
+    sha256: str
+    records: float
+    tables: tuple[LinearMeasurement, ...]
+
+    def aged(self, seen: Sequence[LinearMeasurement], total: float) -> tuple[LinearMeasurement, ...]:
+        """The tables at today's number of records, their deviations raised by how much the records have changed.
+
+        Change, as a variance of the cells of a table: what the squares of its distances from the same table of today
+        leave beyond both noises; of a table that was not measured today, its mean square times the largest relative
+        change of its columns. At least what two samples of as many records differ by. A table of no measured column is
+        left out.
+
+        Args:
+            seen: today's evidence. total: N, records.
+
+        Returns:
+            One entry for each table that is kept, in records.
+
+        Privacy:
+            Post-processing of released values.
+        """
+        measured = {one.axes: one for one in seen if one.block is None}
+        columns = {one.axes: one for one in lower_order(seen, 1)}
+        scaled = (_times(table, total / self.records) for table in self.tables)
+        return tuple(
+            replace(table, deviation=math.sqrt(table.deviation**2 + change))
+            for table in scaled
+            if (change := _change(table, measured, columns, total)) is not None
+        )
+
+
+def _times(table: LinearMeasurement, factor: float) -> LinearMeasurement:
+    return replace(table, values=table.values * factor, deviation=table.deviation * factor)
+
+
+def _change(
+    table: LinearMeasurement,
+    measured: dict[Axes, LinearMeasurement],
+    columns: dict[Axes, LinearMeasurement],
+    total: float,
+) -> float | None:
+    """Variance of the cells of a table from then to today, in records squared; None: nothing shows it."""
+    sampling = 2.0 * total / table.values.size
+    today = measured.get(table.axes)
+    if today is not None:
+        return max(_beyond(table, today), sampling) + _chance(table, today)
+    sides = [(marginalise(table, (axis,)), columns.get((axis,))) for axis in table.axes]
+    shown = [_relative(then, now) for then, now in sides if now is not None]
+    if len(shown) < len(sides):
+        return None
+    size = max(float((table.values**2).mean()) - table.deviation**2, 0.0)
+    return max(max(shown) * size, sampling)
+
+
+def _beyond(then: LinearMeasurement, now: LinearMeasurement) -> float:
+    """Mean square distance, less both noises."""
+    return float(((then.values - now.values) ** 2).mean()) - then.deviation**2 - now.deviation**2
+
+
+def _chance(then: LinearMeasurement, now: LinearMeasurement) -> float:
+    """One deviation of the mean square of both noises."""
+    return (then.deviation**2 + now.deviation**2) * math.sqrt(2.0 / then.values.size)
+
+
+def _relative(then: LinearMeasurement, now: LinearMeasurement) -> float:
+    return max(_beyond(then, now), 0.0) / max(float((now.values**2).mean()), 1e-300)

@@ -1,0 +1,506 @@
+"""Fits of a table to noisy answers on a base, without a model: in closed form, or by sweeps over a few parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import TypeVar
+
+import numpy as np
+
+from dpqr.kernel.arrays import Axes, FloatArray
+from dpqr.models.fit.evidence import LinearMeasurement, marginalise, merge_measurements
+from dpqr.workload.strategy_matrices import interaction_cells, interaction_deviation, is_interaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalFitTuning:
+    """sweeps: set by `python tests/benchmarks/marginals`; the others are limits of precision and of time."""
+
+    sweeps: int = 3  # Newton sweeps over the margins
+    shared_sweeps: int = 100  # of a shared fit, at most: each is an ascent, slow where tables contradict each other
+    steps: int = 40  # Newton steps towards the total, at most
+    close: float = 1e-9  # relative error of the total at which these end
+    lowest_log: float = -700.0  # log of the smallest sum that a Newton step aims at
+    least: float = 1e-100  # records that a cell keeps, so that logarithms stay finite
+
+
+TUNING = LocalFitTuning()
+
+
+def strength(deviation: float) -> float:
+    """Regularisation strength r: residual, in records, per unit of log-odds; s^2 up to one record, s beyond.
+
+    Counts that are Poisson around the base have prior log-density -m log(m / base) + m, and with Gaussian noise of
+    deviation s the mode leaves a residual of s^2 log(m / base). Beyond one record that would overrate the base, and s
+    is what `MaximumEntropyFit` takes as well.
+    """
+    return deviation * min(1.0, deviation)
+
+
+def local_fit(base: FloatArray, values: FloatArray, deviation: float) -> FloatArray:
+    """The table m >= 0 that minimises sum (m - y)^2 / (2 r) + m log(m / base) - m and sums to what base does.
+
+    The optimum is m = r W(x), W the Wright omega function (W + log W = x), x = log(base / r) + y / r plus one number,
+    which Newton steps find, for d m / d x = m / (1 + W). Where base is 0, so is m.
+
+    Args:
+        base: the prior table, records.
+        values: y, the noisy answers, records, of the same shape.
+        deviation: of their noise; r is `strength(deviation)`.
+
+    Returns:
+        Records, of the shape of base.
+
+    Privacy:
+        Post-processing of released answers.
+
+    >>> local_fit(np.array([5.0, 5.0]), np.array([8.0, 2.0]), 0.01).round(2)
+    array([8., 2.])
+    """
+    ridge = strength(deviation)
+    place, total = _start(base, values, np.asarray(ridge)), base.sum()
+    for _ in range(TUNING.steps):
+        place += shift(place, (), np.asarray(total / ridge))
+        if abs(ridge * omega(place).sum() - total) <= TUNING.close * total:
+            break
+    found: FloatArray = ridge * omega(place)
+    found *= total / found.sum() if found.sum() > 0.0 else 0.0
+    return found if found.any() else base
+
+
+def fits_to_margins(base: FloatArray, part: NoisyMarginals, margins: Sequence[FloatArray]) -> FloatArray:
+    """Many tables at once: for each the fit to noisy answers over all its axes, with given one-way sums.
+
+    As `local_fit`, but with one number in x for each entry of each margin. A few sweeps over the margins are made, so
+    the sums are nearly right, and the table's total is right.
+
+    Args:
+        base: the prior tables, records, shape (tables, sizes).
+        part: the noisy answers to all of their cells.
+        margins: for every axis the one-way sums, records, shape (tables, size).
+
+    Returns:
+        Records, of the shape of base.
+
+    Privacy:
+        Post-processing of released answers.
+    """
+    ridge = _ridge(part)
+    place = _start(base, part.values, ridge)
+    for _ in range(TUNING.sweeps):
+        for axis, wanted in enumerate(margins, start=1):
+            place += shift(place, (0, axis), wanted / ridge.reshape(-1, 1))
+    found: FloatArray = ridge * omega(place)
+    sums, wanted = (cells.reshape(len(base), -1).sum(axis=1).reshape(ridge.shape) for cells in (found, base))
+    return np.where(sums > 0.0, found * (wanted / np.maximum(sums, TUNING.least)), base)
+
+
+def _start(base: FloatArray, values: FloatArray, ridge: FloatArray) -> FloatArray:
+    """x before any sum is asked for."""
+    with np.errstate(divide="ignore", under="ignore"):
+        return np.where(base > 0.0, np.log(base) - np.log(ridge) + values / ridge, -np.inf)
+
+
+def shift(place: FloatArray, axes: Axes, wanted: FloatArray) -> FloatArray:
+    """A Newton step towards the sums `wanted` of W over all axes but `axes`, constant along these others.
+
+    W is convex and rises, so steps from above end at the solution. A step from below may pass it, but not the point at
+    which the largest cell alone would make the sum.
+
+    Args:
+        place: x of every cell.
+        axes: along which the sums are taken one by one.
+        wanted: sums of W, shape = sizes of `axes`.
+
+    Returns:
+        What is added to `place`, of a shape that broadcasts to it.
+    """
+    others = tuple(other for other in range(place.ndim) if other not in axes)
+    found, largest = omega(place), place.max(axis=others)
+    goal = np.maximum(wanted, np.exp(TUNING.lowest_log))
+    most = goal + np.log(goal) - largest
+    slopes = np.maximum((found / (1.0 + found)).sum(axis=others), np.exp(TUNING.lowest_log))
+    with np.errstate(over="ignore"):
+        step = (goal - found.sum(axis=others)) / slopes
+    step = np.where(step > 0.0, np.minimum(step, most), step)
+    return np.expand_dims(np.where(np.isfinite(largest), step, 0.0), others)
+
+
+def omega(place: FloatArray) -> FloatArray:
+    """W(x), W + log W = x; 0 at minus infinity."""
+    from scipy.special import wrightomega
+
+    with np.errstate(under="ignore"):
+        found: FloatArray = wrightomega(place)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoisyMarginals:
+    """Noisy marginals of each fitted table, over the same axes of all of them.
+
+    Attributes:
+        places: the axes, ascending.
+        values: records, shape (tables, sizes of the axes).
+        deviations: of the noise, one per table.
+    """
+
+    places: Axes
+    values: FloatArray
+    deviations: FloatArray
+
+
+def shared_fit(
+    base: FloatArray, fixed: Sequence[Axes], noisy: Sequence[NoisyMarginals], tolerance: float
+) -> FloatArray:
+    """For each table the m >= 0 that minimises, over all noisy marginals y,
+
+        sum (m_part - y)^2 / (2 r)  +  sum m log(m / base) - m,     r = strength(deviation),
+
+    among those whose marginals over `fixed` are those of base. y is first moved, evenly over its cells, to the sums
+    that it shares with these, for contradictions take many sweeps to settle.
+
+    Block coordinate ascent of the concave dual: a fixed part by scaling (iterative proportional fitting, Deming and
+    Stephan 1940), a noisy part by the Wright omega function, as in `local_fit`. Post-processing of released answers.
+
+    Args:
+        base: records, shape (tables, sizes).
+        fixed: groups of axes.
+        noisy: the answers.
+        tolerance: part of a table's records that the last sweep moves.
+
+    >>> part = NoisyMarginals(places=(0,), values=np.array([[3.0, 1.0]]), deviations=np.array([0.01]))
+    >>> shared_fit(np.ones((1, 2, 2)), [], [part], 1e-6).round(2).tolist()
+    [[[1.5, 1.5], [0.5, 0.5]]]
+    """
+    if len(noisy) == 1 and len(noisy[0].places) == base.ndim - 1:
+        return _of_joint(base, fixed, noisy[0], tolerance)
+    cells = base.copy()
+    noisy = [_consistent(part, base, fixed) for part in noisy]
+    factors = [np.zeros_like(part.values) for part in noisy]
+    records = np.maximum(base.reshape(len(base), -1).sum(axis=1), TUNING.least)
+    wanted = [_summed(base, places) for places in fixed]
+    for _ in range(TUNING.shared_sweeps):
+        moved = np.zeros(len(base))
+        for index, part in enumerate(noisy):
+            moved = np.maximum(moved, _solve(cells, part, factors[index]))
+        for places, sums in zip(fixed, wanted, strict=True):
+            moved = np.maximum(moved, _scale(cells, places, _summed(cells, places), sums))
+        if (moved <= tolerance * records).all():
+            break
+    return cells
+
+
+def _of_joint(base: FloatArray, fixed: Sequence[Axes], part: NoisyMarginals, tolerance: float) -> FloatArray:
+    """The same for one noisy table over all axes: Newton steps on the fixed parts' factors, as in `fits_to_margins`."""
+    cells, ridge = base, _ridge(part)
+    place = _start(base, part.values, ridge)
+    records = np.maximum(base.reshape(len(base), -1).sum(axis=1), TUNING.least)
+    wanted = [_summed(base, places) for places in fixed]
+    for _ in range(TUNING.shared_sweeps):
+        for places, sums in zip(fixed, wanted, strict=True):
+            axes = (0, *(own + 1 for own in places))
+            place += shift(place, axes, sums / ridge.reshape(-1, *[1] * len(places)))
+        cells, moved = ridge * omega(place), np.zeros(len(base))
+        for places, sums in zip(fixed, wanted, strict=True):
+            moved = np.maximum(moved, _scale(cells, places, _summed(cells, places), sums))
+        if (moved <= tolerance * records).all():
+            break
+    return cells
+
+
+def _consistent(part: NoisyMarginals, base: FloatArray, fixed: Sequence[Axes]) -> NoisyMarginals:
+    """The nearest values, in squares, with the fixed sums."""
+    values = part.values.copy()
+    for places in fixed:
+        shared = tuple(part.places.index(place) for place in places if place in part.places)
+        others = tuple(index + 1 for index in range(len(part.places)) if index not in shared)
+        gaps = _summed(base, tuple(part.places[index] for index in shared)) - _summed(values, shared)
+        values += np.expand_dims(gaps, others) * (gaps.size / values.size)
+    return replace(part, values=values)
+
+
+def _solve(cells: FloatArray, part: NoisyMarginals, factors: FloatArray) -> FloatArray:
+    """Solve for one noisy part's factors, in place; returns the records that moved, one figure per table."""
+    sums = np.maximum(_summed(cells, part.places), TUNING.least)
+    ridge = _ridge(part)
+    found = np.maximum(ridge * omega(np.log(sums / ridge) - factors + part.values / ridge), TUNING.least)
+    factors += np.log(found / sums)
+    return _scale(cells, part.places, sums, found)
+
+
+def _ridge(part: NoisyMarginals) -> FloatArray:
+    """r, broadcast to the values."""
+    ridge = np.array([strength(float(deviation)) for deviation in part.deviations])
+    return ridge.reshape(-1, *[1] * len(part.places))
+
+
+def _scale(cells: FloatArray, places: Axes, sums: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Multiply, in place, so that `sums` become `wanted`; returns the records that moved, one figure per table.
+
+    Sums below TUNING.least get only a part of the way, for their ratio is no double: the next sweep goes on.
+    """
+    ratios = wanted / np.maximum(sums, TUNING.least)
+    others = tuple(place + 1 for place in range(cells.ndim - 1) if place not in places)
+    cells *= np.expand_dims(ratios, others)
+    moved: FloatArray = np.abs(wanted - sums).reshape(len(cells), -1).sum(axis=1)
+    return moved
+
+
+def _summed(cells: FloatArray, places: Axes) -> FloatArray:
+    others = tuple(place + 1 for place in range(cells.ndim - 1) if place not in places)
+    sums: FloatArray = cells.sum(axis=others) if others else cells.copy()
+    return sums
+
+
+# Marginals put together from parts that were measured apart: the total, what single columns add, and pairs.
+
+
+def put_together(evidence: Sequence[LinearMeasurement], total: float) -> tuple[LinearMeasurement, ...]:
+    """The evidence with marginals in the place of interactions.
+
+    A measured interaction is the last part of its marginal. The parts below it come from the single columns' own
+    measurements, merged by inverse variances, and from the total; so does the last part, where the marginal itself was
+    measured too. The marginal gets the deviation of its last part: those of the parts below it are shared by all
+    marginals of a column, and smaller where they were measured well.
+
+    Args:
+        evidence: marginals, interactions of one column and of two, and other blocks.
+        total: N, records.
+
+    Privacy:
+        Post-processing of released answers.
+    """
+    parts = {seen.axes: _part(seen) for seen in evidence if seen.block is not None and is_interaction(seen.block)}
+    if not parts:
+        return tuple(evidence)
+    kept = {seen.key: seen for seen in evidence if seen.block is None or not is_interaction(seen.block)}
+    singles = [seen for key, seen in kept.items() if seen.order == 1 and seen.block is None]
+    lower: dict[Axes, FloatArray] = {}
+    for axes in {*(seen.axes for seen in singles), *(axes for axes in parts if len(axes) == 1)}:
+        together = _together(axes, parts, kept)
+        lower[axes] = together.values
+        kept[axes] = replace(together, values=together.values + total / together.values.size)
+    for axes in (axes for axes in parts if len(axes) == 2):
+        first, second = axes[:1], axes[1:]
+        if first in lower and second in lower:
+            last = _together(axes, parts, kept)
+            rows, columns = last.values.shape
+            below = lower[first][:, None] / columns + lower[second] / rows + total / (rows * columns)
+            kept[axes] = replace(last, values=last.values + below)
+    return tuple(kept.values())
+
+
+def _part(seen: LinearMeasurement) -> LinearMeasurement:
+    """The interaction as a tensor over the axes in the evidence's order, with the deviation of its dimensions."""
+    assert seen.block is not None
+    cells = interaction_cells(seen.block, seen.values)
+    ordered = cells.transpose([seen.block.axes.index(axis) for axis in seen.axes])
+    deviation = seen.deviation * interaction_deviation(seen.block)
+    return LinearMeasurement(key=seen.axes, axes=seen.axes, values=ordered, deviation=deviation)
+
+
+def _together(
+    axes: Axes, parts: dict[Axes, LinearMeasurement], kept: dict[object, LinearMeasurement]
+) -> LinearMeasurement:
+    """The inverse-variance mean of the last part of a marginal, from all that holds it."""
+    whole = kept.get(axes)
+    found = [parts[axes]] if axes in parts else []
+    if whole is not None:
+        found.append(replace(whole, values=_last_part(whole.values)))
+    return _mean(found)
+
+
+def _last_part(values: FloatArray) -> FloatArray:
+    for axis in range(values.ndim):
+        values = values - values.mean(axis=axis, keepdims=True)
+    return values
+
+
+def _mean(found: Iterable[LinearMeasurement]) -> LinearMeasurement:
+    first, *others = found
+    for other in others:
+        shares = np.array([first.deviation, other.deviation]) ** -2.0
+        values = (shares[0] * first.values + shares[1] * other.values) / shares.sum()
+        first = replace(first, values=values, deviation=float(shares.sum() ** -0.5))
+    return first
+
+
+# Refinement: marginals that a model has no room for, combined with it question by question.
+
+CLOSE = 1e-3
+"""Part of the records that the last sweep of a shared fit may move."""
+BATCH = 2**20
+"""Cells that are fitted together (8 MiB per array)."""
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Refinement:
+    """Tables for questions about measured marginals outside the model.
+
+    A table T is the shared fit, on the model's own table, to the sums of every marginal of `left` over the attributes
+    that it has in common with T, where these are two or more. Single attributes, and what marginals of `inside` have in
+    common with T, keep the model's sums.
+
+    Attributes:
+        left: measured marginals that the model has no room for.
+        inside: attributes of the marginals that the model was fitted to.
+
+    Privacy:
+        Post-processing of released answers and public sizes.
+
+    >>> seen = LinearMeasurement(key=(0, 1), axes=(0, 1), values=np.array([[9.0, 1.0], [1.0, 9.0]]), deviation=0.01)
+    >>> tables = Refinement(left=(seen,)).refined([(0, 1)], [np.full((2, 2), 5.0)])
+    >>> tables[0].round(1).tolist()
+    [[9.0, 1.0], [1.0, 9.0]]
+    """
+
+    left: tuple[LinearMeasurement, ...]
+    inside: frozenset[Axes] = frozenset()
+    _by_pair: Mapping[Axes, tuple[int, ...]] = field(init=False, repr=False)
+    _fixed_by_pair: Mapping[Axes, tuple[Axes, ...]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_pair", _by_pair([seen.axes for seen in self.left], range(len(self.left))))
+        groups = sorted(self.inside)
+        object.__setattr__(self, "_fixed_by_pair", _by_pair(groups, groups))
+
+    def touches(self, axes: Axes) -> bool:
+        """Whether some marginal of `left` contains two of the attributes."""
+        return any(pair in self._by_pair for pair in _pairs(axes))
+
+    def holder(self, axes: Axes) -> Axes | None:
+        """The attributes, ascending, of the smallest marginal of `left` that contains all of these; None without
+        one."""
+        found = self._by_pair.get(next(_pairs(axes)), ())
+        holding = [self.left[index] for index in found if set(axes) <= set(self.left[index].axes)]
+        smallest = min(holding, key=lambda seen: (seen.values.size, seen.axes), default=None)
+        return None if smallest is None else tuple(sorted(smallest.axes))
+
+    def refined(self, groups: Sequence[Axes], bases: Sequence[FloatArray]) -> list[FloatArray]:
+        """Fitted tables, in records.
+
+        Args:
+            groups: attributes of each table, ascending.
+            bases: the model's own tables over them, in records.
+        """
+        found: dict[int, FloatArray] = {}
+        alike: dict[object, list[int]] = {}
+        observed = [self._observed(axes) for axes in groups]
+        fixed = [self._fixed(axes) for axes in groups]
+        for index, base in enumerate(bases):
+            alike.setdefault((base.shape, fixed[index], tuple(places for places, _ in observed[index])), []).append(
+                index
+            )
+        for same in alike.values():
+            step = max(1, BATCH // max(bases[same[0]].size, 1))
+            for start in range(0, len(same), step):
+                some = same[start : start + step]
+                tables = np.stack([bases[index] for index in some])
+                fitted = shared_fit(tables, fixed[some[0]], _stacked([observed[index] for index in some]), CLOSE)
+                found.update(zip(some, fitted, strict=True))
+        return [found[index] for index in range(len(groups))]
+
+    def _observed(self, axes: Axes) -> list[tuple[Axes, LinearMeasurement]]:
+        """Places in `axes` of the marginals that overlap them, and their sums there, fewest attributes first."""
+        near = {index for pair in _pairs(axes) for index in self._by_pair.get(pair, ())}
+        parts = (marginalise(seen, _shared(seen.axes, axes)) for seen in (self.left[index] for index in sorted(near)))
+        fixed = [set(places) for places in self._fixed(axes)]
+        placed = [(tuple(sorted(axes.index(axis) for axis in part.axes)), part) for part in merge_measurements(parts)]
+        return sorted((one for one in placed if not any(set(one[0]) <= places for places in fixed)), key=_width)
+
+    def _fixed(self, axes: Axes) -> tuple[Axes, ...]:
+        """Places whose sums are the model's, none within another; ascending."""
+        near = {group for pair in _pairs(axes) for group in self._fixed_by_pair.get(pair, ())}
+        places = {tuple(sorted(axes.index(axis) for axis in group if axis in axes)) for group in near}
+        places |= {(place,) for place in range(len(axes))}
+        return tuple(sorted(one for one in places if not any(set(one) < set(other) for other in places)))
+
+
+def _width(one: tuple[Axes, LinearMeasurement]) -> tuple[int, Axes]:
+    return len(one[0]), one[0]
+
+
+def _pairs(axes: Axes) -> Iterator[Axes]:
+    return combinations(sorted(axes), 2)
+
+
+def _by_pair(groups: Sequence[Axes], entries: Sequence[Entry]) -> dict[Axes, tuple[Entry, ...]]:
+    """Entries by the pairs of attributes that their groups contain."""
+    found: dict[Axes, list[Entry]] = {}
+    for group, entry in zip(groups, entries, strict=True):
+        for pair in _pairs(group):
+            found.setdefault(pair, []).append(entry)
+    return {pair: tuple(ones) for pair, ones in found.items()}
+
+
+def _shared(inner: Axes, axes: Axes) -> Axes:
+    """In the order of `inner`."""
+    return tuple(axis for axis in inner if axis in axes)
+
+
+def _stacked(tables: Sequence[Sequence[tuple[Axes, LinearMeasurement]]]) -> list[NoisyMarginals]:
+    """The same places of all tables together."""
+    return [
+        NoisyMarginals(
+            places=same[0][0],
+            values=np.stack([_ascending(part) for _, part in same]),
+            deviations=np.array([part.deviation for _, part in same]),
+        )
+        for same in zip(*tables, strict=True)
+    ]
+
+
+def _ascending(part: LinearMeasurement) -> FloatArray:
+    return part.values.transpose(np.argsort(part.axes))
+
+
+def by_interaction(evidence: Iterable[LinearMeasurement]) -> list[LinearMeasurement]:
+    """The evidence in the order in which a model of limited room admits it.
+
+    Single attributes first, then blocks that are no marginals, then marginals by their distance from independence.
+    """
+    known = tuple(evidence)
+    distances = [np.inf] * len(known)
+    alike: dict[Axes, list[int]] = {}
+    for index, seen in enumerate(known):
+        if seen.order > 1 and seen.block is None:
+            alike.setdefault(seen.values.shape, []).append(index)
+    for shape, same in alike.items():
+        step = max(1, BATCH // max(math.prod(shape), 1))
+        for start in range(0, len(same), step):
+            some = same[start : start + step]
+            for index, distance in zip(some, _distances([known[each] for each in some]), strict=True):
+                distances[index] = distance
+    return [
+        known[index] for index in sorted(range(len(known)), key=lambda index: (-distances[index], known[index].axes))
+    ]
+
+
+def _distances(alike: Sequence[LinearMeasurement]) -> list[float]:
+    """For marginals of one shape the L1 distance, in records, between a fit to the noisy marginal and the product of
+    its one-way sums; 0 where it holds no records."""
+    values = np.stack([seen.values for seen in alike])
+    tables = len(alike)
+    totals = np.maximum(values.reshape(tables, -1).sum(axis=1, keepdims=True), 0.0)
+    margins = [_margins(values, axis, totals) for axis in range(1, values.ndim)]
+    base = np.ones(tables)
+    for margin in margins:
+        base = base[..., None] * (margin / np.maximum(totals, TUNING.least)).reshape(tables, *[1] * (base.ndim - 1), -1)
+    base *= totals.reshape(tables, *[1] * len(margins))
+    deviations = np.array([seen.deviation for seen in alike])
+    part = NoisyMarginals(places=tuple(range(len(margins))), values=values, deviations=deviations)
+    moved = np.abs(fits_to_margins(base, part, margins) - base).reshape(tables, -1).sum(axis=1)
+    return [float(distance) for distance in moved]
+
+
+def _margins(values: FloatArray, axis: int, totals: FloatArray) -> FloatArray:
+    """One-way sums along `axis`, clipped at zero and scaled to the totals, shape (tables, size)."""
+    sums = np.maximum(values.sum(axis=tuple(other for other in range(1, values.ndim) if other != axis)), 0.0)
+    margins: FloatArray = sums * (totals / np.maximum(sums.sum(axis=1, keepdims=True), TUNING.least))
+    return margins

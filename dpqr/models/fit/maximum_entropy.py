@@ -1,0 +1,348 @@
+"""The maximum-entropy distribution that explains noisy answers about as well as their noise allows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+import numpy as np
+
+from dpqr.domain.domain import PublicFacts
+from dpqr.kernel.arrays import Axes, FloatArray, freeze
+from dpqr.models.factored import FactoredDistribution
+from dpqr.models.fit.buckets import HiddenMarkovSmoother
+from dpqr.models.fit.descent import Descent
+from dpqr.models.fit.evidence import LinearMeasurement, lower_order
+from dpqr.models.fit.local_fits import local_fit
+from dpqr.models.fit.log_linear import LogLinear, Propagation, Table
+from dpqr.models.junction_tree import JunctionTree, within
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+
+Potentials = Mapping[Hashable, FloatArray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaximumEntropyFit:
+    """The regularised maximum-entropy fit to noisy answers.
+
+    Minimises, over distributions p on the cells and for a given number of records N,
+
+        sum over entries j of (N (M p)_j - y_j)^2 / (2 w_j s_j N)  +  KL(p || base),
+
+    s_j the noise deviation of the entry and w_j its regularisation strength (`regularisation`). The dual is smooth and
+    strictly convex, and is what is solved:
+
+        min over eta of  log sum base exp(M^T eta) - eta y / N + sum w_j s_j eta_j^2 / (2N),
+
+    and at its optimum y_j - N (M p)_j = w_j s_j eta_j: **a potential of size one costs w deviations of residual.**
+    The strength has no scale but the noise's. With w near 0 the potentials of rare cells fit their noise; with a large
+    w the residual is more than noise explains. Log-odds between the cells of real tables are of order one, so a fit at
+    the noise level leaves about one deviation in each.
+
+    Stages: single attributes, then pairs, then all measurements, each stage the base of the next. Sums of measured
+    marginals estimate the lower orders more exactly than cells do, and interactions are then shrunk towards "no further
+    interaction" rather than towards the uniform distribution.
+
+    Smoothing: where the counts of a single attribute show that neighbouring cells are alike (`HiddenMarkovSmoother`),
+    they are smoothed before every stage.
+
+    Attributes:
+        tolerance: in deviations. The fit stops where it is exact for answers that differ from the measured ones by at
+            most this much in every entry.
+        steps: most descent steps per stage; a fit that is cut there is still a distribution.
+        smoother: of one-way marginals.
+
+    Privacy:
+        Post-processing: reads released answers and public facts.
+
+    >>> from dpqr.models.fit.evidence import LinearMeasurement
+    >>> seen = LinearMeasurement(key=(0,), axes=(0,), values=np.array([75.0, 25.0]), deviation=0.1)
+    >>> MaximumEntropyFit().run([seen], (2,), 100.0, {}).probabilities().round(2)
+    array([0.75, 0.25])
+    """
+
+    tolerance: float = 0.2
+    steps: int = 600
+    smoother: HiddenMarkovSmoother = field(default_factory=HiddenMarkovSmoother)
+
+    def run(
+        self,
+        evidence: Sequence[LinearMeasurement],
+        shape: tuple[int, ...],
+        total: float,
+        warm: Potentials,
+        facts: PublicFacts | None = None,
+    ) -> FactoredDistribution:
+        """The fitted distribution at one record.
+
+        Args:
+            evidence: the noisy answers. Attributes that nobody measured are uniform and independent of all others.
+            shape: cells of each attribute.
+            total: N, records, more than 0.
+            warm: potentials of an earlier fit, to start from.
+            facts: structural zeros hold at every stage; known totals are evidence of the last one.
+
+        Returns:
+            The distribution, with its potentials to warm-start the next fit.
+        """
+        known = facts or PublicFacts()
+        evidence = (*without_impossible_cells(evidence, known), *known_totals(known, shape))
+        settled: list[Table] = structural_zeros(known)
+        fitted = _base(shape, settled)
+        found: dict[Hashable, FloatArray] = {}
+        whole = None if settled else _covering_marginal(evidence)
+        for stage, seen in enumerate(_smoothed(_stages(evidence, whole), self.smoother)):
+            tree = JunctionTree.over(shape, [*(one.axes for one in seen), *(axes for axes, _ in settled)])
+            strengths = strengths_by_cell(seen, fitted, total)
+            model = LogLinear.of(seen, tree, settled, total, strengths)
+            start = model.joined([warm.get((stage, one.key)) for one in seen])
+            descent = Descent(tolerance=model.tolerances(self.tolerance), steps=self.steps)
+            end = descent.run(model.objective, start, model.inverse)
+            found.update({(stage, one.key): part for one, part in zip(seen, model.split(end), strict=True)})
+            settled += model.tables(end)
+            fitted = FactoredDistribution(tree=tree, beliefs=model.beliefs(end), total=1.0, potentials=found)
+        return fitted if whole is None else _of_one_marginal(fitted, whole, total)
+
+
+def _base(shape: tuple[int, ...], settled: Sequence[Table]) -> FactoredDistribution:
+    """Uniform over the cells that are possible."""
+    if not settled:
+        return FactoredDistribution.uniform(shape, 1.0)
+    tree = JunctionTree.over(shape, [axes for axes, _ in settled])
+    return FactoredDistribution(tree=tree, beliefs=Propagation.of(tree, [], settled).beliefs([]), total=1.0)
+
+
+def _stages(
+    evidence: Sequence[LinearMeasurement], whole: LinearMeasurement | None
+) -> list[tuple[LinearMeasurement, ...]]:
+    """Single attributes, pairs, all measurements; a stage that adds nothing is left out.
+
+    A marginal that covers all others is fitted in closed form at the end, on the base of the stages before it.
+    """
+    orders = [seen.order for seen in evidence if seen.block is None]
+    lower = [lower_order(evidence, order) for order in (1, 2) if order < max(orders, default=0)]
+    return [*lower, tuple(evidence)] if evidence and whole is None else lower
+
+
+def _smoothed(
+    stages: Sequence[tuple[LinearMeasurement, ...]], smoother: HiddenMarkovSmoother
+) -> list[tuple[LinearMeasurement, ...]]:
+    """The stages, with one-way marginals smoothed where the first stage, which holds all of them, supports it."""
+    smoothed = {}
+    for seen in stages[0] if stages else ():
+        if seen.order == 1 and seen.block is None:
+            found = smoother.run(seen.values, seen.deviation)
+            if found is not None:
+                smoothed[seen.key] = replace(seen, values=found.values, deviation=found.deviation)
+    return [tuple(smoothed.get(seen.key, seen) for seen in stage) for stage in stages]
+
+
+def _covering_marginal(evidence: Sequence[LinearMeasurement]) -> LinearMeasurement | None:
+    """The measured marginal, of two attributes or more, that all other evidence are marginals of; None without one."""
+    widest = max(evidence, key=lambda seen: seen.order, default=None)
+    if widest is None or widest.order < 2 or any(seen.block is not None for seen in evidence):
+        return None
+    return widest if all(set(seen.axes) <= set(widest.axes) for seen in evidence) else None
+
+
+def _of_one_marginal(fitted: FactoredDistribution, whole: LinearMeasurement, total: float) -> FactoredDistribution:
+    """The distribution whose marginal is the local fit to `whole` on the base of the lower orders."""
+    base = fitted.marginal(whole.axes) * total
+    cells = local_fit(base, whole.values, whole.deviation)
+    cells /= total
+    tree = JunctionTree.over(fitted.tree.shape, [whole.axes])
+    tables = [fitted.marginal(clique.axes) for clique in tree.cliques]
+    home = tree.home(whole.axes)
+    if home is not None:
+        axes = tree.cliques[home].axes
+        tables[home] = cells.transpose([whole.axes.index(axis) for axis in axes])
+    return replace(fitted, tree=tree, beliefs=tuple(freeze(np.array(table)) for table in tables), _kept={})
+
+
+# Regularisation strengths: how strongly a fit shrinks towards its base, in deviations of residual per potential.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegularisationTuning:
+    """Set by `python tests/benchmarks/marginals`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
+
+    singles: float = 0.1  # strength of single attributes on the uniform base, at least
+    spread: float = 3.0  # variance of the log-odds between the cells of a single attribute, at most
+    even: float = 0.1  # the same, at least
+    most: float = 0.5  # variance of log-odds that a table is credited with, at most
+    least: float = 0.3  # factor by which the cells of such a table lower their strength, at least
+
+
+TUNING = RegularisationTuning()
+
+
+def strengths(evidence: Sequence[LinearMeasurement], total: float) -> list[float]:
+    """w, one per evidence.
+
+    Several measured marginals share an interaction of two attributes, which would then cost 1/m of what it costs in a
+    single one. So a marginal has the mean, over its pairs, of the number of measured marginals that contain the pair;
+    single attributes and other blocks have 1.
+
+    In the first stage, single attributes on the uniform base, it is at least `singles`: real columns have log-odds of
+    five and more. Log-odds of variance v around cells of N / k records, observed with noise of deviation s, are best
+    shrunk at w = s k / (v N), which is taken where it is more (v: `_spreads`).
+
+    Args:
+        total: N, records, more than 0.
+    """
+    if all(seen.order == 1 for seen in evidence):
+        single = [seen for seen in evidence if seen.block is None]
+        noise = np.array([seen.deviation * seen.values.size / total for seen in single])
+        found = iter(np.maximum(TUNING.singles, noise / _spreads(single, noise, total)).tolist())
+        return [next(found) if seen.block is None else 1.0 for seen in evidence]
+    pairs = [list(combinations(sorted(seen.axes), 2)) if seen.block is None else [] for seen in evidence]
+    times = Counter(pair for own in pairs for pair in own)
+    return [sum(times[pair] for pair in own) / len(own) if own else 1.0 for own in pairs]
+
+
+def _spreads(single: Sequence[LinearMeasurement], noise: FloatArray, total: float) -> FloatArray:
+    """Variance v of the log-odds between the cells, one per single attribute: what it shows, and what all show.
+
+    The shares of k cells, over even ones, have the mean square deviation that is seen less the noise's h^2, known to
+    within sqrt(2 / k) h^2. Where that tells little, the mean over all attributes stands in for it (empirical Bayes; to
+    begin with, `spread`). Twice the deviation that remains is added: to lean too much costs more than to lean too
+    little. Such shares vary by k - 1 at most, log-odds without bound.
+
+    Args:
+        noise: h, the deviation of a cell over its even share N / k, one per attribute.
+    """
+    cells = np.array([seen.values.size for seen in single], dtype=float)
+    most, precision, start = np.maximum(cells - 1, 1), cells / (2 * noise**4), TUNING.spread
+    squares = [np.square(seen.values * seen.values.size / total - 1).mean() for seen in single]
+    shown = np.array(squares) - noise**2
+    doubt = 1 / precision + start**2
+    mean = ((shown / doubt).sum() + 1 / start) / ((1 / doubt).sum() + 1 / start**2)
+    mean = np.clip(mean, TUNING.even, start)
+    precise = precision + 1 / mean**2
+    likely = np.maximum((shown * precision + 1 / mean) / precise, 0) + 2 / np.sqrt(precise)
+    likely = np.minimum(likely, most * start / (most + start))
+    found: FloatArray = np.maximum(likely * most / (most - likely), TUNING.even)
+    return found
+
+
+def strengths_by_cell(
+    evidence: Sequence[LinearMeasurement], base: FactoredDistribution, total: float
+) -> list[FloatArray]:
+    """w, one array of shape (values,) per evidence: as `strengths`, lower where a table departs from its base.
+
+    Log-odds of variance v around a cell of m records, observed with noise of deviation s, are best shrunk at
+    w = s / (v m). v is estimated from the table of several attributes itself: its mean square contingency against the
+    base, less the noise's, over the cells above the noise.
+
+    Args:
+        base: the fit to the lower orders, at one record.
+        total: N, records, more than 0.
+
+    >>> from dpqr.models.fit.evidence import LinearMeasurement
+    >>> seen = LinearMeasurement(key=(0,), axes=(0,), values=np.array([95.0, 5.0]), deviation=1.0)
+    >>> strengths_by_cell([seen], FactoredDistribution.uniform((2,), 1.0), 100.0)
+    [array([0.1, 0.1])]
+    """
+    return [
+        _lowered(seen, figure, base, total) for seen, figure in zip(evidence, strengths(evidence, total), strict=True)
+    ]
+
+
+def _lowered(seen: LinearMeasurement, figure: float, base: FactoredDistribution, total: float) -> FloatArray:
+    alike = np.full(seen.values.size, figure)
+    if seen.block is not None or seen.order < 2:
+        return alike
+    expected, noise = (base.marginal(seen.axes) * total).reshape(-1), seen.deviation
+    values = seen.values.reshape(-1)
+    shown = min(TUNING.most, _contingency(expected, values, noise))
+    if shown <= 0.0:
+        return alike
+    cells = np.maximum(np.maximum(expected, values), noise)
+    return alike * np.clip(noise / (shown * cells), TUNING.least, 1.0)
+
+
+def _contingency(expected: FloatArray, values: FloatArray, noise: float) -> float:
+    """Pearson's mean square contingency of the cells expected above the noise, less the noise's share."""
+    large = expected >= noise
+    if not large.any():
+        return 0.0
+    squares = (values[large] - expected[large]) ** 2 - noise**2
+    return float((squares / expected[large]).sum() / expected[large].sum())
+
+
+# Constraints: structural zeros and known totals of the domain file, as a fit takes them.
+
+LOG_ZERO = -1e15
+"""The log of a structural zero. Finite, so that differences stay numbers; its exponential is exactly 0."""
+
+KNOWN_DEVIATION = 0.05
+"""Records: the standard deviation that a known total enters the fit with, about its tolerance."""
+
+
+def structural_zeros(facts: PublicFacts) -> list[Table]:
+    """Log potentials that are `LOG_ZERO` on impossible cells and 0 elsewhere.
+
+    >>> from dpqr.domain.domain import Region
+    >>> region = Region(axes=(0,), cells=np.array([True, False]), text="c0 = 0")
+    >>> [(axes, table.tolist()) for axes, table in structural_zeros(PublicFacts(impossible=(region,)))]
+    [((0,), [-1000000000000000.0, 0.0])]
+    """
+    return [(region.axes, np.where(region.cells, LOG_ZERO, 0.0)) for region in facts.impossible]
+
+
+def possible(shape: tuple[int, ...], facts: PublicFacts, limit: int) -> bool | None:
+    """Whether the structural zeros leave a cell for a record.
+
+    Returns:
+        None where the junction tree of all impossible regions has more than `limit` cells.
+    """
+    groups = frozenset(region.axes for region in facts.impossible)
+    if not within(shape, groups, limit):
+        return None
+    tree = JunctionTree.over(shape, groups)
+    mass, _ = Propagation.of(tree, [], structural_zeros(facts)).run([])
+    return mass > LOG_ZERO / 2
+
+
+def known_totals(facts: PublicFacts, shape: tuple[int, ...]) -> tuple[LinearMeasurement, ...]:
+    """Known totals as evidence of deviation `KNOWN_DEVIATION`, those of the same attributes in one block.
+
+    Args:
+        shape: cells of each attribute of the domain.
+    """
+    stated: dict[Axes, list[tuple[FloatArray, float]]] = {}
+    for total in facts.totals:
+        stated.setdefault(total.region.axes, []).append((total.region.cells.reshape(-1), float(total.count)))
+    found = []
+    for axes, rows in stated.items():
+        matrix = Dense(np.array([cells for cells, _ in rows]).astype(np.int64))
+        sizes = tuple(shape[axis] for axis in axes)
+        block = QueryBlock(name="known totals", factors=(Factor(axes=axes, sizes=sizes, matrix=matrix),))
+        ordered = tuple(sorted(axes, key=lambda axis: (shape[axis], axis)))
+        counts = np.array([count for _, count in rows])
+        found.append(
+            LinearMeasurement(key=("known", axes), axes=ordered, values=counts, deviation=KNOWN_DEVIATION, block=block)
+        )
+    return tuple(found)
+
+
+def without_impossible_cells(
+    evidence: Sequence[LinearMeasurement], facts: PublicFacts
+) -> tuple[LinearMeasurement, ...]:
+    """The evidence with 0 in impossible cells of marginals: what was measured there is noise alone."""
+    return tuple(_without_impossible(seen, facts) for seen in evidence)
+
+
+def _without_impossible(seen: LinearMeasurement, facts: PublicFacts) -> LinearMeasurement:
+    if seen.block is not None:
+        return seen
+    values = seen.values
+    for region in (known for known in (region.within(seen.axes) for region in facts.impossible) if known):
+        shape = [1] * values.ndim
+        for place, size in zip(region.axes, region.cells.shape, strict=True):
+            shape[place] = size
+        values = np.where(region.cells.reshape(shape), 0.0, values)
+    return seen if values is seen.values else replace(seen, values=values)

@@ -1,0 +1,284 @@
+"""JunctionTree: a tree of cliques of attributes with the running intersection property, found by triangulation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations
+
+from dpqr.kernel.arrays import Axes
+
+Neighbourhoods = list[int]
+"""For every attribute a bit mask of its neighbours: attributes that share a group or a fill edge with it."""
+
+Cost = Callable[[Neighbourhoods, Sequence[float], int], tuple[float, ...]]
+
+
+SMALL = 2**14
+"""Largest component, in cells, that is one clique: a single table is then faster than several."""
+
+
+def maximal_cliques(shape: tuple[int, ...], groups: Iterable[Axes]) -> tuple[Axes, ...]:
+    """Return cliques of few cells that hold every group; axes ascending, cliques in a fixed order. Public.
+
+    Components of the dependence graph are triangulated separately.
+
+    Args:
+        shape: sizes of all attributes; one without a group becomes a clique of its own.
+        groups: attributes that are measured together.
+    """
+    return tuple(sorted(clique for part in _components(len(shape), groups) for clique in _cheapest(shape, part)))
+
+
+def within(shape: tuple[int, ...], groups: frozenset[Axes], limit: int, more: frozenset[Axes] = frozenset()) -> bool:
+    """Whether `maximal_cliques` of the groups and `more` have at most `limit` cells (at least SMALL).
+
+    Fast enough for thousands of candidates: larger eliminations are stopped early, only the components that `more`
+    touches are triangulated, and nothing is where the component's tree has no room to grow (`_growth`).
+    """
+    room = max(limit, SMALL)
+    touched = sum(1 << axis for axis in {axis for group in more for axis in group})
+    parts = _parts(shape, groups, room)
+    met = [(part, used) for mask, part, used in parts if mask & touched]
+    untouched = sum(used for mask, _, used in parts if not mask & touched)
+    if len(met) == 1 and untouched + met[0][1] + _growth(shape, met[0][0], more) > room:
+        return False
+    together = more.union(*(part for part, _ in met))
+    joined = sum(_bounded(shape, part, room) for part in _components(0, together))
+    return untouched + joined <= room
+
+
+def _growth(shape: tuple[int, ...], part: frozenset[Axes], more: frozenset[Axes]) -> int:
+    """Return a number of cells by which the component's tree grows at least, until its cliques hold all of `more`.
+
+    Of two attributes that no clique holds together, some chordal graph on the way to the new tree is the first to join
+    them (Rose, Tarjan and Lueker 1976: edges can be added one at a time). They have a common neighbour there, for the
+    component is connected. Of sizes a, b and c, the new clique has c a b cells and makes at most those of c a and c b
+    superfluous; no other added edge makes a tree smaller. Attributes have two values or more.
+    """
+    cliques = [set(clique) for clique in _cheapest(shape, part)]
+    third = min(shape[axis] for clique in cliques for axis in clique)
+    pairs = {pair for group in more for pair in combinations(group, 2)}
+    apart = [pair for pair in pairs if not any(clique.issuperset(pair) for clique in cliques)]
+    return third * max((shape[a] * shape[b] - shape[a] - shape[b] for a, b in apart), default=0)
+
+
+@lru_cache(maxsize=64)
+def _parts(
+    shape: tuple[int, ...], groups: frozenset[Axes], room: int
+) -> tuple[tuple[int, frozenset[Axes], float], ...]:
+    """Return for each component its attributes as a bit mask, its groups and its cells."""
+    parts = _components(len(shape), groups)
+    masks = [sum(1 << axis for axis in {axis for group in part for axis in group}) for part in parts]
+    return tuple((mask, part, _bounded(shape, part, room)) for mask, part in zip(masks, parts, strict=True))
+
+
+def _components(attributes: int, groups: Iterable[Axes]) -> list[frozenset[Axes]]:
+    """Return the connected components of the groups; an attribute of no group is a component of its own."""
+    parts: dict[int, tuple[set[int], set[Axes]]] = {}
+    for group in (*groups, *((axis,) for axis in range(attributes))):
+        axes, members = set(group), {tuple(sorted(group))}
+        for other in {id(parts[axis]): parts[axis] for axis in group if axis in parts}.values():
+            axes |= other[0]
+            members |= other[1]
+        parts.update(dict.fromkeys(axes, (axes, members)))
+    return [frozenset(members) for _, members in {id(part): part for part in parts.values()}.values()]
+
+
+@lru_cache(maxsize=2**14)
+def _cheapest(shape: tuple[int, ...], groups: frozenset[Axes]) -> tuple[Axes, ...]:
+    """Return the cliques of fewest cells among greedy eliminations, or one of all attributes up to SMALL cells.
+
+    Finding the best elimination is NP-hard (Arnborg, Corneil and Proskurowski 1987); greedy ones by the size of the
+    clique or by the weight of the new edges are customary (Kjaerulff 1990), and neither is always better.
+    """
+    whole = tuple(sorted({axis for group in groups for axis in group}))
+    if cells(shape, [whole]) <= SMALL:
+        return (whole,)
+    found = [_eliminated(shape, groups, cost) for cost in COSTS]
+    return min(found, key=lambda cliques: (cells(shape, cliques), cliques))
+
+
+@lru_cache(maxsize=2**16)
+def _bounded(shape: tuple[int, ...], groups: frozenset[Axes], limit: int) -> float:
+    """Return the cells of `_cheapest`; infinity above the limit, found sooner than the cliques themselves."""
+    whole = cells(shape, [{axis for group in groups for axis in group}])
+    if whole <= SMALL:
+        return whole
+    found = [_eliminated(shape, groups, cost, limit) for cost in COSTS]
+    return min((cells(shape, cliques) for cliques in found if cliques), default=math.inf)
+
+
+def cells(shape: tuple[int, ...], cliques: Iterable[Iterable[int]]) -> int:
+    """Return the number of cells of all cliques' tables."""
+    return sum(math.prod(shape[axis] for axis in clique) for clique in cliques)
+
+
+def _neighbourhoods(attributes: int, groups: Iterable[Axes]) -> Neighbourhoods:
+    """Return the neighbours of every attribute: those of its groups."""
+    near = [0] * attributes
+    for group in groups:
+        mask = sum(1 << axis for axis in group)
+        for axis in group:
+            near[axis] |= mask & ~(1 << axis)
+    return near
+
+
+def _eliminated(
+    shape: tuple[int, ...], groups: Iterable[Axes], cost: Cost, limit: int | None = None
+) -> tuple[Axes, ...]:
+    """Eliminate the attribute of least cost until none is left; its neighbours become neighbours of each other.
+
+    Costs are updated only next to a change. Empty if the cliques exceed the limit.
+    """
+    near = _neighbourhoods(len(shape), groups)
+    logs = [math.log(number) for number in shape]
+    costs = {axis: cost(near, logs, axis) for axis in {axis for group in groups for axis in group}}
+    cliques: list[int] = []
+    room = math.inf if limit is None else limit
+    while costs:
+        axis = min(costs, key=lambda one: (costs[one], one))
+        del costs[axis]
+        around = near[axis]
+        clique = around | 1 << axis
+        if not any(clique & other == clique for other in cliques):
+            cliques.append(clique)
+            room -= cells(shape, [_bits(clique)])
+            if room < 0:
+                return ()
+        touched = around
+        for other in _bits(around):
+            near[other] = (near[other] | around) & ~(1 << other) & ~(1 << axis)
+            touched |= near[other]
+        for other in _bits(touched):
+            costs[other] = cost(near, logs, other)
+    return tuple(sorted(_bits(clique) for clique in cliques))
+
+
+def _by_size(near: Neighbourhoods, logs: Sequence[float], axis: int) -> tuple[float, ...]:
+    """The logarithm of the clique's cells; then twice the number of new edges."""
+    around = near[axis]
+    edges = sum((around & ~near[other]).bit_count() - 1 for other in _bits(around))
+    return (logs[axis] + sum(logs[other] for other in _bits(around)), edges)
+
+
+def _by_edges(near: Neighbourhoods, logs: Sequence[float], axis: int) -> tuple[float, ...]:
+    """The weight of the new edges, each the product of the logarithms of its ends; then the larger attribute."""
+    around = near[axis]
+    joined = (
+        logs[one] * sum(logs[other] for other in _bits(around & ~near[one] & ~(1 << one))) for one in _bits(around)
+    )
+    return (sum(joined), -logs[axis])
+
+
+COSTS = (_by_edges, _by_size)
+
+
+@lru_cache(maxsize=2**16)
+def _bits(mask: int) -> Axes:
+    """The attributes of a bit mask, ascending."""
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clique:
+    """A clique of attributes and its edge to the parent.
+
+    axes: ascending by size, then position: sums over the long ones are contiguous in memory. parent: its index, smaller
+    than this clique's own; None at the root of a component. separator: the axes of both, in the same order; empty at a
+    root.
+    """
+
+    axes: Axes
+    parent: int | None
+    separator: Axes
+
+    @property
+    def dropped(self) -> Axes:
+        """Positions of the axes outside the separator."""
+        return tuple(place for place, axis in enumerate(self.axes) if axis not in self.separator)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JunctionTree:
+    """A forest of cliques that covers all attributes; its components are independent.
+
+    shape: sizes of all attributes. cliques: parents before their children. entrances: for every attribute its first
+    clique; all others that hold it lie below that one.
+
+    >>> tree = JunctionTree.over((300, 300, 300), [(0, 1), (1, 2)])
+    >>> [clique.axes for clique in tree.cliques], tree.cliques[1].separator
+    ([(0, 1), (1, 2)], (1,))
+    """
+
+    shape: tuple[int, ...]
+    cliques: tuple[Clique, ...]
+    entrances: tuple[int, ...] = field(init=False, repr=False)
+    _holders: tuple[frozenset[int], ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        holders: list[set[int]] = [set() for _ in self.shape]
+        for index, clique in enumerate(self.cliques):
+            for axis in clique.axes:
+                holders[axis].add(index)
+        object.__setattr__(self, "entrances", tuple(min(cliques) for cliques in holders))
+        object.__setattr__(self, "_holders", tuple(map(frozenset, holders)))
+
+    @classmethod
+    def over(cls, shape: tuple[int, ...], groups: Iterable[Axes]) -> JunctionTree:
+        """Return a small tree in which every group lies within one clique; attributes of no group are alone."""
+        cliques = maximal_cliques(shape, groups)
+        return cls(shape=shape, cliques=_linked(shape, cliques))
+
+    @property
+    def cells(self) -> int:
+        """Cells of all tables."""
+        return cells(self.shape, (clique.axes for clique in self.cliques))
+
+    def sizes(self, clique: Clique) -> tuple[int, ...]:
+        """Shape of the clique's table."""
+        return tuple(self.shape[axis] for axis in clique.axes)
+
+    def home(self, group: Iterable[int]) -> int | None:
+        """Return the index of the smallest clique that holds all of `group`; None if none does."""
+        wanted = [self._holders[axis] for axis in group]
+        holding = wanted[0].intersection(*wanted[1:]) if wanted else range(len(self.cliques))
+        return min(holding, key=lambda index: (math.prod(self.sizes(self.cliques[index])), index), default=None)
+
+
+def by_size(shape: tuple[int, ...], axes: Iterable[int]) -> Axes:
+    """Sort axes by size, then position, ascending."""
+    return tuple(sorted(axes, key=lambda axis: (shape[axis], axis)))
+
+
+def _linked(shape: tuple[int, ...], cliques: tuple[Axes, ...]) -> tuple[Clique, ...]:
+    """Return a spanning forest of largest separators by Prim's algorithm: a junction tree (Jensen and Jensen 1994).
+
+    Every component starts at its largest clique. Ties: the separator of fewest cells, then the order of the cliques.
+    """
+    masks = [sum(1 << axis for axis in axes) for axes in cliques]
+    left = sorted(range(len(cliques)), key=lambda index: (-math.prod(shape[axis] for axis in cliques[index]), index))
+    best: dict[int, tuple[tuple[int, ...], int]] = {}
+    placed: list[Clique] = []
+    while left:
+        index = max(best, key=lambda one: best[one][0]) if best else left[0]
+        link = best.pop(index, None)
+        left.remove(index)
+        parent = None if link is None else link[1]
+        shared = () if parent is None else set(cliques[index]) & set(placed[parent].axes)
+        placed.append(Clique(axes=by_size(shape, cliques[index]), parent=parent, separator=by_size(shape, shared)))
+        for other in left:
+            common = masks[index] & masks[other]
+            if common:
+                size = math.prod(shape[axis] for axis in cliques[other] if common >> axis & 1)
+                rank = (common.bit_count(), -size, -other)
+                if other not in best or rank > best[other][0]:
+                    best[other] = (rank, len(placed) - 1)
+    return tuple(placed)

@@ -1,1 +1,0 @@
-"""The only source of randomness: random bits, and exact samplers that turn bits into noise."""

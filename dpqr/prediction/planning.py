@@ -1,0 +1,303 @@
+"""Plan a prediction run: from the domain file and options to a plan, before any data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import get_args
+
+from dpqr.domain.domain import Domain
+from dpqr.domain.domain_file import read_domain
+from dpqr.kernel.accountants.accountant import Accountant, FilterAccountant
+from dpqr.kernel.accountants.known import ACCOUNTANTS, PREDICTING
+from dpqr.kernel.budget import PrivacyBudget, exact_decimal
+from dpqr.kernel.errors import InfeasiblePlan, UsageFault
+from dpqr.kernel.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.ensembles.bases import BUILT_IN, read_base, refuse_unused_trust
+from dpqr.prediction.ensembles.ensemble import TARGET_ERROR, Aggregate, read_vote
+from dpqr.prediction.learners.features import BANDWIDTH, DEGREE, CellFeatures, Kernel, KernelName
+from dpqr.prediction.learners.gradient_steps import THETA, Steps
+from dpqr.prediction.plan import PredictionPlan, Recipe
+from dpqr.prediction.planner import PlannerInput, least_spread
+from dpqr.prediction.problem import REGULARISED, Method, PredictionProblem, StableName, Target, read_target
+from dpqr.prediction.recipes import Stability, StableRecipe
+from dpqr.prediction.record import prediction_plan_document
+from dpqr.prediction.third_party import ThirdParty, read_third_party
+from dpqr.releases.files import SingleFile, read_record
+from dpqr.releases.locked_plan import (
+    READING_OPTIONS,
+    limits_of_plan,
+    read_plan,
+    save_document,
+    source_of_plan,
+    unusual_fields,
+)
+from dpqr.releases.planning import budget_warnings, failing_notes, require_explicit_rules, unit_notes, unit_of
+from dpqr.releases.reading import parse_prediction_request
+from dpqr.releases.record.parts import PREDICTION_PLAN_FORMAT
+from dpqr.releases.requests import PredictionPlanRequest, PredictionRequest
+from dpqr.strategies.known import ACCOUNTANTS as OFFERED
+from dpqr.tables.source import TableSource
+from dpqr.tables.wanted import refuse_published_unit
+
+STABLE = get_args(StableName)
+LEARNING = 5
+"""Records a part, on average, below which a plan warns."""
+
+LEARNERS_BY_OPTION = {
+    "--lambda": ("penalty", REGULARISED),
+    "--smoothness": ("smoothness", (*REGULARISED, "online")),
+    "--radius": ("radius", (*REGULARISED, "online")),
+    "--decay": ("decay", ("least-squares",)),
+    "--tune": ("tune", REGULARISED),
+    "--theta": ("theta", ("online",)),
+    "--t0": ("t0", ("online",)),
+    "--slots": ("slots", ("online",)),
+    "--releases": ("releases", ("online",)),
+    "--tau": ("tau", ("quantile",)),
+    "--kernel": ("kernel", STABLE),
+    "--bandwidth": ("bandwidth", STABLE),
+    "--degree": ("degree", STABLE),
+    "--features": ("features", STABLE),
+    "--method": ("method", STABLE),
+    "--base": ("base", ("aggregate",)),
+    "--parts": ("parts", ("aggregate", *REGULARISED)),
+    "--target-error": ("target_error", ("aggregate",)),
+    "--vote": ("vote", ("aggregate",)),
+}
+"""Options that belong to some learners. With another one they are refused: ignored, they would mislead."""
+KERNEL_OPTIONS: dict[str, tuple[Callable[[PredictionPlanRequest], object], tuple[str, ...]]] = {
+    "--bandwidth": (lambda request: request.bandwidth, ("gaussian",)),
+    "--degree": (lambda request: request.degree, ("polynomial",)),
+    "--features": (lambda request: request.features, ("gaussian", "polynomial")),
+}
+
+
+def plan_prediction(wanted: PlannerInput) -> PredictionPlan:
+    """The plan of least noise, with what its reader must know."""
+    plan = least_spread(wanted)
+    return replace(plan, notes=(*plan.notes, *_notes(wanted.problem.domain, plan)))
+
+
+def planner_input(request: PredictionPlanRequest) -> PlannerInput:
+    """What a plan is made for. Raises: UsageFault, DocumentError, InfeasiblePlan."""
+    budget = PrivacyBudget.parse(request.epsilon, request.delta)
+    if request.domain is None:
+        raise UsageFault("--domain FILE is needed: bounds and labels come from it, never from the data")
+    domain = read_domain(request.domain)
+    unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, domain.unit)
+    require_explicit_rules(domain, unit)
+    refuse_published_unit(domain, unit)
+    target = read_target(domain, request.target, request.positive)
+    slots = _slots(request, domain, target)
+    problem = PredictionProblem(
+        domain=domain,
+        target=target,
+        unit=unit,
+        records=_records(request, unit) or (None if slots is None else domain.attributes[slots].axis.size),
+        points=_declared_points(request),
+        seed=request.seed,
+    )
+    wanted = PlannerInput(
+        problem=problem,
+        budget=budget,
+        recipe=_recipe(request, problem, slots),
+        accountants=_accountants(request),
+        asked=request.accountant is not None,
+    )
+    return _within_a_session(wanted) if request.session else wanted
+
+
+def _within_a_session(wanted: PlannerInput) -> PlannerInput:
+    """What a session may be planned with: theorems that hold however its points follow from earlier predictions, and
+    that give back what was not drawn. UsageFault: there is none, or it is no plan for points."""
+    accountants = [each for each in wanted.accountants if isinstance(each, FilterAccountant)]
+    if not accountants:
+        raise UsageFault(f"--accountant {wanted.accountants[0].name}: a session needs basic, zcdp or gdp")
+    if wanted.problem.points is None:
+        raise UsageFault("open: a function answers all points; release it with `dpqr predict --release function`")
+    if isinstance(wanted.recipe, StableRecipe) and wanted.recipe.releases > 1:
+        raise UsageFault("--releases: a session predicts each point once; leave it out")
+    return replace(wanted, accountants=accountants, separate=True)
+
+
+def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
+    known = plan.problem.records
+    if plan.parts and known is not None and known < LEARNING * plan.parts:
+        yield (
+            f"warning: {plan.parts:,} parts of {known:,} records have {known / plan.parts:.2g} each on average, from "
+            f"which they learn next to nothing; state --parts {max(1, known // LEARNING):,} or fewer, or raise --eps"
+        )
+    if isinstance(plan.recipe, Aggregate) and plan.recipe.base.trusted:
+        name = plan.recipe.base.name
+        yield (
+            f"the base {name} is a third party's, vouched for by --trust; the plan was made without a look at it. Its "
+            "code meets the rows of each part, in a process of its own: the guarantee holds only if it leaves nothing "
+            "of them in files, on the network or with other processes"
+        )
+    if isinstance(plan.recipe, StableRecipe) and plan.recipe.own is not None:
+        yield plan.recipe.own.note
+    yield from budget_warnings(plan.budget, plan.problem.records)
+    yield from failing_notes(domain)
+    yield from unit_notes(plan.problem.unit, domain.names)
+
+
+def _declared_points(request: PredictionPlanRequest) -> int | None:
+    if request.form == "function":
+        return None
+    asked = request.predictions
+    if asked is None:
+        raise UsageFault("--points FILE says what to predict (with --dry-run, --predictions COUNT does)")
+    if asked < 1:
+        raise UsageFault("--points holds no rows, so there is nothing to predict")
+    return asked
+
+
+def _records(request: PredictionPlanRequest, unit: PrivacyUnit) -> int | None:
+    if unit.neighbours is Neighbours.REPLACE and request.n is None:
+        raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
+    return request.n
+
+
+def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: int | None) -> Recipe:
+    for option, (field, owners) in LEARNERS_BY_OPTION.items():
+        foreign = request.learner not in (*STABLE, "aggregate") and set(owners) >= set(REGULARISED)
+        if getattr(request, field) is not None and request.learner not in owners and not foreign:
+            raise UsageFault(f"{option} goes with --learner {', '.join(owners)}, not with {request.learner}")
+    if len(problem.domain.attributes) < 2:
+        raise InfeasiblePlan("the domain has no column but the target; add the columns to predict it from")
+    if request.learner == "aggregate":
+        return Aggregate(
+            features=CellFeatures(domain=problem.features),
+            base=read_base(request.base or BUILT_IN, request.trust),
+            parts=request.parts,
+            error=_positive(request.target_error, "--target-error") or TARGET_ERROR,
+            vote=read_vote(request.vote),
+        )
+    own, kernel = _third_party(request), _kernel(request)
+    refuse_unused_trust(request.trust, () if own is None else (own.name,))
+    return StableRecipe(
+        name=request.learner,
+        own=own,
+        features=kernel.of(problem.features),
+        kernel=kernel,
+        penalty=_positive(request.penalty, "--lambda"),
+        smoothness=_positive(request.smoothness, "--smoothness"),
+        tuning=_positive(request.tune, "--tune"),
+        tau=_positive(request.tau, "--tau") or Fraction(1, 2),
+        steps=Steps(theta=_theta(request), offset=request.t0),
+        releases=request.releases or 1,
+        slots=slots,
+        method=_method(request.method),
+        stability=Stability(
+            radius=_positive(request.radius, "--radius"),
+            parts=request.parts,
+            decay=_positive(request.decay, "--decay"),
+        ),
+    )
+
+
+def _slots(request: PredictionPlanRequest, domain: Domain, target: Target) -> int | None:
+    """Axis of the column of slots."""
+    if request.slots is None:
+        return None
+    axis = domain.axis(request.slots)
+    if axis == target.axis:
+        raise UsageFault(f"--slots {request.slots!r} is the target; name another column of the domain")
+    return axis
+
+
+def _theta(request: PredictionPlanRequest) -> Fraction:
+    """Stated; by the theory 2 r / (2 r + 1), which is best for r from 1 / 2 to 1; or THETA."""
+    stated, smoothness = _positive(request.theta, "--theta"), _positive(request.smoothness, "--smoothness")
+    if stated is not None and smoothness is not None and request.learner == "online":
+        raise UsageFault("--theta and --smoothness both choose the steps of online; leave one out")
+    if stated is not None or smoothness is None:
+        return stated or THETA
+    useful = min(max(smoothness, Fraction(26, 50)), Fraction(1))
+    return (2 * useful / (2 * useful + 1)).limit_denominator(1000)
+
+
+def _kernel(request: PredictionPlanRequest) -> Kernel:
+    name = request.kernel or "linear"
+    for option, (stated, owners) in KERNEL_OPTIONS.items():
+        if stated(request) is not None and name not in owners:
+            raise UsageFault(f"{option} goes with --kernel {' or '.join(owners)}, not with {name}")
+    for known in get_args(KernelName):
+        if known == name:
+            return Kernel(
+                name=known,
+                bandwidth=_positive(request.bandwidth, "--bandwidth") or BANDWIDTH,
+                degree=request.degree or DEGREE,
+                features=request.features,
+                seed=request.seed,
+            )
+    raise UsageFault(f"--kernel {name}: there is {', '.join(get_args(KernelName))}")
+
+
+def _method(name: str | None) -> Method | None:
+    if name is None:
+        return None
+    for known in get_args(Method):
+        if known == name:
+            found: Method = known
+            return found
+    raise UsageFault(f"--method {name}: there is {', '.join(get_args(Method))}")
+
+
+def _third_party(request: PredictionPlanRequest) -> ThirdParty | None:
+    """The loss or learner of another package; None: the name is one of STABLE."""
+    name = request.learner
+    if name in STABLE:
+        return None
+    found = read_third_party(name, request.trust)
+    if found is None:
+        raise UsageFault(f"--learner {name}: there is {', '.join((*STABLE, 'aggregate'))}")
+    return found
+
+
+def _accountants(request: PredictionPlanRequest) -> tuple[Accountant, ...]:
+    known = ACCOUNTANTS if request.learner == "aggregate" else PREDICTING
+    if request.accountant is None:
+        return tuple(one for name, one in known.items() if name not in OFFERED.on_request)
+    if request.accountant not in known:
+        raise UsageFault(f"--accountant {request.accountant}: there is {', '.join(known)}")
+    return (known[request.accountant],)
+
+
+def _positive(text: str | None, option: str) -> Fraction | None:
+    if text is None:
+        return None
+    value = exact_decimal(text, option=option)
+    if value <= 0:
+        raise UsageFault(f"{option} must be above 0")
+    return value
+
+
+def save_prediction_plan(plan: PredictionPlan, target: SingleFile) -> str:
+    """The same of predictions."""
+    return save_document(prediction_plan_document(plan), plan.inputs, target)
+
+
+def plans_predictions(path: str) -> bool:
+    """Whether a file is a plan of predictions, as far as its first key tells."""
+    with suppress(OSError, ValueError, AttributeError):
+        return bool(read_record(Path(path).parent, Path(path).name).get("dpqr") == PREDICTION_PLAN_FORMAT)
+    return False
+
+
+def following_prediction(request: PredictionRequest, path: str, *, opened: bool = True) -> PredictionRequest:
+    """The same of predictions. Where points are read, their number is compared with the plan's."""
+    locked = read_plan(path, PREDICTION_PLAN_FORMAT)
+    base = parse_prediction_request(locked.document["request"], request.table)
+    given = unusual_fields(request.plan, PredictionPlanRequest(target="", epsilon="", domain=None))
+    table = source_of_plan(request.table, base.table, paid=request.payer is not None, opened=opened)
+    limits = limits_of_plan(request.limits, base.limits, paid=request.payer is not None)
+    plan, points = replace(base.plan, **given), request.points
+    if points is not None and points.paths:
+        written = unusual_fields(base.table, TableSource.unnamed(), READING_OPTIONS[:2])
+        points = replace(points, **written | unusual_fields(points, TableSource.unnamed(), READING_OPTIONS[:2]))
+    return replace(request, plan=plan, table=table, points=points, limits=limits, notes=base.notes, locked=locked)

@@ -1,0 +1,470 @@
+"""Predict: plan, read the points, open the table, release predictions or a function; apply a released function."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpqr.domain.domain_file import domain_text, read_domain
+from dpqr.domain.histogram import Counts
+from dpqr.kernel.accountants.accountant import PrivacyFilter
+from dpqr.kernel.accountants.known import PREDICTING, available
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
+from dpqr.kernel.budget import Pricing
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.gate import measure, measure_together
+from dpqr.kernel.noise.source import NoiseSource, SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import Neighbours
+from dpqr.ledger.ledger import Reason
+from dpqr.prediction.ensembles.ensemble import Aggregate
+from dpqr.prediction.forms import DIRECT, AveragesForm, FunctionForm
+from dpqr.prediction.learned_functions import FINENESS, LearnerAtPoints, step
+from dpqr.prediction.plan import COUNT, PredictionPlan, ProcessForm, usable
+from dpqr.prediction.planner import PlannerInput
+from dpqr.prediction.planning import plan_prediction, planner_input
+from dpqr.prediction.problem import read_target, without
+from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
+from dpqr.prediction.receipt import prediction_receipt
+from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.record import (
+    model_document,
+    prediction_document,
+    prediction_plan_document,
+    predictions_table,
+    read_model,
+    table_form,
+    write_document,
+    write_predictions,
+)
+from dpqr.prediction.result import PredictionRelease
+from dpqr.prediction.tuning import FACTORS
+from dpqr.releases.draws import Journal, NoJournal
+from dpqr.releases.files import SingleFile, reserve_file
+from dpqr.releases.locked_plan import require_unchanged
+from dpqr.releases.paying import Bill, PaidRun, paid_run, require_affordable
+from dpqr.releases.read_release import prediction_record
+from dpqr.releases.reading import (
+    TableReading,
+    charging_accountant,
+    count_column,
+    prediction_inputs,
+    require_source,
+    resolve_reading,
+    resolve_source,
+)
+from dpqr.releases.record.parts import draws_digest, record_path
+from dpqr.releases.record.plan_document import SEAL, seal_document
+from dpqr.releases.rehearsal import drawn_rows, loaded_rows, rows_to_draw
+from dpqr.releases.requests import ModelRequest, PredictionRequest
+from dpqr.releases.table_files import Tidy
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import LoadedTable, load_table
+from dpqr.tables.points import read_points, refuse_table_as_document, require_public
+from dpqr.tables.policy import Policy
+from dpqr.tables.structure import check_table, require_places, require_single_rows
+
+
+class ReadObserver(Protocol):
+    """Watches a run: called with the percentage of the table that is read (`Percent`)."""
+
+    def read(self, percent: int) -> None: ...
+
+
+def planned_prediction(request: PredictionRequest) -> tuple[PredictionPlan, PlanAlternatives]:
+    """The plan, with as many predictions as the points have rows, and what else its budget would buy.
+
+    The private table is not opened. Raises: DpqrError where the ledger or the output path would refuse the run.
+    """
+    plan, held, wanted = checked_prediction(request)
+    if request.place is not None:
+        _reserve_files(request.place, plan.problem.points is None)
+    bill = prediction_bill(plan, held.policy, request.reason)
+    require_affordable(request.payer, bill, locked=request.locked is not None)
+    return plan, plan_alternatives(plan, wanted.planner)
+
+
+def checked_prediction(request: PredictionRequest) -> tuple[PredictionPlan, TableReading, ResolvedRun]:
+    """The plan of a request, which is the locked one where it names one, and how the table is read."""
+    wanted = resolve_run(request)
+    plan, held = with_reading(plan_prediction(wanted.planner), wanted.request)
+    return plan, held, wanted
+
+
+def predict(
+    request: PredictionRequest, progress: ReadObserver, *, noise: NoiseSource | None = None
+) -> PredictionRelease:
+    """One prediction run, from documents to files on disk.
+
+    Order: source, documents, points, plan, output paths, and the budget's policy, approval and balance are checked;
+    then an engine is connected and the table's structure is looked at; then the budget is reserved, durably where a
+    ledger pays; then rows are looked at.
+
+    Args:
+        request: table, points, plan, output and payer.
+        progress: is called with the part of the table that is read.
+        noise: the operating system's, unless a test passes another.
+
+    Privacy:
+        The plan's budget for one run, for the unit that the plan names.
+    """
+    payer = None if request.rehearse else request.payer
+    if payer and noise and not noise.private:
+        raise UsageFault("a ledger pays for private noise only, and this source is for tests")
+    if payer and payer.resume:
+        raise UsageFault("--resume: a prediction run keeps no transcript; what a killed one reserved stays spent")
+    if request.plan.session:
+        raise UsageFault("--plan: is of a session; `dpqr predict open NAME DATA --plan FILE` follows it")
+    plan, held, wanted = checked_prediction(request)
+    codes = wanted.codes
+    files, domain = _reserve_files(request.place, codes is None), domain_text(request.plan.domain or "")
+    if isinstance(plan.recipe, Aggregate):
+        plan.recipe.base.rehearse()
+    bill, source = prediction_bill(plan, held.policy, request.reason), noise or SystemNoise()
+    with paid_run(payer, bill, None, ready=lambda: check_input(request, plan, held, bill)) as run:
+        if request.rehearse:
+            table = rehearsed_examples(plan, held.limits)
+        else:
+            table = open_table(plan, held, run, progress, source)
+        finished = draw_predictions(plan, table.counts, codes, run.guard, source, prices(plan))
+        rehearsed = rows_to_draw(plan.problem.domain, plan.problem.records) if request.rehearse else None
+        reason = run.paid.reason if run.paid else request.reason
+        released = replace(finished, paid=run.paid, reason=reason, rehearsed=rehearsed)
+        record = _write(released, files, domain)
+        run.released(draws_digest(record) if record else "")
+    return released
+
+
+def prices(plan: PredictionPlan) -> dict[str, Fraction | None]:
+    """What each accountant proves for all draws of the plan."""
+    return {name: one.epsilon(plan.events, plan.budget.delta) for name, one in available(PREDICTING).items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedFunction:
+    """Predictions of a released function: labels, or numbers in the target's unit, shape (points,). scores: of the
+    positive label, where there is one. record: of the run that released the function."""
+
+    predictions: AnyArray
+    scores: FloatArray | None
+    record: dict[str, Any]
+
+    @property
+    def table(self) -> Tidy:
+        """One row a point."""
+        return predictions_table(self.predictions, self.scores)
+
+
+def apply_model(request: ModelRequest) -> AppliedFunction:
+    """A released function applied to any points, free of charge; the predictions are written where a file is named."""
+    model = read_model(request.model)
+    target = reserve_file(request.out) if request.out else None
+    if target:
+        table_form(target.given)
+    codes = read_points(request.points, model.columns, request.limits)
+    scores = model.scores(codes) if model.classifies else None
+    applied = AppliedFunction(
+        predictions=model.predictions(codes), scores=scores, record=prediction_record(request.model) or {}
+    )
+    if target:
+        write_predictions(target, applied.table)
+    return applied
+
+
+def released_table(release: PredictionRelease) -> Tidy:
+    """One row a point, as the files hold it."""
+    return predictions_table(release.predictions, release.scores, release.plan.releases)
+
+
+def session_files(out: str | None) -> tuple[SingleFile, ...]:
+    """The places of a session's predictions and their record. Raises: AlreadyThere, UsageFault."""
+    return _reserve_files(out, function=False)
+
+
+def write_session(released: PredictionRelease, points: Tidy, files: tuple[SingleFile, ...]) -> dict[str, Any] | None:
+    """The points of a session with their predictions, and the record beside them, which is returned, where they have
+    places."""
+    table = released_table(released)
+    if not files:
+        return None
+    return _write_with_record(released, files, Tidy(table.rows, {**points.columns, **table.columns}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedRun:
+    """request: with all that it does not state itself. codes: of the points, None where there are none to read."""
+
+    request: PredictionRequest
+    planner: PlannerInput
+    codes: AnyArray | None
+
+
+def resolve_run(request: PredictionRequest) -> ResolvedRun:
+    """What the plan is made for, and the points."""
+    request = replace(request, table=resolve_source(request.table, request.payer))
+    with refuse_table_as_document(request.table):
+        codes = _points(request)
+        asked = replace(request.plan, counts=count_column(request.table, request.payer))
+        if request.locked is None:
+            asked = replace(asked, accountant=charging_accountant(asked, request.payer))
+        if codes is not None:
+            asked = replace(asked, predictions=len(codes))
+        return ResolvedRun(request=replace(request, plan=asked), planner=planner_input(asked), codes=codes)
+
+
+def with_reading(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, TableReading]:
+    """The plan with what it was made from, and with the bits that the exit code reveals beside it; and how the table is
+    read. DocumentError: it is not the locked one."""
+    locked = request.locked is not None
+    held = resolve_reading(request.table, request.limits, plan.problem.domain, request.payer, locked=locked)
+    inputs = prediction_inputs(request, held)
+    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
+    if request.locked:
+        require_unchanged(request.locked, prediction_plan_document(plan))
+        plan = replace(plan, inputs=replace(inputs, locked=request.locked))
+    return plan, held
+
+
+def _points(request: PredictionRequest) -> AnyArray | None:
+    """Codes of the points; None where there are none to read. UsageFault for points of the private table."""
+    asked = request.plan
+    if request.points is None or asked.domain is None:
+        return None
+    if asked.form == "function":
+        raise UsageFault("--points: a function is released for all points at once; apply it with --model FILE")
+    domain = read_domain(asked.domain)
+    require_public(request.points, request.table)
+    target = read_target(domain, asked.target, asked.positive)
+    return read_points(request.points, without(domain, target), request.limits)
+
+
+def check_input(request: PredictionRequest, plan: PredictionPlan, held: TableReading, bill: Bill) -> None:
+    """The table's structure. A rehearsal has no table: it is held off a budget that could not pay."""
+    if request.rehearse:
+        require_affordable(request.payer, bill)
+        return
+    require_source(held.source)
+    check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
+    if plan.parts is not None or plan.ordered:
+        require_single_rows(held.source)
+    if plan.ordered:
+        require_places(held.source)
+
+
+def _reserve_files(out: str | None, function: bool) -> tuple[SingleFile, ...]:
+    """The places of the predictions and their record, or of the model."""
+    if out is None:
+        if function:
+            raise UsageFault("--release function needs a place for the model: add --out FILE")
+        return ()
+    if function:
+        return (reserve_file(out),)
+    table_form(out)
+    return reserve_file(out), reserve_file(record_path(out))
+
+
+def prediction_bill(plan: PredictionPlan, policy: Policy, reason: Reason) -> Bill:
+    """The bill of a run."""
+    return Bill(
+        events=plan.events,
+        unit=plan.problem.unit,
+        pricing=Pricing(accountant=plan.accountant.name, delta=plan.budget.delta),
+        guard=lambda: plan.accountant.guard(plan.budget, plan.events),
+        note="predict",
+        plan=str(prediction_plan_document(plan)[SEAL]),
+        policy=policy,
+        reason=reason,
+    )
+
+
+def open_table(
+    plan: PredictionPlan, held: TableReading, run: PaidRun, progress: ReadObserver, noise: NoiseSource
+) -> LoadedTable:
+    """The private table, sealed."""
+    problem = plan.problem
+    run.look(held.source)
+    return load_table(
+        held.source,
+        problem.domain,
+        held.limits,
+        unit=problem.unit,
+        noise=noise,
+        declared=problem.records if problem.unit.neighbours is Neighbours.REPLACE else None,
+        parts=plan.parts,
+        slots=plan.ordered,
+        progress=progress.read,
+    )
+
+
+def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: str) -> dict[str, Any] | None:
+    """The model, or the predictions and then the record that says what they are worth; that record. domain: its file's
+    text, read before anything was paid for."""
+    if not files:
+        return None
+    if isinstance(released.plan.form, FunctionForm):
+        model = seal_document(model_document(released, domain, prediction_receipt(released)))
+        write_document(files[0], model)
+        return model
+    return _write_with_record(released, files, released_table(released))
+
+
+def _write_with_record(released: PredictionRelease, files: tuple[SingleFile, ...], table: Tidy) -> dict[str, Any]:
+    """The predictions, and then the record, which holds their hash and is returned."""
+    write_predictions(files[0], table)
+    document = prediction_document(released, prediction_receipt(released))
+    hashes = {files[0].path.name: hashlib.sha256(files[0].path.read_bytes()).hexdigest()}
+    record = seal_document(document | {"hashes": hashes})
+    write_document(files[1], record)
+    return record
+
+
+# The draws of a prediction run: from sealed counts to released values, each one through the gate.
+
+SpentEpsilons = Mapping[str, Fraction | None]
+
+
+def draw_predictions(
+    plan: PredictionPlan,
+    counts: Private[Counts],
+    codes: AnyArray | None,
+    guard: PrivacyFilter,
+    noise: NoiseSource,
+    spent: SpentEpsilons,
+) -> PredictionRelease:
+    """All draws of a plan. codes: of the points; None: a function is released. spent: epsilon by accountant."""
+    if isinstance(plan.recipe, Aggregate):
+        return _aggregated(plan, counts, plan.recipe.features.of(_require_points(codes)), guard, noise, spent)
+    if plan.noise in DIRECT:
+        return _direct(plan, counts, guard, noise, spent)
+    plan, counted = draw_preliminaries(plan, counts, guard, noise)
+    records = _records(plan, counted)
+    learner = plan.learner(records)
+    numbers, steps = _stable(plan, records, counts, codes, guard, noise)
+    return PredictionRelease(
+        plan=plan,
+        numbers=numbers,
+        step=steps,
+        records=usable(records),
+        counted=counted,
+        penalty=learner.penalty,
+        bound=learner.bound,
+        spent=spent,
+        private=noise.private,
+    )
+
+
+def draw_preliminaries(
+    plan: PredictionPlan,
+    counts: Private[Counts],
+    guard: PrivacyFilter,
+    noise: NoiseSource,
+    journal: Journal = NoJournal(),  # noqa: B008 (frozen)
+) -> tuple[PredictionPlan, int | None]:
+    """What a plan buys before its predictions: the plan with the factor that was chosen, and the noisy count of
+    records; None: it is declared, or nothing needs it."""
+    counted = None
+    if plan.counting is not None:
+        journal.begin(plan.counter.event, (COUNT,))
+        found = measure(counts, plan.counter, accountant=guard, noise=noise)
+        counted = int(found.value.values[0][0])
+        journal.record(counted)
+    if plan.tuning is not None:
+        tuner = plan.tuner(_records(plan, counted))
+        ((event, _),) = tuner.events
+        journal.begin(event, ())
+        chosen = int(measure_together(counts, tuner, accountant=guard, noise=noise).value[0])
+        journal.record(chosen)
+        plan = replace(plan, factor=FACTORS[chosen])
+    return plan, counted
+
+
+def _records(plan: PredictionPlan, counted: int | None) -> int:
+    """The number of records that the objective is divided by: measured, else declared."""
+    records = plan.problem.records if counted is None else counted
+    assert records is not None
+    return records
+
+
+def _direct(
+    plan: PredictionPlan, counts: Private[Counts], guard: PrivacyFilter, noise: NoiseSource, spent: SpentEpsilons
+) -> PredictionRelease:
+    """Weights by objective perturbation, or from noisy moments; lambda is that of the sum of losses."""
+    mechanism = plan.direct()
+    return PredictionRelease(
+        plan=plan,
+        numbers=measure(counts, mechanism, accountant=guard, noise=noise).value,
+        step=mechanism.grid,
+        penalty=mechanism.penalty,
+        spent=spent,
+        private=noise.private,
+    )
+
+
+def _aggregated(
+    plan: PredictionPlan,
+    counts: Private[Counts],
+    points: FloatArray,
+    guard: PrivacyFilter,
+    noise: NoiseSource,
+    spent: SpentEpsilons,
+) -> PredictionRelease:
+    """Labels by votes, or averages."""
+    numbers = measure_together(counts, plan.votes(points), accountant=guard, noise=noise).value
+    return PredictionRelease(plan=plan, numbers=numbers, step=grid(plan, 1), spent=spent, private=noise.private)
+
+
+def _stable(
+    plan: PredictionPlan,
+    records: int,
+    counts: Private[Counts],
+    codes: AnyArray | None,
+    guard: PrivacyFilter,
+    noise: NoiseSource,
+) -> tuple[IntArray, float | FloatArray]:
+    """Noisy weights, or predictions for each release, and the width of their grid, or of the grid of each."""
+    if isinstance(plan.form, FunctionForm):
+        learner = plan.learner(records)
+        return measure(counts, plan.weights(learner), accountant=guard, noise=noise).value, step(learner.bound)
+    if isinstance(plan.form, ProcessForm):
+        process, mechanism = plan.process(plan.learner(records), _require_points(codes))
+        noisy = measure(counts, mechanism, accountant=guard, noise=noise).value
+        return process.predictions(noisy), step(process.bound)
+    numbers, grids = [], []
+    for release in range(plan.releases):
+        learner = plan.learner(records, release)
+        batch = plan.predictions(learner, _require_points(codes))
+        numbers.append(measure_together(counts, batch, accountant=guard, noise=noise).value)
+        grids.append(np.full(len(numbers[-1]), batch.asked.step))
+    return np.concatenate(numbers), np.concatenate(grids)
+
+
+def grid(plan: PredictionPlan, records: int) -> float:
+    """Width of the grid of single predictions, on the scale of `Target`; 1 for labels."""
+    if isinstance(plan.recipe, StableRecipe):
+        return LearnerAtPoints(learner=plan.learner(records), points=None, limit=plan.recipe.limit).step
+    return 1 / (FINENESS * (plan.parts or 1)) if isinstance(plan.form, AveragesForm) else 1.0
+
+
+def _require_points(codes: AnyArray | None) -> AnyArray:
+    assert codes is not None  # a plan for points is made of points
+    return codes
+
+
+def rehearsed_examples(plan: PredictionPlan, limits: Limits) -> LoadedTable:
+    """The same for a learner, whose plan may want parts or an order of the rows, as one more axis.
+
+    Privacy: public, a function of the plan.
+    """
+    problem = plan.problem
+    shape, rows = problem.domain.shape, rows_to_draw(problem.domain, problem.records)
+    if plan.ordered:
+        slots = (problem.records or 0) * problem.unit.rows
+        codes = drawn_rows(problem.domain, shape, rows, problem.seed)
+        return loaded_rows((*shape, slots), [*codes, np.arange(rows)], limits)
+    shape = shape if plan.parts is None else (*shape, plan.parts)
+    return loaded_rows(shape, drawn_rows(problem.domain, shape, rows, problem.seed), limits)

@@ -1,0 +1,291 @@
+"""The record of a prediction run, and the model file: public or released figures only, versioned."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from dpqr import __version__
+from dpqr.domain.domain_file import decode_domain
+from dpqr.domain.text.decoding import Location
+from dpqr.domain.text.documents import MAX_BYTES, parse_json, read_regular_file
+from dpqr.kernel.arrays import AnyArray, FloatArray
+from dpqr.kernel.errors import DocumentError, DpqrError, UsageFault
+from dpqr.prediction.ensembles.ensemble import Aggregate
+from dpqr.prediction.excess_risk import ExcessRisk
+from dpqr.prediction.learners.features import Kernel, KernelName
+from dpqr.prediction.plan import PredictionPlan, Recipe, deviation
+from dpqr.prediction.problem import CLASSIFIERS, read_target, without
+from dpqr.prediction.rates import PlanAlternatives
+from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.result import Model, PredictionRelease
+from dpqr.releases.files import SingleFile, document_text, write_text
+from dpqr.releases.record.parts import (
+    MODEL_FORMAT,
+    PREDICTION_FORMAT,
+    PREDICTION_PLAN_FORMAT,
+    budget_part,
+    domain_part,
+    events_part,
+    kind,
+    price_part,
+    rational,
+    reason_part,
+)
+from dpqr.releases.record.plan_document import seal_document
+from dpqr.releases.sentences import budget_words, rehearsal_words
+from dpqr.releases.table_files import Column, TableFormat, Texts, Tidy, write_table
+
+
+def prediction_guarantee(plan: PredictionPlan) -> str:
+    """The privacy statement of a run of `plan`."""
+    return f"{budget_words(plan.budget)}, for {plan.problem.unit.words}."
+
+
+def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
+    """The run on paper. Plain JSON values. request, sha256, and what follows a locked plan: as `plan_document`."""
+    if plan.inputs and plan.inputs.locked:
+        return dict(plan.inputs.locked.document)
+    return seal_document(_plan_parts(plan))
+
+
+def _plan_parts(plan: PredictionPlan) -> dict[str, Any]:
+    problem = plan.problem
+    return {
+        "dpqr": PREDICTION_PLAN_FORMAT,
+        "version": __version__,
+        "guarantee": prediction_guarantee(plan),
+        "unit": problem.unit.words,
+        "counts": problem.unit.counted,
+        "records": problem.records,
+        "budget": budget_part(plan.budget),
+        "domain": domain_part(problem.domain),
+        "target": {"name": problem.target.attribute.name, "positive": _positive(plan)},
+        "learner": _learner(plan.recipe) | {"parts": plan.parts},
+        "form": {"kind": kind(plan.form), "draws": plan.form.count, "noise": plan.noise},
+        "accountant": plan.accountant.name,
+        "counting": price_part(plan.counting),
+        "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning)},
+        "price": price_part(plan.price),
+        "events": events_part(plan.events),
+        "proved_epsilon": rational(plan.epsilon),
+        "noise_deviation": deviation(plan, problem.records),
+        "notes": list(plan.notes),
+        "request": plan.inputs.request if plan.inputs else None,
+    }
+
+
+def alternatives_part(outlook: PlanAlternatives) -> dict[str, Any]:
+    """What else the plan's budget would buy."""
+    rates, excess, sample = outlook.theory, outlook.excess, outlook.sample
+    return {
+        "predictions_at_this_noise": dict(outlook.bought),
+        "function_from": outlook.function_from,
+        "theory": None
+        if rates is None
+        else {
+            "smoothness": str(rates.smoothness),
+            "assumed": rates.assumed,
+            "lambda": rates.power(rates.penalty),
+            "risk": rates.power(rates.risk),
+            "least_epsilon": rates.power(rates.epsilon),
+        },
+        "excess_risk": None if excess is None else _excess(excess),
+        "sample_size": None
+        if sample is None
+        else {"error": sample.error, "dimension": sample.dimension, "least": sample.least, "part": sample.each},
+    }
+
+
+def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+    """The record of a run. receipt: in words, lines of a name and a text, as `dpqr show` prints them."""
+    paid = release.paid
+    return {
+        "dpqr": PREDICTION_FORMAT,
+        "version": __version__,
+        "rehearsal": release.rehearsed is not None,
+        "private": release.private,
+        "guarantee": release_words(release),
+        "ledger": None if paid is None else {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt},
+        **reason_part(release.reason),
+        "events": events_part(release.plan.events if release.charged is None else release.charged),
+        "spent": {name: None if cost is None else rational(cost) for name, cost in release.spent.items()},
+        "records": release.records,
+        "counted": release.counted,
+        "lambda": _exact(release.penalty),
+        **({} if release.plan.tuning is None else {"factor": str(release.plan.factor)}),
+        "sensitivity": _exact(release.bound),
+        "noise_deviation": deviation(release.plan, release.records),
+        **({} if release.charged is None else {"draws": _draws(release)}),
+        "receipt": [list(line) for line in receipt],
+        "plan": prediction_plan_document(release.plan),
+    }
+
+
+def _draws(release: PredictionRelease) -> dict[str, Any]:
+    """What a session has drawn, and what its predictions are made of it by: labels, or bounds of the target."""
+    target = release.plan.problem.target
+    meaning = {"bounds": list(target.bounds)} if target.numeric else {"labels": list(target.attribute.titles())}
+    return {"numbers": release.numbers.tolist(), "step": release.step, **meaning}
+
+
+def model_document(release: PredictionRelease, domain: str, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+    """A released function. domain: the text of the domain file, so that the model can be applied without it."""
+    record = prediction_document(release, receipt)
+    return record | {
+        "dpqr": MODEL_FORMAT,
+        "domain_file": domain,
+        "step": release.step,
+        "weights": release.numbers.tolist(),
+    }
+
+
+def release_words(release: PredictionRelease) -> str:
+    """The guarantee; of a rehearsal, and of a run from a test source, none."""
+    if release.rehearsed is not None:
+        return rehearsal_words(release.rehearsed, "predictions")
+    if not release.private:
+        return "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
+    return prediction_guarantee(release.plan)
+
+
+def _excess(found: ExcessRisk) -> dict[str, Any]:
+    stated = {"radius": str(found.radius), "at_most": found.total}
+    beyond = {"smoothness": None if found.smoothness is None else str(found.smoothness), "sign": found.sign}
+    return stated | beyond | {"least_epsilon": found.least_epsilon}
+
+
+def _learner(recipe: Recipe) -> dict[str, Any]:
+    if isinstance(recipe, Aggregate):
+        stated_vote = {} if recipe.vote is None else {"vote": recipe.vote}
+        return {"name": recipe.name, "base": recipe.base.name, "target_error": str(recipe.error)} | stated_vote
+    assert isinstance(recipe, StableRecipe)
+    smoothness = None if recipe.smoothness is None else str(recipe.smoothness)
+    tau = str(recipe.tau) if recipe.name == "quantile" else None
+    stated: dict[str, Any] = {
+        "name": recipe.name,
+        "lambda": _exact(recipe.penalty),
+        "smoothness": smoothness,
+        "tau": tau,
+    }
+    steps = {"theta": str(recipe.steps.theta), "t0": recipe.steps.start, "releases": recipe.releases}
+    steps |= {} if recipe.slots is None else {"slots": recipe.slots}
+    stated |= {} if recipe.own is None else {"origin": recipe.own.origin, "classifies": recipe.classifies}
+    stated |= {} if recipe.method is None else {"method": recipe.method}
+    stated |= {} if recipe.stability.radius is None else {"radius": str(recipe.stability.radius)}
+    stated |= {} if recipe.stability.decay is None else {"decay": str(recipe.stability.decay)}
+    return stated | {"kernel": _kernel(recipe.kernel)} | (steps if recipe.ordered else {})
+
+
+def _kernel(kernel: Kernel) -> dict[str, Any]:
+    """Enough to make the same features again."""
+    stated = asdict(kernel)
+    return stated | {"bandwidth": str(kernel.bandwidth)}
+
+
+def _positive(plan: PredictionPlan) -> str | None:
+    target = plan.problem.target
+    return None if target.positive is None else target.attribute.titles()[target.positive]
+
+
+def _exact(value: Fraction | None) -> dict[str, Any] | None:
+    return None if value is None else rational(value)
+
+
+# The files of a prediction run: predictions with their record beside them, or a model, and the model read back.
+
+FORMS: dict[str, TableFormat] = {".csv": "csv", ".parquet": "parquet", ".json": "json"}
+
+
+def table_form(given: str) -> TableFormat:
+    """By the ending. UsageFault for one that is not known."""
+    found = FORMS.get(Path(given).suffix.lower())
+    if found is None:
+        raise UsageFault(f"--out {given}: predictions are written as .csv, .parquet or .json; end the name so")
+    return found
+
+
+def predictions_table(predictions: AnyArray, scores: FloatArray | None, releases: int = 1) -> Tidy:
+    """One row a point, in the points' order, release after release. scores: of the positive label, where they were
+    released too."""
+    named: dict[str, Column] = {}
+    if releases > 1:
+        named["release"] = np.repeat(np.arange(1, releases + 1), len(predictions) // releases)
+    named["prediction"] = _texts(predictions) if predictions.dtype.kind in "UO" else predictions
+    if scores is not None:
+        named["score"] = scores
+    return Tidy(len(predictions), named)
+
+
+def _texts(predictions: AnyArray) -> Texts:
+    labels, places = np.unique(predictions.astype(str), return_inverse=True)
+    return Texts(places, labels.tolist())
+
+
+def write_predictions(target: SingleFile, table: Tidy) -> None:
+    """Write predictions in the form that the file's name asks for."""
+    form = table_form(target.given)
+    target.write(lambda path: write_table(table, path, form))
+
+
+def write_document(target: SingleFile, document: dict[str, Any]) -> None:
+    """Write a record or a model."""
+    text = document_text(document)
+    target.write(lambda path: write_text(path, text))
+
+
+def read_model(path: str | os.PathLike[str]) -> Model:
+    """The model in a file that `--release function` wrote. Raises: UsageFault where it cannot be read; DocumentError
+    where it is no model."""
+    fault = DocumentError(f"{Path(path).name}: no model file of dpqr; `--release function --out FILE` writes one")
+    document = _object(read_regular_file(Path(path), MAX_BYTES), fault)
+    if document.get("dpqr") != MODEL_FORMAT:
+        raise fault
+    if document.get("rehearsal"):
+        name = Path(path).name
+        raise DocumentError(f"{name}: the function of a rehearsal, which describes nobody; learn one from a table")
+    try:
+        return _model(document)
+    except DocumentError:
+        raise
+    except (DpqrError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        raise fault from None
+
+
+def _model(document: dict[str, Any]) -> Model:
+    """All kinds of errors where it is none."""
+    domain = decode_domain(parse_json(document["domain_file"].encode(), "domain"), Location("domain_file"))
+    plan = document["plan"]
+    target = read_target(domain, plan["target"]["name"], plan["target"]["positive"])
+    classifies = bool(plan["learner"].get("classifies", plan["learner"]["name"] in CLASSIFIERS))
+    features = _kernel_files(plan["learner"]["kernel"]).of(without(domain, target))
+    with np.errstate(all="ignore"):
+        weights = np.array([int(each) for each in document["weights"]], dtype=np.float64) * float(document["step"])
+    fits = classifies == (target.positive is not None) and classifies != target.numeric
+    if not fits or len(weights) != features.width or not np.isfinite(weights).all():
+        raise ValueError("no model")
+    return Model(domain=domain, target=target, classifies=classifies, features=features, weights=weights)
+
+
+def _kernel_files(stated: dict[str, Any]) -> Kernel:
+    """An error where it is none."""
+    if stated["name"] not in get_args(KernelName):
+        raise ValueError("no kernel")
+    return Kernel(**stated | {"bandwidth": Fraction(stated["bandwidth"])})
+
+
+def _object(text: bytes, fault: DocumentError) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise fault from None
+    if not isinstance(document, dict):
+        raise fault
+    return document

@@ -1,1 +1,0 @@
-"""The trusted kernel: budgets, events and their prices, the seal and the one gate that opens it."""

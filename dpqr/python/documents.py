@@ -1,0 +1,205 @@
+"""Public documents: checked together, made from codebooks, described by their schema; and the files of a project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+
+from dpqr.kernel.errors import UsageFault
+from dpqr.python.ledger import payer
+from dpqr.python.options import Check, Path, boolean, check_options, document, integer, text, texts
+from dpqr.python.results import run_sanitised
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpqr.domain.text.documents import AppliedFix
+    from dpqr.python.ledger import Ledger
+    from dpqr.python.project import NewProject
+    from dpqr.python.queries import Document
+    from dpqr.releases.documents import DomainRequest
+    from dpqr.tables.codebooks.columns import Written
+
+CodebookForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi", "arrow"]
+WrittenForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi"]
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """What two sound documents ask for, in public sizes. fixed: what was written into their files to make them so.
+
+    record: as `dpqr check --json` prints it.
+
+    >>> found = check({"queries": [{"marginal": ["age"]}]}, {"age": 4})
+    >>> found, found.columns.values.tolist()[0][:2]
+    (Checked(4 queries in 1 block over 4 cells), ['age', 4])
+    """
+
+    record: dict[str, Any]
+    fixed: tuple[AppliedFix, ...] = ()
+
+    @property
+    def columns(self) -> pd.DataFrame:
+        """One row a column: its cells, and its rule for each fault that a cell of it can have."""
+        import pandas as pd
+
+        listed = ({"column": each["name"], "cells": each["cells"], **each["rules"]} for each in self.record["columns"])
+        return pd.DataFrame(listed)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know."""
+        return tuple(self.record["notes"])
+
+    def __repr__(self) -> str:
+        from dpqr.kernel.wording import count_words
+
+        asked = count_words(self.record["queries"], "query"), count_words(self.record["blocks"], "block")
+        return f"Checked({asked[0]} in {asked[1]} over {count_words(self.record['cells'], 'cell')})"
+
+    def _repr_html_(self) -> str:
+        shown: str = self.columns.to_html(index=False, border=0)
+        return shown
+
+
+def check(
+    queries: Document,
+    domain: Document | None = None,
+    *,
+    strict: bool = False,
+    fix: bool = False,
+    out: Path | None = None,
+) -> Checked:
+    """Check the queries and their domain together; no data is opened.
+
+    Args:
+        queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
+        strict: cut no bins and take no labels from the queries.
+        fix: write obvious fixes, such as of a misspelt key, into the files.
+        out: a new file for the queries as a JSON document, which shows what SQL asks.
+
+    Raises:
+        DocumentError: up to 20 faults, each with its place and what is allowed there, as `faults`.
+    """
+    from dpqr.releases.documents import check_documents, fix_documents, write_queries
+
+    asked = document("queries", queries)
+    over = None if domain is None else document("domain", domain)
+    if fix and (isinstance(asked, dict) or isinstance(over, dict)):
+        raise UsageFault("fix: is about files, and a document is in memory; give paths, or leave it out")
+    written = run_sanitised(lambda: fix_documents(asked, over)) if boolean("fix", fix) else []
+    found = run_sanitised(lambda: check_documents(asked, over, strict=boolean("strict", strict)))
+    if out is not None:
+        run_sanitised(lambda: write_queries(os.fspath(out), asked, over))
+    return Checked(found, tuple(written))
+
+
+def schema(document: Literal["domain", "queries", "release"]) -> dict[str, Any]:
+    """The JSON Schema of a domain file, a queries file, or the record release.json."""
+    from dpqr.releases.documents import document_schema
+
+    text("document", document, among=("domain", "queries", "release"))
+    return document_schema(document)
+
+
+class DomainSources(TypedDict, total=False):
+    """What a domain file is made from, beside a table.
+
+    codebooks, form: files, of which later ones win (`--from`), and their form; None: by their content.
+    name: which table of a codebook that describes several (`--table`).
+    types: columns as `--types` states them, such as "age=integer:0..99"; they win over codebooks.
+    queries: a queries file, whose thresholds and labels fill in what no codebook states.
+    unit, max_rows: whose row it is, and the rows of each person that a run may use.
+    """
+
+    codebooks: Path | Sequence[Path]
+    form: CodebookForm | None
+    name: str | None
+    types: str | Sequence[str]
+    queries: Path | None
+    unit: str | None
+    max_rows: int | None
+    delimiter: str | None
+    encoding: str | None
+
+
+_SOURCES: Mapping[str, Check] = {
+    **dict.fromkeys(("form", "name", "unit", "delimiter", "encoding"), text),
+    "codebooks": lambda _, given: tuple(map(str, [given] if isinstance(given, str | os.PathLike) else given)),
+    "types": texts,
+    "queries": lambda _, given: os.fspath(given),
+    "max_rows": integer,
+}
+
+
+def domain_file(
+    table: Path | None = None,
+    *,
+    to: WrittenForm | None = None,
+    out: Path | None = None,
+    dataset: str | None = None,
+    ledger: Path | Ledger | None = None,
+    anchor: Path | None = None,
+    **sources: Unpack[DomainSources],
+) -> Written:
+    """A domain file from public descriptions of a table's columns, or a skeleton to fill in.
+
+    Args:
+        table: a table, of which only column names and types are read; or a codebook, by its ending.
+        dataset: whose budget, in `ledger`, names the table: the source that its owner has registered.
+        to: a codebook of this form in place of a domain file.
+        out: a new file.
+        sources: `DomainSources`.
+
+    Returns:
+        `document`, a dict that `domain=` takes; `text`, the file's; `remarks`, on what is open or left out.
+
+    Raises:
+        UsageFault: no source, or one that cannot be read.
+        DocumentError: the sources contradict themselves.
+        AlreadyThere: the file `out` exists.
+    """
+    from dpqr.releases.documents import domain_file as made_from
+    from dpqr.releases.documents import write_new
+
+    who = payer(dataset, ledger, anchor) if dataset is not None else None
+    request = replace(_domain_request(table, sources, to), payer=who)
+    made = run_sanitised(lambda: made_from(request))
+    if out is not None:
+        write_new(os.fspath(out), made.text)
+    return made
+
+
+def init(
+    directory: Path = ".", table: Path | None = None, *, dataset: str | None = None, **sources: Unpack[DomainSources]
+) -> NewProject:
+    """Write dpqr.toml, domain.json and queries.json into a directory, to be filled in.
+
+    Args:
+        table: a table, of which only column names and types are read.
+        dataset: what the ledger calls it.
+        sources: of the domain file, `DomainSources`.
+
+    Returns:
+        `paths`, of the files; `remarks`, on what is open in the domain file.
+
+    Raises:
+        AlreadyThere: one of the files exists; none is written then.
+    """
+    from dpqr.python.project import start
+
+    asked = _domain_request(table, sources)
+    return run_sanitised(lambda: start(os.fspath(directory), asked, dataset))
+
+
+def _domain_request(table: Path | None, sources: DomainSources, to: WrittenForm | None = None) -> DomainRequest:
+    from dpqr.releases.documents import DomainRequest
+
+    held = check_options(sources, _SOURCES)
+    return DomainRequest(data=_path(table), table=held.pop("name", None), to=to, **held)
+
+
+def _path(given: Path | None) -> str | None:
+    return None if given is None else os.fspath(given)

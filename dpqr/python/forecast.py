@@ -1,0 +1,194 @@
+"""Forecasts: the error that releases are expected to have, before there is a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Unpack
+
+from dpqr.kernel.errors import UsageFault
+from dpqr.python.options import Figure, Path, PlanOptions, figure, integer, table_source
+from dpqr.python.release import release_request
+from dpqr.python.results import Receipt, run_sanitised
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpqr.python.ledger import Ledger
+    from dpqr.python.queries import Document
+    from dpqr.releases.forecast import EpsilonForecasts, ForecastRequest, GoalRequest
+    from dpqr.releases.requests import ReleaseRequest
+    from dpqr.tables.source import TableSource
+
+
+class Forecast:
+    """Expected errors, by epsilon and query. All of it is public, and estimated.
+
+    >>> import dpqr
+    >>> found = dpqr.forecast(queries=dpqr.queries().prefix("age"), domain={"age": 4}, eps=1, schedule="strategy")
+    >>> found
+    Forecast(eps 1, 1 query)
+    >>> found.frame[["eps", "query", "answers"]].values.tolist()
+    [[1.0, 'prefix(age)', 4]]
+    """
+
+    def __init__(self, outlook: EpsilonForecasts) -> None:
+        self._outlook = outlook
+
+    @property
+    def epsilon(self) -> float:
+        """The smallest epsilon that keeps the goal; without a goal the smallest one that was asked about."""
+        return float(self._outlook.points[0].forecast.epsilon)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row an epsilon and query: `error`, the expected mean absolute error of an answer, in records, its
+        `deviation` from release to release, and `l1_over_n`."""
+        import pandas as pd
+
+        rows = [
+            (float(found.epsilon), block.name, block.answers, block.error.mean, block.error.deviation, over_n)
+            for found in (point.forecast for point in self._outlook.points)
+            for block in found.blocks
+            for over_n in [block.over_n(found.records)]
+        ]
+        return pd.DataFrame(rows, columns=["eps", "query", "answers", "error", "deviation", "l1_over_n"])
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The whole forecast as plain JSON values, as `dpqr plan --json` prints it."""
+        from dpqr.releases.forecast import forecasts_document
+
+        return forecasts_document(self._outlook)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the figures rest on."""
+        return self._outlook.notes
+
+    @property
+    def svg(self) -> str:
+        """The plot of error by epsilon, as an SVG file."""
+        from dpqr.report.charts import forecast_svg
+
+        return forecast_svg([point.forecast for point in self._outlook.points])
+
+    @property
+    def text(self) -> Receipt:
+        """The forecast as the command line shows it."""
+        from dpqr.report.forecast import forecast_view
+
+        outlook = self._outlook
+        found = [point.forecast for point in outlook.points]
+        return Receipt.of(lambda: forecast_view(found, outlook.notes, outlook.goal))
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+    def __repr__(self) -> str:
+        from dpqr.kernel.budget import upward_text
+        from dpqr.kernel.wording import count_words
+
+        epsilons = ", ".join(upward_text(point.forecast.epsilon) for point in self._outlook.points)
+        return f"Forecast(eps {epsilons}, {count_words(len(self._outlook.points[0].forecast.blocks), 'query')})"
+
+    def _repr_html_(self) -> str:
+        return self.text._repr_html_()
+
+
+def forecast(
+    *,
+    queries: Document,
+    domain: Document | None = None,
+    eps: Figure | Sequence[Figure] | None = None,
+    error: Figure | None = None,
+    relative: Figure | None = None,
+    confidence: Figure | None = None,
+    goal_queries: Sequence[str] = (),
+    proxy: object = None,
+    like: Path | None = None,
+    runs: int | None = None,
+    dataset: str | None = None,
+    ledger: Path | Ledger | None = None,
+    anchor: Path | None = None,
+    **options: Unpack[PlanOptions],
+) -> Forecast:
+    """Forecast the error of releases, or find the smallest epsilon that keeps a goal.
+
+    Args:
+        eps: one epsilon or several; in its place the goal: error, the mean absolute error of an answer in records, or
+            relative, the L1 error over n.
+        confidence: the part of the releases that keep it; None: 0.95. goal_queries: each keeps it; none: their mean.
+        proxy: a table that the caller declares public; its rows are looked at exactly. like: directory of an earlier
+            release with synthetic rows. Neither: made-up tables. runs: simulated releases on each.
+        options: those of `plan`; n: the number of records to forecast for.
+
+    Raises:
+        DpqrError: as `plan`; InfeasiblePlan where no epsilon keeps the goal.
+
+    Privacy:
+        Public: no private table is named, and nothing is charged.
+    """
+    from dpqr.releases.forecast import forecast_releases
+
+    planned = release_request(
+        None, queries=queries, domain=domain, eps="1", dataset=dataset, ledger=ledger, anchor=anchor, **options
+    )
+    goal, table = goal_request(error, relative, confidence, goal_queries), proxy_table(proxy, options)
+    request = forecast_request(planned, eps=eps, goal=goal, proxy=table, like=like, runs=runs)
+    return Forecast(run_sanitised(lambda: forecast_releases(request)))
+
+
+def forecast_request(
+    planned: ReleaseRequest,
+    *,
+    eps: Figure | Sequence[Figure] | None,
+    goal: GoalRequest | None,
+    proxy: TableSource | None,
+    like: Path | None,
+    runs: int | None,
+) -> ForecastRequest:
+    """What `dpqr.forecast` and `dpqr plan` ask of the use case. planned: the release; the others as `forecast`."""
+    from dpqr.releases.forecast import ForecastRequest
+
+    return ForecastRequest(
+        release=planned,
+        epsilons=_epsilons(eps),
+        goal=goal,
+        n=planned.plan.n,
+        proxy=proxy,
+        like=None if like is None else os.fspath(like),
+        runs=None if runs is None else integer("runs", runs),
+    )
+
+
+def proxy_table(proxy: object, reading: Mapping[str, object]) -> TableSource | None:
+    """The table that the caller declares public; None: there is none."""
+    none = proxy is None or (isinstance(proxy, tuple) and not proxy)
+    return None if none else table_source(proxy, reading)
+
+
+def _epsilons(eps: Figure | Sequence[Figure] | None) -> tuple[str, ...]:
+    from dpqr.releases.forecast import epsilons
+
+    several = eps if isinstance(eps, list | tuple) else () if eps is None else (eps,)
+    return epsilons(",".join(figure("eps", each) for each in several)) if several else ()
+
+
+def goal_request(
+    error: Figure | None, relative: Figure | None, confidence: Figure | None, names: Sequence[str]
+) -> GoalRequest | None:
+    """The goal in place of an epsilon; None: nothing is stated of it."""
+    from dpqr.releases.forecast import GoalRequest
+
+    if isinstance(names, str):
+        raise UsageFault("goal_queries: is a text; give a list of names")
+    if error is None and relative is None and confidence is None and not names:
+        return None
+    texts = (
+        None if value is None else figure(name, value)
+        for name, value in (("error", error), ("relative", relative), ("confidence", confidence))
+    )
+    most, over_n, sure = texts
+    return GoalRequest(error=most, relative=over_n, confidence=sure, names=tuple(names))

@@ -1,0 +1,374 @@
+"""Private predictions, and private functions, from tables in memory or in files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+
+from dpqr.kernel.errors import UsageFault
+from dpqr.python.ledger import payer
+from dpqr.python.options import (
+    PLANNING,
+    READING,
+    REASONS,
+    RELEASING,
+    Check,
+    Figure,
+    Path,
+    SharedOptions,
+    boolean,
+    check_options,
+    document,
+    figure,
+    integer,
+    limits,
+    reason,
+    table_source,
+    text,
+)
+from dpqr.python.release import SilentObserver
+from dpqr.python.results import Receipt, run_sanitised
+from dpqr.releases.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
+from dpqr.tables.source import TableSource
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpqr.kernel.wording import Fact
+    from dpqr.prediction.plan import PredictionPlan as PlannedRun
+    from dpqr.python.ledger import Ledger
+    from dpqr.python.queries import Document
+    from dpqr.releases.table_files import Tidy
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What a prediction run gave away. All of it may be published.
+
+    record: as in the file beside the predictions, or in the model. lines: the receipt's, each a name and a text.
+
+    >>> import dpqr, pandas
+    >>> rows = pandas.DataFrame({"day": ["Mon", "Sun"] * 4, "open": ["yes", "no"] * 4})
+    >>> domain = dpqr.domain_from({"day": ["Mon", "Sun"], "open": ["no", "yes"]})
+    >>> made = dpqr.predict(rows, target="open", points=rows[["day"]][:3], domain=domain, eps=1, n=8)
+    >>> made
+    Predictions(3 rows, differentially private with epsilon = 1)
+    """
+
+    record: dict[str, Any]
+    lines: tuple[Fact, ...]
+    _table: Tidy | None
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row a point, in the points' order: `prediction`, and `score` or `release` where there are any; empty
+        where a function was released, which `dpqr.predict(model=...)` applies."""
+        import pandas as pd
+
+        from dpqr.releases.table_files import plain_values
+
+        held = {} if self._table is None else self._table.columns
+        return pd.DataFrame({name: plain_values(column) for name, column in held.items()})
+
+    @property
+    def guarantee(self) -> str:
+        """The promise, in one sentence."""
+        return str(self.record["guarantee"])
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was promised and paid, as the command line prints it."""
+        from dpqr.kernel.wording import facts
+
+        return Receipt.of(lambda: facts(self.lines))
+
+    def __repr__(self) -> str:
+        from dpqr.kernel.wording import count_words
+
+        given = "a function" if self._table is None else count_words(self._table.rows, "row")
+        promise = self.guarantee.partition(",")[0].partition(" (")[0]
+        return f"Predictions({given}, {promise[:1].lower()}{promise[1:]})"
+
+    def _repr_html_(self) -> str:
+        shown: str = "" if self._table is None else self.table.to_html(max_rows=20, border=0)
+        return self.receipt._repr_html_() + shown
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionPlan:
+    """A prediction run on paper. It is public: the private table was not opened.
+
+    record: as `dpqr predict --dry-run --json` prints it. text: as the command line shows it.
+
+    >>> import dpqr
+    >>> domain = dpqr.domain_from({"day": ["Mon", "Sun"], "open": ["no", "yes"]})
+    >>> planned = dpqr.predict(dry_run=True, target="open", domain=domain, eps=1, n=8)
+    >>> type(planned).__name__, planned.record["form"]["draws"]
+    ('PredictionPlan', 100)
+    """
+
+    record: dict[str, Any]
+    text: Receipt
+    _planned: PlannedRun
+
+    @property
+    def sha256(self) -> str:
+        """The hash by which ledger and record name the plan."""
+        return str(self.record["sha256"])
+
+    def save(self, path: Path) -> None:
+        """Write the plan to be reviewed, for `dpqr.predict(table, plan=path)`, as `dpqr predict --lock` does; that of a
+        session for `dpqr.open_predictions`.
+
+        Raises:
+            UsageFault: the file exists, or cannot be written.
+        """
+        from dpqr.prediction.planning import save_prediction_plan
+        from dpqr.releases.locked_plan import plan_file
+
+        run_sanitised(lambda: save_prediction_plan(self._planned, plan_file(os.fspath(path))))
+
+    def __repr__(self) -> str:
+        return str(self.text)
+
+    def _repr_html_(self) -> str:
+        return self.text._repr_html_()
+
+
+@overload
+def predict(
+    table: object = None, *, dry_run: Literal[False] = False, rehearse: bool = False, **options: Unpack[PredictionRun]
+) -> Predictions: ...
+@overload
+def predict(
+    table: object = None, *, dry_run: Literal[True], rehearse: bool = False, **options: Unpack[PredictionRun]
+) -> PredictionPlan: ...
+def predict(
+    table: object = None, *, dry_run: bool = False, rehearse: bool = False, **options: Unpack[PredictionRun]
+) -> Predictions | PredictionPlan:
+    """Predict a column from the others by a private learner, or apply a released function.
+
+    Args:
+        table: the private table to learn from, as for `dpqr.releases`; None: the source that the owner of the budget
+            of `dataset` has registered; or a plan, or a model that is applied.
+        dry_run: only plan; no private table is opened.
+        rehearse: learn from rows of the public domain, free of charge; no private table is opened.
+        options: those of `dpqr predict`, by their names with _ for -; but `--release` is `form`, and `--lambda` is
+            `penalty`. target: the column to predict. points: public rows to predict for, a table like any. model: the
+            file of a released function, which is applied to `points` free of charge. plan: the file of a reviewed plan
+            (`PredictionPlan.save`), which states what is not given. out: a new file for predictions
+            or model; with form="function" it is needed.
+
+    Raises:
+        DpqrError: of the class whose `exit_code` the command would end with.
+
+    Privacy:
+        (eps, delta)-differential privacy for the unit that the record names; `model` costs nothing. How many points
+        there are is shown, so they must be public.
+    """
+    if options.get("model") is not None:
+        named = {f"--{name}": options.get(name) is not None for name in ("target", "eps", "delta", "dataset", "plan")}
+        named |= {"--dry-run": dry_run, "--rehearse": rehearse}
+        return _applied(model_request(options, {"DATA": table is not None, **named}))
+    request = prediction_request(table, options, dry_run=dry_run, rehearse=rehearse)
+    return _planned(request) if dry_run else _learned(request)
+
+
+def _applied(request: ModelRequest) -> Predictions:
+    from dpqr.prediction.predict import apply_model
+    from dpqr.published.show import stored_receipt
+
+    applied = run_sanitised(lambda: apply_model(request))
+    return Predictions(applied.record, stored_receipt(applied.record), applied.table)
+
+
+def _planned(request: PredictionRequest) -> PredictionPlan:
+    from dpqr.prediction.predict import planned_prediction
+    from dpqr.prediction.receipt import prediction_plan_view
+    from dpqr.prediction.record import alternatives_part, prediction_plan_document
+
+    plan, outlook = run_sanitised(lambda: planned_prediction(request))
+    record = prediction_plan_document(plan) | {"outlook": alternatives_part(outlook)}
+    return PredictionPlan(record, Receipt.of(lambda: prediction_plan_view(plan, outlook)), plan)
+
+
+def _learned(request: PredictionRequest) -> Predictions:
+    from dpqr.prediction.predict import predict as learned
+    from dpqr.prediction.predict import released_table
+    from dpqr.prediction.receipt import prediction_receipt
+    from dpqr.prediction.record import prediction_document
+
+    finished = run_sanitised(lambda: learned(request, SilentObserver()))
+    lines = prediction_receipt(finished)
+    return Predictions(
+        prediction_document(finished, lines), lines, released_table(finished) if finished.pointwise else None
+    )
+
+
+# Options of predictions, named as those of `dpqr predict`, and the requests that are made of them.
+
+USUAL_PREDICTIONS = 100
+"""What a plan is made for where nobody says how many."""
+
+
+class PredictOptions(SharedOptions, total=False):
+    """What a prediction run learns with, how its table is read, and why it is made; None: not stated.
+
+    form is `--release`, and penalty is `--lambda`. predictions: how many a plan is made for.
+    """
+
+    learner: str | None
+    form: Literal["predictions", "function"] | None
+    positive: str | None
+    penalty: Figure | None
+    method: str | None
+    slots: str | None
+    radius: Figure | None
+    smoothness: Figure | None
+    decay: Figure | None
+    tune: Figure | None
+    tau: Figure | None
+    theta: Figure | None
+    t0: int | None
+    releases: int | None
+    kernel: str | None
+    bandwidth: Figure | None
+    degree: int | None
+    features: int | None
+    base: str | None
+    parts: int | None
+    target_error: Figure | None
+    vote: str | None
+    accountant: str | None
+    predictions: int | None
+    purpose: str | None
+    by: str | None
+    approved_by: str | None
+
+
+class PredictionRun(PredictOptions, total=False):
+    """All options of `dpqr predict`."""
+
+    target: str | None
+    points: object
+    domain: Document | None
+    eps: Figure | None
+    model: Path | None
+    dataset: str | None
+    ledger: Path | Ledger | None
+    anchor: Path | None
+    out: Path | None
+    plan: Path | None
+
+
+RUN = frozenset(PredictionRun.__optional_keys__ - PredictOptions.__optional_keys__)
+SHARED = ("delta", "neighbours", "n", "unit", "max_rows", "counts", "accountant", "trust", "seed")
+LEARNING: Mapping[str, Check] = {
+    "learner": text,
+    "form": partial(text, among=("predictions", "function")),
+    **dict.fromkeys(("positive", "method", "slots", "kernel", "base", "vote"), text),
+    **dict.fromkeys(("penalty", "radius", "smoothness", "decay", "tune", "tau", "theta"), figure),
+    **dict.fromkeys(("bandwidth", "target_error"), figure),
+    **dict.fromkeys(("t0", "releases", "degree", "features", "parts", "predictions"), integer),
+    **{name: PLANNING[name] for name in SHARED},
+}
+"""Options that are fields of the plan's request."""
+OPTION_CHECKS = {**LEARNING, **READING, **{name: RELEASING[name] for name in REASONS}}
+
+
+def prediction_request(
+    table: object,
+    given: Mapping[str, Any],
+    *,
+    dry_run: bool = False,
+    rehearse: bool = False,
+    notes: tuple[str, ...] = (),
+) -> PredictionRequest:
+    """The run that `dpqr.predict` and `dpqr predict` ask of the use cases.
+
+    Args:
+        table: None, or no path: the one that the budget's owner has registered; or a plan or a rehearsal, which opens
+            none.
+        given: options as `PredictionRun` names them.
+        notes: what the plan shall say of the request itself.
+
+    Raises:
+        UsageFault: a value that no option may have, or target or epsilon is missing, and no plan states them.
+        TypeError: a name that is no option.
+    """
+    plan = given.get("plan")
+    points, out, dataset = given.get("points"), given.get("out"), given.get("dataset")
+    if points is not None and points is table and not isinstance(points, str | os.PathLike):
+        raise UsageFault("points: are the private table, and how many points there are is shown; give public rows")
+    held = _learning(given)
+    who = payer(dataset, given.get("ledger"), given.get("anchor")) if dataset or not dry_run else None
+    if held.get("predictions") is not None and not dry_run:
+        raise UsageFault("--predictions COUNT goes with --dry-run; --points FILE says what to predict")
+    if dry_run and plan is None and points is None and held.get("form") != "function":
+        held = {"predictions": USUAL_PREDICTIONS, **held}
+    request = PredictionRequest(
+        table=_private(table, held, needed=not (dry_run or rehearse or dataset)),
+        plan=_plan_request(given, held),
+        points=None if points is None else points_source(points, held),
+        out=None if out is None else os.fspath(out),
+        limits=limits(held),
+        payer=who,
+        reason=reason(held),
+        notes=notes,
+        rehearse=boolean("rehearse", rehearse),
+    )
+    if plan is None:
+        return request
+    from dpqr.prediction.planning import following_prediction
+
+    return run_sanitised(lambda: following_prediction(request, os.fspath(plan)))
+
+
+def model_request(given: Mapping[str, Any], idle: Mapping[str, object]) -> ModelRequest:
+    """A released function, applied. idle: what else was given, by name, and is of no use. Raises: UsageFault."""
+    needless = next((name for name, value in idle.items() if value), None)
+    if needless:
+        raise UsageFault(f"--model applies a released function, which costs nothing; leave {needless} out")
+    points, out, held = given.get("points"), given.get("out"), _learning(given)
+    if points is None:
+        raise UsageFault("--model says what to predict with; --points FILE says for which rows")
+    return ModelRequest(
+        model=os.fspath(given["model"]),
+        points=points_source(points, held),
+        out=None if out is None else os.fspath(out),
+        limits=limits(held),
+    )
+
+
+def _learning(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The checked options of the learner and of reading tables."""
+    return check_options({name: value for name, value in given.items() if name not in RUN}, OPTION_CHECKS)
+
+
+def points_source(points: object, held: Mapping[str, Any]) -> TableSource:
+    """The public rows to predict for. How CSV files are written is not said of a table in memory."""
+    reading = {name: held.get(name) for name in ("delimiter", "encoding")}
+    return table_source(points, reading if isinstance(points, str | os.PathLike) else {})
+
+
+def _private(table: object, held: Mapping[str, Any], *, needed: bool) -> TableSource:
+    """The table to learn from. UsageFault where there is none, and one is needed."""
+    missing = table is None or (isinstance(table, tuple) and not table)
+    return table_source((() if needed else None) if missing else table, held)
+
+
+def _plan_request(given: Mapping[str, Any], held: Mapping[str, Any]) -> PredictionPlanRequest:
+    target, eps = (given.get(name) for name in ("target", "eps"))
+    for name, value in (("target", target), ("eps", eps)):
+        if value is None and given.get("plan") is None:
+            raise UsageFault(f"--{name} is needed to learn; only --model FILE and --plan FILE go without it")
+    domain = given.get("domain")
+    return PredictionPlanRequest(
+        target="" if target is None else text("target", target),
+        epsilon="" if eps is None else figure("eps", eps),
+        domain=None if domain is None else document("domain", domain),
+        **{name: value for name, value in held.items() if name in LEARNING},
+    )

@@ -1,0 +1,353 @@
+"""Releases: made from a table, or read back from their files."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from dpqr.kernel.errors import UsageFault
+from dpqr.python.ledger import payer
+from dpqr.python.options import (
+    Figure,
+    Path,
+    ReleaseOptions,
+    boolean,
+    limits,
+    output,
+    plan_request,
+    publisher,
+    reason,
+    table_source,
+)
+from dpqr.python.results import FromFiles, FromRun, Origin, Receipt, pivot, run_sanitised
+from dpqr.releases.requests import LedgerRequest, ReleaseRequest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpqr.python.ledger import Ledger
+    from dpqr.python.queries import Document
+    from dpqr.releases.requests import AnswerForm, BinForm, SyntheticForm
+
+
+class Release:
+    """A release: its answers, guarantee and costs. All of it may be published.
+
+    A data frame is made at its first use.
+
+    >>> import dpqr, pandas
+    >>> table = pandas.DataFrame({"sex": ["f", "m", "f"]})
+    >>> domain = {"fields": [{"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}]}
+    >>> made = dpqr.release(table, queries=dpqr.queries().marginal("sex"), domain=domain, eps=1)
+    >>> made
+    Release(2 answers in 1 query, differentially private with epsilon = 1)
+    >>> list(made.answers.columns)
+    ['query', 'sex', 'detail', 'estimate', 'error', 'measured', 'noise_deviation', 'lower', 'upper', 'basis']
+    """
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+
+    @cached_property
+    def answers(self) -> pd.DataFrame:
+        """One row an answer, in the order of the workload: `query`, a column for each attribute that some query keeps
+        apart (nothing where the query sums over it), `detail` for what else describes it, and the figures, in records.
+        Columns of cells are ordered categoricals, in the order of the domain; `dpqr guide results` explains figures."""
+        return self._origin.answers()
+
+    @cached_property
+    def figures(self) -> pd.DataFrame:
+        """One row for every value of every figure, such as a mean by group: its name and kind, a column for each
+        attribute that makes groups, `detail` (the part of a quantile, a largest cell), `estimate`, `error`, `lower`,
+        `upper`, `basis` and `flag`; `dpqr guide figures` explains them. Empty where none was asked for."""
+        return self._origin.figures()
+
+    @cached_property
+    def cumulative(self) -> pd.DataFrame:
+        """Of a counter, the counts up to and including the release's period: the columns of `answers`, and what earlier
+        releases have counted (topic `series`).
+
+        Raises:
+            UsageFault: it is of no counter.
+        """
+        return self._origin.cumulative()
+
+    def views(self, base: int = 5) -> pd.DataFrame:
+        """The answers of all marginals in whole numbers, and in multiples of `base`, that add up; post-processing.
+
+        Raises:
+            InfeasiblePlan: there are no marginals, or too many cells overlap.
+        """
+        from dpqr.python.options import integer
+
+        return self._origin.views(integer("base", base))
+
+    @property
+    def measured(self) -> pd.DataFrame:
+        """The answers that were measured, with their noise and intervals; without the model's estimates."""
+        held = self.answers[self.answers["measured"].notna()]
+        return held.drop(columns=["estimate", "error", "basis"]).reset_index(drop=True)
+
+    @property
+    def directory(self) -> str | None:
+        """Where its files lie; None: in memory."""
+        return self._origin.directory()
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The names of the queries, in their order."""
+        return tuple(self.answers["query"].cat.categories)
+
+    def pivot(self, query: str, values: str = "estimate") -> pd.DataFrame:
+        """One query as a table: a pair of columns against each other, one column as rows with all its figures.
+
+        Args:
+            query: its name, one of `queries`.
+            values: the figure that fills a table of two columns and more.
+
+        Raises:
+            UsageFault: no such query, or no such figure.
+        """
+        return pivot(self.answers, query, values)
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """What `release.json` says, as plain JSON values."""
+        return self._origin.record()
+
+    @property
+    def guarantee(self) -> str:
+        """The promise, in one sentence."""
+        return str(self.record["guarantee"])
+
+    @property
+    def trust(self) -> tuple[str, ...]:
+        """What a reader must know before relying on the figures."""
+        return tuple(self.record["trust"])
+
+    @cached_property
+    def receipt(self) -> Receipt:
+        """What was promised and paid, as the command line prints it."""
+        return self._origin.receipt()
+
+    @cached_property
+    def synthetic(self) -> pd.DataFrame:
+        """Synthetic rows, drawn from the release with its public seed when they are first asked for.
+
+        Raises:
+            InfeasiblePlan: the update rule ends with no distribution.
+            DocumentError: the files hold no synthetic data.
+        """
+        return self._origin.synthetic()
+
+    def save(
+        self,
+        directory: Path,
+        *,
+        format: AnswerForm | None = None,  # noqa: A002 (as --format)
+        synthetic: SyntheticForm | None = None,
+        bins: BinForm | None = None,
+        if_exists: Literal["fail", "replace"] = "fail",
+        views: int | None = None,
+    ) -> None:
+        """Write the files that `dpqr release --out` writes, whole or not at all.
+
+        Raises:
+            UsageFault: the directory cannot be written, or there is one and it shall not be replaced.
+        """
+        if not isinstance(self._origin, FromRun):
+            raise UsageFault("save: this release was read from its directory; copy that")
+        from dpqr.releases.release import save
+
+        held = self._origin.finished
+        stated = {"format": format, "synthetic": synthetic, "bins": bins, "if_exists": if_exists, "views": views}
+        run_sanitised(lambda: save(held, output(directory, stated)))
+
+    def report(self, html: Path) -> None:
+        """Write the page of `dpqr report --html` to a new file.
+
+        Raises:
+            UsageFault: it cannot be written.
+            AlreadyThere: it is there.
+            DocumentError: the release's files are damaged.
+        """
+        from dpqr.python.reports import write_page
+
+        write_page(self._origin.reported(), html)
+
+    def __repr__(self) -> str:
+        from dpqr.kernel.wording import count_words
+
+        asked = f"{count_words(len(self.answers), 'answer')} in {count_words(len(self.queries), 'query')}"
+        promise = self.guarantee.partition(" (")[0].partition(",")[0]
+        return f"Release({asked}, {promise[:1].lower()}{promise[1:]})"
+
+    def _repr_html_(self) -> str:
+        shown: str = self.answers.to_html(max_rows=20, border=0)
+        return self.receipt._repr_html_() + shown
+
+
+def release(
+    table: object = None,
+    *,
+    queries: Document | None = None,
+    eps: Figure | None = None,
+    domain: Document | None = None,
+    plan: Path | None = None,
+    dataset: str | None = None,
+    ledger: Path | Ledger | None = None,
+    anchor: Path | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    rehearse: bool = False,
+    **options: Unpack[ReleaseOptions],
+) -> Release:
+    """Release private answers to the queries over a table.
+
+    Args:
+        table: a pandas DataFrame, anything with Arrow's C stream interface, a path, or a list of paths; only read.
+            None: the source that the owner of the budget of `dataset` has registered.
+        queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
+        plan: the file of a reviewed plan (`Plan.save`). It states what is not given, and nothing public may differ.
+        dataset: whose budget pays, in `ledger`. out: a new directory; a killed run to it continues with `resume`.
+        rehearse: on rows of the public domain, free; None will do as table. options: of `dpqr release`, with _ for -.
+
+    Raises:
+        DpqrError: of the class whose `exit_code` the command would end with.
+
+    Privacy:
+        (eps, delta) for the unit that the release names. No row is looked at before the budget pays; noise has no seed.
+    """
+    request = release_request(
+        _some(table, dataset, rehearse),
+        queries=queries,
+        eps=eps,
+        domain=domain,
+        plan=plan,
+        dataset=dataset,
+        ledger=ledger,
+        anchor=anchor,
+        out=out,
+        resume=resume,
+        rehearse=rehearse,
+        **options,
+    )
+    return _released(request)
+
+
+def _some(table: object, dataset: str | None, rehearse: bool) -> object:
+    """The table. UsageFault where there is none, and one is needed."""
+    if table is None and dataset is None and not rehearse:
+        raise UsageFault(
+            "release: None is no table; give one, the dataset whose owner has registered one, or rehearse=True, which "
+            "opens none"
+        )
+    return table
+
+
+def _released(request: ReleaseRequest) -> Release:
+    from dpqr.releases.release import already_released
+    from dpqr.releases.release import release as released
+
+    if run_sanitised(lambda: already_released(request)):
+        return read_release(request.output.directory or "")
+    return Release(FromRun(run_sanitised(lambda: released(request, SilentObserver()))))
+
+
+def read_release(directory: Path) -> Release:
+    """A release from the directory that `dpqr release --out` or `Release.save` has written.
+
+    Raises:
+        UsageFault: there is none.
+        DocumentError: it is damaged.
+    """
+    from dpqr.releases.read_release import read_release as files_of
+
+    return Release(FromFiles(files_of(os.fspath(directory))))
+
+
+# The request of a release, from options by name: the command line and the Python interface make it here.
+
+
+def release_request(
+    table: object,
+    *,
+    queries: Document | None = None,
+    eps: Figure | None = None,
+    domain: Document | None = None,
+    plan: Path | None = None,
+    dataset: str | None = None,
+    ledger: Path | Ledger | None = None,
+    anchor: Path | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    rehearse: bool = False,
+    notes: tuple[str, ...] = (),
+    **options: Unpack[ReleaseOptions],
+) -> ReleaseRequest:
+    """What `dpqr.releases` and `dpqr.plan` ask of the use cases.
+
+    Args:
+        table: None: the one that the budget's owner has registered; or a plan or a rehearsal, which opens none.
+        plan: the file of a locked plan, which states what is not given; None: queries and eps are.
+        notes: what the plan shall say of the request itself.
+
+    Raises:
+        UsageFault, TypeError: a value that no option may have; a name that is no option.
+    """
+    if plan is None and (queries is None or eps is None):
+        raise UsageFault("give queries and eps, or the plan that states them")
+    request = ReleaseRequest(
+        source=table_source(table, options),
+        plan=plan_request(queries, eps, domain, options),
+        output=output(out, options),
+        limits=limits(options),
+        payer=_payer(dataset, ledger, anchor, boolean("resume", resume), pays=table is not None and not rehearse),
+        reason=reason(options),
+        publisher=publisher(options),
+        notes=notes,
+        rehearse=boolean("rehearse", rehearse),
+        after=_verified_earlier_release(options.get("after")),
+    )
+    if plan is None:
+        return request
+    from dpqr.releases.locked_plan import following
+
+    return run_sanitised(lambda: following(request, os.fspath(plan)))
+
+
+def _payer(
+    dataset: str | None, ledger: Path | Ledger | None, anchor: Path | None, resume: bool, *, pays: bool
+) -> LedgerRequest | None:
+    """Who pays. A configured ledger is passed by where nothing is paid and no budget is named."""
+    named = pays or resume or any(each is not None for each in (dataset, ledger, anchor))
+    return payer(dataset, ledger, anchor, resume) if named else None
+
+
+def _verified_earlier_release(after: Path | None) -> str | None:
+    """The release before of a counter, once it was verified. Raises: UsageFault, GoalMissed, LedgerError."""
+    if after is None:
+        return None
+    from dpqr.published.evidence import VerifyRequest
+    from dpqr.published.verify import require_verified, verify
+
+    place = os.fspath(after)
+    run_sanitised(lambda: require_verified(verify(VerifyRequest(release=place))))
+    return place
+
+
+class SilentObserver:
+    """Watches a run and says nothing.
+
+    >>> SilentObserver().read(50)
+    """
+
+    def read(self, percent: int) -> None:
+        """Nothing."""
+
+    def finished(self, rounds: int, planned: int) -> None:
+        """Nothing."""
+
+    def certified(self, stage: int, records: float) -> None:
+        """Nothing."""

@@ -1,0 +1,64 @@
+"""Reports of releases, from Python: pages, registry records, dataset cards."""
+
+from __future__ import annotations
+
+import os
+from typing import TypedDict, Unpack
+
+from dpqr.python.options import Path, check_options, text
+from dpqr.python.results import run_sanitised
+from dpqr.releases.documents import write_new
+from dpqr.report.cards import CuratorFacts
+from dpqr.report.page.reported import ReportInput
+from dpqr.report.reports import ReportRequest, release_html, report
+
+
+class HumanFields(TypedDict, total=False):
+    """What only a person knows of a release, as registry and card ask for it: `dpqr report --help`."""
+
+    title: str | None
+    curator: str | None
+    use: str | None
+    region: str | None
+    about: str | None
+    sector: str | None
+    author: str | None
+    date: str | None
+
+
+_HUMAN = dict.fromkeys(HumanFields.__optional_keys__, text)
+
+
+def write_report(
+    release: Path,
+    *,
+    html: Path | None = None,
+    registry: Path | None = None,
+    croissant: Path | None = None,
+    ledger: Path | None = None,
+    anchor: Path | None = None,
+    **human: Unpack[HumanFields],
+) -> tuple[str, ...]:
+    """Write a page, a record for the deployments registry or a dataset card of a release; their names.
+
+    Args:
+        release: its directory. html, registry, croissant: new files; None: not that. ledger, anchor: show the budget
+            from there. human: `HumanFields`.
+
+    Raises:
+        UsageFault: there is no release, nothing is asked for, or a human field of the registry is missing.
+        DocumentError: the release is damaged.
+        AlreadyThere: a file exists.
+
+    Privacy:
+        Public files only, and of a ledger the entries of the dataset that paid. No table is opened.
+    """
+    files = {"html": html, "registry": registry, "croissant": croissant, "ledger": ledger, "anchor": anchor}
+    given = {name: None if path is None else os.fspath(path) for name, path in files.items()}
+    request = ReportRequest(release=os.fspath(release), **given, stated=CuratorFacts(**check_options(human, _HUMAN)))
+    return run_sanitised(lambda: report(request))
+
+
+def write_page(found: ReportInput, path: Path) -> None:
+    """Write the page of a release to a new file. Raises: UsageFault, AlreadyThere."""
+    write_new(os.fspath(path), release_html(found), option="report")

@@ -1,0 +1,1 @@
+"""A release: plan, pay, loop, answers, record, files, verify."""

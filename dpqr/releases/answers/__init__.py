@@ -1,0 +1,1 @@
+"""Answers of a release, with their errors and intervals."""

@@ -1,0 +1,336 @@
+"""Error bars: the estimated root mean square error of every answer, and what it rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpqr.kernel.arrays import FloatArray
+from dpqr.mechanisms.selection import fair_multipliers
+from dpqr.models.fit.local_fits import local_fit
+from dpqr.models.hypothesis import Hypothesis
+from dpqr.releases.answers.noisy import BETA, Noisy
+from dpqr.releases.answers.refits import MeasuredBlocks, can_refit, most_refits, refit_count, refit_errors
+from dpqr.releases.error_bounds import BlockErrors, unmeasured_blocks
+from dpqr.releases.loop import Outcome
+from dpqr.strategies.candidates import BlockCandidates, SomeCandidates
+from dpqr.strategies.plan import Plan
+from dpqr.strategies.schedules.error_bars import optional_blocks
+from dpqr.strategies.transcript import Round, Transcript
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
+
+Source = Literal["bought", "rule of thumb", "refits alone"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ErrorBars:
+    """Estimated errors by the block's name, in records, shape (rows,).
+
+    refits: how many they come from. source: of the factors of unmeasured blocks: noisy errors that the plan has
+    bought, a rule of thumb from the last selections, or none. factors: of unmeasured blocks.
+    predicted: L1 errors by refits, in records, before the factor. known: how many blocks have hardly any noise, so that
+    their errors need no refits. missing: why the others have no errors; None: they have, or nobody asked. tests: errors
+    of blocks that nobody asked for.
+
+    >>> ErrorBars(missing="the update rule is a third party's").each
+    {}
+    """
+
+    each: Mapping[str, FloatArray] = field(default_factory=dict, repr=False)
+    tests: Mapping[str, FloatArray] = field(default_factory=dict, repr=False)
+    refits: int = 0
+    source: Source = "refits alone"
+    factors: Mapping[str, float] = field(default_factory=dict, repr=False)
+    predicted: Mapping[str, float] = field(default_factory=dict, repr=False)
+    known: int = 0
+    missing: str | None = None
+
+
+def error_bars(
+    plan: Plan,
+    outcome: Outcome,
+    shown: Hypothesis,
+    blocks: Sequence[QueryBlock],
+    known: Mapping[str, FloatArray],
+    tests: Mapping[str, QueryBlock] | None = None,
+) -> ErrorBars:
+    """The errors of all answers of a run, unless the plan asks for none.
+
+    Args:
+        shown: the hypothesis, as it is released.
+        blocks: of the workload; those whose errors are not known in closed form.
+        known: errors of those of them that `is_measured_exactly`, in records.
+        tests: blocks that nobody asked for, by the block whose answers they are functions of.
+
+    Privacy:
+        Post-processing of released values, with public randomness.
+    """
+    history = outcome.transcript.measurements
+    if not plan.error_bars or not blocks or not history:
+        return ErrorBars()
+    others = [block for block in blocks if block.name not in known]
+    missing = can_refit(plan) if others else None
+    if not others or missing is not None:
+        return ErrorBars(each=known, known=len(known), missing=missing)
+    beside = dict(tests or {})
+    errors = refit_errors(plan, outcome, shown, tuple(beside.values()))
+    open_blocks = [block for block in optional_blocks(plan) if block in blocks]
+    left = {block.name: errors[block.name].total for block in unmeasured_blocks(open_blocks, outcome.transcript)}
+    source, factors = _scaled_by(plan, outcome, left)
+    return ErrorBars(
+        each={**{one.name: errors[one.name].each * factors.get(one.name, 1.0) for one in others}, **known},
+        tests={
+            test.name: errors[test.name].each * factors.get(name, 1.0)
+            for name, test in beside.items()
+            if name not in known
+        },
+        refits=refit_count(plan.problem.workload.blocks, history, most_refits(shown)),
+        source=source,
+        factors=factors,
+        predicted={block.name: errors[block.name].total for block in plan.problem.workload.blocks},
+        known=len(known),
+    )
+
+
+def _scaled_by(plan: Plan, outcome: Outcome, left: Mapping[str, float]) -> tuple[Source, dict[str, float]]:
+    """What the errors of unmeasured blocks are scaled by, and where that comes from. left: their errors by refits."""
+    source: Source = "refits alone"
+    found: dict[str, float] = {}
+    if left and outcome.errors is not None:
+        source, found = "bought", measured_factors(outcome.errors, left)
+    elif left and (found := selected_factors(plan, outcome.transcript, left)):
+        source = "rule of thumb"
+    return source, {name: found.get(name, 1.0) for name in left}
+
+
+# Error factors: by how much the errors of unmeasured blocks are larger than refits predict.
+#
+# A search leaves out the blocks that it takes for well answered. What it missed in them has left no trace in the
+# release, so refits around the release's own rows (`dpqr.releases.answers.refits`) cannot show it. A factor f >= 1
+# for each such block comes from the noisy L1 errors that the plan has bought; without these, from the last
+# selection.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorFactorTuning:
+    """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
+
+    deviations: float = 0.6  # posterior deviations that are added to a mean
+    spread: float = 0.3  # relative spread of blocks that share one bought figure
+    alike: float = 0.1  # least relative spread of the blocks of one kind
+    last: int = 3  # selections that tell how far off an unselected block may be
+
+
+TUNING = ErrorFactorTuning()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Ratios:
+    """Observed over predicted L1 errors of groups of one kind of block, shape (groups,). noise: their deviations."""
+
+    values: FloatArray
+    noise: FloatArray
+
+    def shrunk(self) -> tuple[FloatArray, FloatArray]:
+        """Posterior means and deviations under a normal law of the kind's ratios, whose mean and spread are estimated
+        from the ratios themselves (empirical Bayes; DerSimonian and Laird 1986 for the spread)."""
+        weights = self.noise**-2.0
+        mean = float(np.average(self.values, weights=weights))
+        excess = float(np.average((self.values - mean) ** 2, weights=weights) - len(weights) / weights.sum())
+        spread = max(excess, (TUNING.alike * max(mean, 1.0)) ** 2)
+        kept = spread / (spread + self.noise**2)
+        deviation = np.sqrt(kept * self.noise**2 + (1.0 - kept) ** 2 / weights.sum())
+        return mean + kept * (self.values - mean), deviation
+
+
+def measured_factors(errors: BlockErrors, predicted: Mapping[str, float]) -> dict[str, float]:
+    """f = max(1, observed over predicted + a part of its posterior deviation), by the block's name.
+
+    The ratio of each block, or group of blocks that share a figure, is shrunk towards the mean of its kind: blocks of
+    as many attributes.
+
+    Args:
+        errors: what the plan has bought.
+        predicted: L1 errors of blocks by refits, in records. Others are left out.
+
+    Privacy:
+        Post-processing of released values.
+    """
+    kinds: dict[int, list[tuple[QueryBlock, ...]]] = {}
+    for group in errors.sums.errors.groups:
+        held = tuple(block for block in group if predicted.get(block.name, 0.0) > 0.0)
+        if held:
+            kinds.setdefault(len(held[0].axes), []).append(held)
+    return {name: factor for groups in kinds.values() for name, factor in _factors(groups, errors, predicted)}
+
+
+def _factors(
+    groups: Sequence[tuple[QueryBlock, ...]], errors: BlockErrors, predicted: Mapping[str, float]
+) -> Iterator[tuple[str, float]]:
+    """Of the groups of one kind."""
+    found = [[errors.by_name[block.name] for block in group] for group in groups]
+    sums = np.array([sum(predicted[block.name] for block in group) for group in groups])
+    ratios = _Ratios(
+        values=np.array([sum(one.value for one in group) for group in found]) / sums,
+        noise=np.array([max(sum(one.deviation for one in group), 1e-9) for group in found]) / sums,
+    )
+    means, deviations = ratios.shrunk()
+    for group, mean, deviation in zip(groups, means.tolist(), deviations.tolist(), strict=True):
+        shared = TUNING.spread * max(mean, 1.0) if len(group) > 1 else 0.0
+        factor = max(1.0, mean + TUNING.deviations * (deviation**2 + shared**2) ** 0.5)
+        yield from ((block.name, factor) for block in group)
+
+
+def selected_factors(plan: Plan, transcript: Transcript, predicted: Mapping[str, float]) -> dict[str, float]:
+    """A rule of thumb, without anything bought: no block that a selection passed over has a larger score than the one
+    that it chose, but for its noise.
+
+    A score is an error less a penalty, times a multiplier. So the error of a block that was passed over is about the
+    chosen one's score over its own multiplier, plus its penalty, at most. The chosen one's score follows from what was
+    measured next. The mean of the last few selections is taken.
+
+    Args:
+        predicted: L1 errors by refits, in records, of the blocks that are looked at.
+
+    Privacy:
+        Post-processing of released values.
+
+    References:
+        McKenna, Mullins, Sheldon and Miklau 2022 (AIM), section 5, without the slack for the selection's noise.
+    """
+    found: dict[str, list[float]] = {}
+    for candidates, drawn in reversed(list(_selections(plan, transcript))):
+        score = _score(candidates, drawn)
+        multipliers = fair_multipliers(tuple((block,) for block in candidates.blocks), candidates.unit)
+        penalties = candidates.penalties or (0,) * len(candidates.blocks)
+        for block, times, penalty in zip(candidates.blocks, multipliers, penalties, strict=True):
+            errors = found.setdefault(block.name, [])
+            if block.name in predicted and len(errors) < TUNING.last:
+                errors.append((score / float(times) + penalty) * float(block.scale))
+    bounds = {name: float(np.mean(errors)) for name, errors in found.items() if errors}
+    return {name: max(1.0, bound / predicted[name]) for name, bound in bounds.items() if predicted[name] > 0.0}
+
+
+def _selections(plan: Plan, transcript: Transcript) -> Iterator[tuple[BlockCandidates, Round]]:
+    """Every selection of a marginal whose expected answers are known, with what was measured next."""
+    state = plan.schedule.start(plan)
+    for drawn in transcript.rounds:
+        step = plan.schedule.next(plan, state)
+        known = drawn.measurement is not None and drawn.expected and drawn.measurement.blocks[0].is_marginal
+        if known and step is not None:
+            offered = step.candidates
+            listed = offered.listed if isinstance(offered, SomeCandidates) else offered
+            if isinstance(listed, BlockCandidates):
+                yield listed, drawn
+        state = plan.schedule.after(state, drawn)
+
+
+def _score(candidates: BlockCandidates, drawn: Round) -> float:
+    """About the score of the chosen block, from a fit to its measurement alone; at least 0."""
+    measured, place = drawn.measurement, drawn.choice
+    assert measured is not None, "it was measured"
+    assert place is not None, "it was selected"
+    expected = np.maximum(drawn.expected[0], 0.0)
+    values = np.asarray(measured.values[0], dtype=np.float64)
+    moved = float(np.abs(local_fit(expected, values, max(measured.law.deviation, 1e-6)) - expected).sum())
+    penalty = candidates.penalties[place] if candidates.penalties else 0
+    times = fair_multipliers(tuple((block,) for block in candidates.blocks), candidates.unit)[place]
+    return max(0.0, moved - penalty) * float(times)
+
+
+# Distances: what the draws themselves show of an estimate's error.
+#
+# Refits repeat the noise. They start from rows that the update rule has made, so they do not repeat what the rule
+# cannot fit. Where the noise is small, that is most of the error, and the distance from the last unbiased draw
+# shows it.
+
+
+def is_measured_exactly(
+    block: QueryBlock, noisy: Noisy, history: Sequence[Measurement], places: MeasuredBlocks
+) -> bool:
+    """Whether each cell behind a block's draws is as it was with probability LEVEL at least.
+
+    Args:
+        places: of the measured blocks in the history.
+    """
+    place = places.place(block)
+    return place is not None and history[place[0]].law.tail(BETA) == 0 and not bool(np.isnan(noisy.deviation).any())
+
+
+def distance_error(estimate: FloatArray, noisy: Noisy) -> FloatArray:
+    """Errors of the estimates of a block that `is_measured_exactly`: of distance and noise together, without refits."""
+    found: FloatArray = np.hypot(estimate - noisy.values, noisy.deviation)
+    return found
+
+
+def at_least_distance(error: FloatArray, estimate: FloatArray, noisy: Noisy) -> FloatArray:
+    """No error below the distance from the draw less its margin: an estimate is off by that at least, at the LEVEL of
+    the margin. Where there is no margin, or no error, nothing changes."""
+    least = np.abs(estimate - noisy.values) - noisy.margin
+    found: FloatArray = np.where(least > error, least, error)
+    return found
+
+
+# Intervals: one for every answer that has an error, and what it rests on.
+#
+# | basis      | lower, upper                                                                                    |
+# |------------|-------------------------------------------------------------------------------------------------|
+# | measured   | around the last unbiased draw; proved, over the noise (`answers.noisy`), or around              |
+# |            | the sum of a measured table's cells, where that is no wider (`answers.summed`)                  |
+# | estimate   | estimate +- 1.96 errors; estimated, from refits with new noise (`answers.refits`)               |
+# | certified  | estimate +- the certificate's bound, where there is neither; proved, over the noise             |
+# | compared   | estimate +- what a comparison with a noisy threshold has bounded; proved (a session's answers)  |
+#
+# Each holds by itself. They do not hold jointly, but for the certified ones, and the compared ones of one epoch.
+
+BasisArray = NDArray[np.int8]
+"""Places in BASES, or NO_BASIS."""
+
+BASES = ("measured", "estimate", "certified", "compared")
+MEASURED, ESTIMATE, CERTIFIED, COMPARED, NO_BASIS = 0, 1, 2, 3, -1
+FACTOR = 1.96
+"""Errors in half an estimated interval: 95% of a normal distribution."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AnswerIntervals:
+    """Every array of shape (rows,). lower, upper: in records, NaN where there is none. basis: what they rest on.
+
+    >>> found = AnswerIntervals.of(np.array([9.0, 2.0]), np.array([2.0, np.nan]), Noisy.absent(2))
+    >>> found.lower.round(2).tolist(), [BASES[place] for place in found.basis if place >= 0]
+    ([5.08, nan], ['estimate'])
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    basis: BasisArray
+
+    @classmethod
+    def of(
+        cls, estimate: FloatArray, error: FloatArray, noisy: Noisy, bound: float = math.nan, bounded_by: int = CERTIFIED
+    ) -> AnswerIntervals:
+        """The proved interval where there is one, else the estimated one.
+
+        Args:
+            estimate: answers of the final hypothesis, in records.
+            error: their estimated root mean square errors, in records; NaN where none is known.
+            noisy: the last unbiased draws of the same queries.
+            bound: what no estimate is off by more than, at LEVEL at least, in records; NaN: none is known.
+            bounded_by: what that rests on, CERTIFIED or COMPARED.
+        """
+        measured, estimated = ~np.isnan(noisy.margin), ~np.isnan(error)
+        if measured.all():
+            return cls(lower=noisy.lower, upper=noisy.upper, basis=np.full(estimate.shape, MEASURED, dtype=np.int8))
+        other = NO_BASIS if math.isnan(bound) else bounded_by
+        basis = np.where(measured, MEASURED, np.where(estimated, ESTIMATE, other)).astype(np.int8)
+        margin = np.where(estimated, FACTOR * error, bound)
+        lower, upper = estimate - margin, estimate + margin
+        if measured.any():
+            lower, upper = np.where(measured, noisy.lower, lower), np.where(measured, noisy.upper, upper)
+        return cls(lower=lower, upper=upper, basis=basis)

@@ -1,0 +1,322 @@
+"""Public documents: check them, print their schema, write a new file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from dpqr.domain.attribute import Attribute
+from dpqr.domain.domain import Domain, possible_faults, unstated_faults
+from dpqr.domain.domain_file import PLACEHOLDER
+from dpqr.domain.form import UnitForm
+from dpqr.domain.proposals import fill_placeholders as with_queries
+from dpqr.domain.proposals import identifier_hint
+from dpqr.domain.text.decoding import decode
+from dpqr.domain.text.documents import AppliedFix, document_root, read_document, write_fixes
+from dpqr.domain.text.sources import plain, states_sql
+from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.releases.files import reserve_file, write_text
+from dpqr.releases.planning import failing_notes, read_documents, unit_notes, unit_of
+from dpqr.releases.reading import resolve_source
+from dpqr.releases.record.release_document import release_schema
+from dpqr.releases.requests import LedgerRequest
+from dpqr.tables.codebooks.columns import (
+    Codebook,
+    CodebookColumn,
+    DraftDomain,
+    Outline,
+    Written,
+    fill_gaps,
+    merge_columns,
+    non_default_parts,
+    outline_document,
+    read_types,
+)
+from dpqr.tables.codebooks.known import WRITERS, read_codebook
+from dpqr.tables.codebooks.plain_schemas import typed_columns
+from dpqr.tables.points import refuse_table_as_document
+from dpqr.tables.source import TableSource
+from dpqr.tables.structure import column_types
+from dpqr.workload.form import schema
+from dpqr.workload.queries_file import QueriesDocument
+from dpqr.workload.sql.reading import translated_sql
+
+Given = str | dict[str, Any]
+"""A document: its file, or its content."""
+ROUNDS = 100
+"""Looks at the documents, after each of which fixes are written: one error names few faults."""
+
+
+def document_schema(document: Literal["domain", "queries", "release"]) -> dict[str, Any]:
+    """The JSON Schema of "domain", "queries" or "release" (release.json)."""
+    return release_schema() if document == "release" else schema(document)
+
+
+def check_documents(queries: Given, domain: Given | None, *, strict: bool = False) -> dict[str, Any]:
+    """Decode and compile both documents; what a release would work on, in public sizes. Raises: DocumentError."""
+    document = read_documents(queries, domain, strict=strict)
+    return {
+        "queries": document.workload.rows,
+        "blocks": len(document.workload.blocks),
+        "figures": [figure.name for figure in document.workload.figures],
+        "cells": document.domain.size,
+        "columns": [
+            {"name": attribute.name, "cells": attribute.size, **_levels(attribute), "rules": _rules(attribute)}
+            for attribute in document.domain.attributes
+        ],
+        "notes": [*document.notes, *failing_notes(document.domain), *_unstated(document.domain), *_unit(document)],
+    }
+
+
+def fix_documents(queries: Given, domain: Given | None) -> list[AppliedFix]:
+    """Write the obvious fixes of both documents into their files; what was written.
+
+    What no obvious fix removes is left to `check_documents`. Raises: UsageFault where a file cannot be written.
+    """
+    written: list[AppliedFix] = []
+    for _ in range(ROUNDS):
+        try:
+            read_documents(queries, domain)
+        except DocumentError as error:
+            fixed = write_fixes(error.faults)
+            written += fixed
+            if fixed:
+                continue
+        break
+    return written
+
+
+def write_queries(path: str, queries: Given, domain: Given | None) -> None:
+    """Write queries, which may be SQL, into a new file as a JSON document. Raises: UsageFault, DocumentError."""
+    document = {"dpqr": "queries/1", **plain(read_documents(queries, domain).sources.queries)}
+    write_new(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_new(path: str, text: str, option: str = "--out") -> None:
+    """Write a new text file; an existing one is never overwritten, and of a failed write nothing is left. option: that
+    named it."""
+    reserve_file(path, option=option).write(lambda draft: write_text(draft, text))
+
+
+def _levels(attribute: Attribute) -> dict[str, dict[str, int]]:
+    """Nodes by level of a column with a hierarchy."""
+    above = attribute.hierarchy
+    return {} if above is None else {"levels": {level.name: len(level.nodes) for level in above.levels}}
+
+
+def _rules(attribute: Attribute) -> dict[str, str]:
+    return {fault: attribute.rule(fault).value for fault in possible_faults(attribute.axis)}
+
+
+def _unit(document: QueriesDocument) -> Iterator[str]:
+    stated = document.domain.unit
+    if stated is not None:
+        yield f"unit: persons, by column {stated.column!r}; at most {stated.rows} rows of each are used"
+    yield from unit_notes(stated, document.columns)
+
+
+def _unstated(domain: Domain) -> Iterator[str]:
+    columns = unstated_faults(domain)
+    if columns:
+        yield f"--neighbours replace would need every rule stated; not all are for: {', '.join(map(repr, columns))}"
+    if domain.malformed is None:
+        yield '--neighbours replace would need a rule for malformed rows: "malformed": "drop"'
+
+
+# `dpqr domain`: a domain file, or a codebook in another form, from public descriptions of a table's columns.
+
+ENDINGS = (".json", ".yaml", ".yml", ".toml", ".sql", ".ddl", ".xml")
+"""Names of files that are codebooks and not tables."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainRequest:
+    """What a domain file is made from.
+
+    data: the table, of which the header is read; or a codebook, by its ending.
+    codebooks: files, of which later ones win. form: theirs, None: by content. table: which of those they describe.
+    types: columns as the command line states them; they win over all. queries: a file of queries, whose values fill in
+    the labels and edges that no source states.
+    unit, max_rows: the column that says whose row it is, and the rows of each person that a run may use; both or none.
+    to: the form to write, None: a domain file.
+    payer: whose budget names the table, or admits the one in `data`; None: no ledger is asked.
+    """
+
+    data: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    codebooks: tuple[str, ...] = ()
+    form: str | None = None
+    table: str | None = None
+    types: tuple[str, ...] = ()
+    queries: str | None = None
+    unit: str | None = None
+    max_rows: int | None = None
+    to: str | None = None
+    payer: LedgerRequest | None = None
+
+
+def domain_file(request: DomainRequest) -> Written:
+    """Join what the sources state about each column, and fill what none of them states.
+
+    The table's header says which columns there are, and in which order. Names that differ in case only are joined.
+
+    Raises:
+        UsageFault: there is no source; one cannot be read; `types` or `unit` names a column that the table lacks.
+        DocumentError: a codebook is of no known form, or the sources contradict themselves.
+        DataError: the table has no header.
+        BudgetRefused: the table is not the source that the budget's owner has registered.
+
+    Privacy:
+        Reads names and types of the table's columns, never a row. Codebooks are public by declaration.
+    """
+    data, books = request.data, request.codebooks
+    if data is not None and data.lower().endswith(ENDINGS):
+        books, data = (data, *books), None
+    table = _table(request, data)
+    with refuse_table_as_document(table):
+        codebooks = [read_codebook(path, request.form, request.table) for path in books]
+    sources = [*codebooks, read_types(request.types)]
+    if table is None and not any(each.outline.fields for each in sources):
+        raise UsageFault("name a table, or a codebook by --from, or columns by --types; more: dpqr guide codebooks")
+    remarks = [remark for each in codebooks for remark in each.remarks]
+    if table is not None:
+        header = typed_columns(column_types(table))
+        remarks += _delimiter_hint(header)
+        sources = [_renamed(each, header) for each in sources]
+        remarks += _differences([header, *sources], request.unit)
+        sources = [header, *(_restrict_to_header(each, header) for each in sources)]
+    sources += _unit_codebook(request, [column.name for column in sources[0].outline.fields] if table else None)
+    named = next((each.name for each in codebooks if each.name), "")
+    with refuse_table_as_document(table):
+        outline = _apply_queries(_merge_sources(sources), request.queries)
+    remarks += _unit_hint(outline)
+    written = _render_outline(
+        outline, request.to, named or Path(next(iter(books), data or "data")).name.partition(".")[0]
+    )
+    return Written(content=written.content, remarks=(*remarks, *written.remarks))
+
+
+def _table(request: DomainRequest, data: str | None) -> TableSource | None:
+    """The table whose columns are looked at: the named one, or the one that the budget's owner has registered."""
+    named = TableSource.unnamed() if data is None else TableSource(paths=(data,))
+    table = resolve_source(replace(named, delimiter=request.delimiter, encoding=request.encoding), request.payer)
+    return table if table.named else None
+
+
+def _apply_queries(outline: Outline, queries: str | None) -> Outline:
+    """With the edges and labels that the queries name, where no source states any."""
+    if queries is None:
+        return outline
+    asked: Any = translated_sql(queries).document if states_sql(queries) else read_document(Path(queries))
+    location = document_root(Path(queries))
+    if not isinstance(asked, dict):
+        raise location.fault("a queries file is an object with 'queries'; correct it there")
+    return decode(with_queries(outline_document(outline), asked), Outline, location)
+
+
+def _unit_codebook(request: DomainRequest, header: list[str] | None) -> Iterator[Codebook]:
+    """The unit that the options state, as a source of its own. Raises: UsageFault.
+
+    header: the table's columns; None: there is no table.
+    """
+    unit = unit_of("add-remove", request.unit, request.max_rows)
+    if unit.column is None:
+        return
+    if header is not None and unit.column not in header:
+        raise UsageFault(f"--unit: the table has no column {unit.column!r}; {_nearest(unit.column, header)}")
+    yield Codebook(outline=Outline(unit=UnitForm(column=unit.column, max_rows=unit.rows)))
+
+
+def _nearest(name: str, header: list[str]) -> str:
+    near = get_close_matches(name, header, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"its columns: {', '.join(header[:20])}"
+
+
+def _unit_hint(outline: Outline) -> Iterator[str]:
+    hint = identifier_hint(column.name for column in outline.fields) if outline.unit is UNSET else None
+    if hint is not None:
+        yield hint
+
+
+def _delimiter_hint(header: Codebook) -> Iterator[str]:
+    """Where the whole first line is one column's name, though it holds what other files have between columns."""
+    names = [column.name for column in header.outline.fields]
+    sign = next((sign for sign in (";", "\t", "|") if len(names) == 1 and sign in names[0]), None)
+    if sign is not None:
+        held = f"the table has one column, whose name holds {sign!r}"
+        yield f"{held}; if that stands between columns: --delimiter {sign!r}"
+
+
+def _renamed(source: Codebook, header: Codebook) -> Codebook:
+    """With the header's spelling of names that differ from it in case only; SQL, for one, keeps no case."""
+    names = {column.name for column in header.outline.fields}
+    spelt = {name.casefold(): name for name in names}
+    fields = (
+        column
+        if column.name in names
+        else msgspec.structs.replace(column, name=spelt.get(column.name.casefold(), column.name))
+        for column in source.outline.fields
+    )
+    return Codebook(name=source.name, outline=msgspec.structs.replace(source.outline, fields=tuple(fields)))
+
+
+def _restrict_to_header(source: Codebook, header: Codebook) -> Codebook:
+    """Its columns that the header has."""
+    names = {column.name for column in header.outline.fields}
+    fields = tuple(column for column in source.outline.fields if column.name in names)
+    return Codebook(name=source.name, outline=msgspec.structs.replace(source.outline, fields=fields))
+
+
+def _differences(sources: Sequence[Codebook], unit: str | None) -> Iterator[str]:
+    """Columns that are not in the header, the first source, or in the header alone. Raises: UsageFault for --types."""
+    header, *described = [[column.name for column in each.outline.fields] for each in sources]
+    for name in described[-1]:
+        if name not in header:
+            raise UsageFault(f"--types: the table has no column {name!r}; {_nearest(name, header)}")
+    known = list(dict.fromkeys(name for names in described for name in names))
+    if foreign := [name for name in known if name not in header]:
+        yield f"left out, for the table has no such column: {', '.join(foreign)}"
+    if known and (alone := [name for name in header if name not in (*known, unit)]):
+        yield f"in the table, and described by no codebook: {', '.join(alone)}"
+
+
+def _merge_sources(sources: Sequence[Codebook]) -> Outline:
+    """All statements about each column, later sources over earlier ones; the table's own keys likewise.
+
+    The first source lists the columns where it is a header; else every source adds its own.
+    """
+    columns: dict[str, CodebookColumn] = {}
+    for source in sources:
+        for column in source.outline.fields:
+            before = columns.get(column.name)
+            columns[column.name] = column if before is None else merge_columns(before, column)
+    top = {key: value for each in sources for key, value in non_default_parts(each.outline)}
+    joined = Outline(**{**top, "fields": tuple(columns.values())})
+    if isinstance(joined.unit, UnsetType):
+        return joined
+    persons = joined.unit.column
+    return msgspec.structs.replace(joined, fields=tuple(each for each in joined.fields if each.name != persons))
+
+
+def _render_outline(outline: Outline, form: str | None, name: str) -> Written:
+    if form is not None and form not in ("frictionless", "sizes"):
+        return WRITERS[form](outline, name)
+    whole = fill_gaps(outline)
+    written = Written(content=outline_document(whole.outline)) if form is None else WRITERS[form](whole.outline, name)
+    return Written(content=written.content, remarks=(*_open_points(whole), *written.remarks))
+
+
+def _open_points(whole: DraftDomain) -> Iterator[str]:
+    """What the curator has still to do."""
+    if whole.proposed:
+        yield f"proposed, change what does not suit: {'; '.join(whole.proposed)}"
+    if whole.to_fill:
+        yield f"to fill in ({PLACEHOLDER}), from public knowledge: {'; '.join(whole.to_fill)}"

@@ -1,0 +1,429 @@
+"""Forecast: the error that releases are expected to have, and the smallest epsilon that keeps a goal.
+
+Privacy: no private table is named, none is opened, and nothing is charged. A proxy is public by the caller's word, and
+its rows are looked at as they are: the figures would disclose a private table in its place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from dpqr.domain.domain import Domain, with_titles
+from dpqr.kernel.budget import PrivacyBudget, exact_decimal, upward_text
+from dpqr.kernel.errors import DocumentError, InfeasiblePlan, UsageFault
+from dpqr.kernel.unit import Neighbours
+from dpqr.kernel.wording import count_words, seconds_words
+from dpqr.releases.exact_errors import public_cells
+from dpqr.releases.forecast_error import (
+    UNKNOWN,
+    ErrorDistribution,
+    ExpectedBlockError,
+    MissingError,
+    PlanForecast,
+    PublicTable,
+    closed_form,
+    forecast,
+    likely_words,
+    planned_runs,
+    simulate_tables,
+)
+from dpqr.releases.planning import WITHOUT_N, fraction
+from dpqr.releases.read_release import observed_error, published_epsilon, read_release
+from dpqr.releases.record.parts import domain_part
+from dpqr.releases.record.plan_document import plan_document
+from dpqr.releases.rehearsal import ROWS
+from dpqr.releases.release import dry_run, plan_without_output_checks
+from dpqr.releases.requests import ReleaseRequest
+from dpqr.releases.resources import Resources, loop_seconds
+from dpqr.strategies.plan import Plan
+from dpqr.strategies.problem import Problem
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
+from dpqr.tables.structure import check_table
+
+PROXY = (
+    "{name} was declared public: its rows are looked at as they are, and these figures would disclose a private table "
+    "in its place"
+)
+ASSUMED = "{records:,} records are assumed; --n N forecasts for another number"
+MADE_UP = (
+    "simulated on made-up tables, from weak to strong skews and dependences; --proxy or --like, a table like yours, "
+    "makes the forecast narrower"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalRequest:
+    """What a release shall keep, as decimal text. error: --error; relative: --relative, which may end in %.
+
+    names: of the queries that shall keep it (--for); none: their mean shall.
+    """
+
+    error: str | None = None
+    relative: str | None = None
+    confidence: str | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastRequest:
+    """A forecast of releases. release: what they have in common. epsilons: of each; none where a goal is stated.
+
+    n: the number of records to forecast for. proxy: a table that the caller declares public; like: directory of an
+    earlier release with synthetic rows. runs: simulated releases on each public table; None: `planned_runs`.
+    """
+
+    release: ReleaseRequest
+    epsilons: tuple[str, ...] = ()
+    goal: GoalRequest | None = None
+    n: int | None = None
+    proxy: TableSource | None = None
+    like: str | None = None
+    runs: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One epsilon: its plan, its forecast, and what a release takes."""
+
+    plan: Plan
+    forecast: PlanForecast
+    resources: Resources
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpsilonForecasts:
+    """Forecasts by epsilon, ascending. goal: what was asked for; then the point is the smallest epsilon that keeps it.
+
+    seconds: of a processor that the forecast of one epsilon takes, about. notes: what the figures rest on.
+    """
+
+    points: tuple[Point, ...]
+    seconds: float
+    notes: tuple[str, ...]
+    goal: Goal | None = None
+
+
+def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = lambda _: None) -> EpsilonForecasts:
+    """Forecast every epsilon of the request, or find the smallest one that keeps its goal.
+
+    Args:
+        begun: is called with a sentence before each simulation.
+
+    Raises:
+        DpqrError: where `release` would refuse the run before it opens the table; UsageFault, DataError for a proxy or
+            an earlier release that cannot be used.
+    """
+    _require_question(request)
+    goal = None if request.goal is None else _goal(request.goal)
+    first = plan_without_output_checks(_at(request, request.epsilons[0] if request.epsilons else "1"))
+    tables, notes = _tables(request, first.problem)
+    runs = len(tables) * (request.runs or planned_runs(first, len(tables)))
+    if goal is not None and runs == 1:
+        raise UsageFault("--runs 1: one simulated release shows no spread, so no confidence; state 2 or more")
+    seconds = max(1.0, runs * loop_seconds(first))
+
+    def announced(words: str) -> None:
+        begun(f"{words}: {count_words(runs, 'simulated release')}, about {seconds_words(seconds)} of one processor")
+
+    missing = None
+    if request.like is not None and closed_form(first) is None:
+        missing, note = _missing_error(request.like, request, first.problem.domain, announced)
+        notes = (*notes, note)
+
+    def made(epsilon: str) -> PlanForecast:
+        announced(f"forecasting epsilon {epsilon}")
+        found = forecast(plan_without_output_checks(_at(request, epsilon)), tables, request.runs)
+        return found if missing is None else missing.added(found)
+
+    if goal is None:
+        points = [_point(request, made(epsilon), epsilon) for epsilon in request.epsilons]
+    else:
+        found = smallest_epsilon(lambda epsilon: made(upward_text(epsilon)), goal)
+        points = [_point(request, found, upward_text(found.epsilon))]
+    ordered = tuple(sorted(points, key=lambda point: point.forecast.epsilon))
+    staged = (point.plan for point in ordered if point.plan.stop and point.plan.stop.stages)
+    likely = tuple(likely_words(plan, tables) for plan in staged)
+    return EpsilonForecasts(points=ordered, seconds=seconds, notes=(*likely, *notes), goal=goal)
+
+
+def forecasts_document(outlook: EpsilonForecasts) -> dict[str, Any]:
+    """Plain JSON values."""
+    goal = outlook.goal
+    return {
+        "dpqr": "forecast/1",
+        "goal": None
+        if goal is None
+        else {
+            "most": goal.most,
+            "relative": goal.relative,
+            "confidence": float(goal.confidence),
+            "queries": list(goal.names),
+        },
+        "notes": list(outlook.notes),
+        "forecasts": [
+            forecast_document(point.forecast)
+            | {"plan": plan_document(point.plan), "resources": asdict(point.resources)}
+            for point in outlook.points
+        ],
+    }
+
+
+def forecast_document(found: PlanForecast) -> dict[str, Any]:
+    """One forecast as plain JSON values; errors are mean absolute errors of an answer."""
+    return {
+        "epsilon": float(found.epsilon),
+        "schedule": found.schedule,
+        "records": found.records,
+        "basis": "closed form" if found.closed else "simulated",
+        "tables": list(found.tables),
+        "runs": found.runs,
+        "error": {"mean": found.error.mean, "deviation": found.error.deviation},
+        "l1_over_n": {"mean": found.over_n.mean, "deviation": found.over_n.deviation},
+        "blocks": [
+            {
+                "name": block.name,
+                "answers": block.answers,
+                "error": {"mean": block.error.mean, "deviation": block.error.deviation},
+                "l1_over_n": block.over_n(found.records),
+            }
+            for block in found.blocks
+        ],
+    }
+
+
+def epsilons(text: str) -> tuple[str, ...]:
+    """The epsilons of a list, "0.25,0.5,1". UsageFault for one that is none, or is there twice."""
+    given = [one.strip() for one in text.split(",")]
+    parsed = [PrivacyBudget.parse(one).epsilon for one in given]
+    if len(set(parsed)) < len(parsed):
+        raise UsageFault(f"--eps {text}: names one epsilon twice; leave one of them out")
+    return tuple(given)
+
+
+def _require_question(request: ForecastRequest) -> None:
+    """UsageFault unless the request has either epsilons or a goal, and at most one public table."""
+    if bool(request.epsilons) is (request.goal is not None):
+        raise UsageFault(
+            "state either --eps, for the errors at these epsilons, or --error or --relative, for the smallest epsilon"
+        )
+    if request.proxy is not None and request.like is not None:
+        raise UsageFault("--proxy and --like each name a public table; leave one of them out")
+
+
+def _goal(asked: GoalRequest) -> Goal:
+    if asked.error is not None and asked.relative is not None:
+        raise UsageFault("--error and --relative each state a goal; leave one of them out")
+    confidence = fraction(asked.confidence, "--confidence") or Fraction(95, 100)
+    if asked.relative is not None:
+        text, percent = asked.relative.strip(), asked.relative.strip().endswith("%")
+        most = exact_decimal(text.rstrip("%"), option="--relative") / (100 if percent else 1)
+    elif asked.error is not None:
+        most = exact_decimal(asked.error, option="--error")
+    else:
+        raise UsageFault("--confidence and --for go with --error or --relative; add one of them, or leave these out")
+    if not most:
+        raise UsageFault("--error and --relative must be above 0: no release with noise has no error")
+    return Goal(most=float(most), relative=asked.relative is not None, confidence=confidence, names=asked.names)
+
+
+def _at(request: ForecastRequest, epsilon: str) -> ReleaseRequest:
+    """The release at that epsilon. A number of records that it would refuse, or not use, serves the forecast alone."""
+    asked = request.release.plan
+    used = asked.neighbours == Neighbours.REPLACE.value or asked.schedule not in WITHOUT_N
+    return replace(request.release, plan=replace(asked, epsilon=epsilon, n=request.n if used else None))
+
+
+def _point(request: ForecastRequest, found: PlanForecast, epsilon: str) -> Point:
+    """Checked as a dry run is: whatever is shown could be released."""
+    asked = _at(request, epsilon)
+    plan, taken = dry_run(asked)
+    return Point(plan=plan, forecast=found, resources=taken)
+
+
+def _tables(request: ForecastRequest, problem: Problem) -> tuple[Sequence[PublicTable], tuple[str, ...]]:
+    """What is simulated on, and sentences that say so."""
+    limits, domain = request.release.limits, problem.domain
+    if request.proxy is not None:
+        name = ", ".join(request.proxy.paths) if request.proxy.frame is None else "the proxy"
+        table = _load_public_table(name, request.proxy, domain, request, limits, None)
+        return (table,), (PROXY.format(name=name),)
+    if request.like is not None:
+        table = _earlier(request.like, request, domain, limits)
+        return (table,), (f"simulated on the synthetic rows of {request.like}",)
+    stated = request.n or problem.n or problem.declared or domain.facts.records
+    notes = (MADE_UP,) if stated else (ASSUMED.format(records=ROWS), MADE_UP)
+    return simulate_tables(domain, stated or ROWS, problem.seed), notes
+
+
+def _earlier(directory: str, request: ForecastRequest, domain: Domain, limits: Limits) -> PublicTable:
+    """The synthetic rows of an earlier release, as many as its model has records."""
+    files = read_release(directory)
+    if files.record["plan"]["domain"] != domain_part(domain):
+        raise DocumentError(
+            f"--like {directory}: was released over another domain (columns, cells or rules differ); give one over the "
+            "same, or --proxy"
+        )
+    path, titled, records = files.synthetic("--like")
+    source = TableSource(paths=(str(path),))
+    return _load_public_table(directory, source, with_titles(domain, titled=titled), request, limits, records)
+
+
+def _missing_error(
+    name: str, request: ForecastRequest, domain: Domain, announced: Callable[[str], None]
+) -> tuple[MissingError | None, str]:
+    """What an earlier release's rows leave out, by a simulation at its own epsilon and n, and a sentence of it."""
+    record = read_release(name).record
+    epsilon = published_epsilon(record) or "1"
+    table = _earlier(name, replace(request, n=None), domain, request.release.limits)
+    plan = plan_without_output_checks(_at(replace(request, n=table.records), epsilon))
+    observed = observed_error(record, plan, table.records)
+    if observed is None:
+        return None, UNKNOWN.format(name=name)
+    announced(f"comparing {name} with its own rows, epsilon {epsilon}")
+    missing = MissingError.of(observed, forecast(plan, (table,), request.runs))
+    return missing, missing.words(name)
+
+
+def _load_public_table(
+    name: str, source: TableSource, domain: Domain, request: ForecastRequest, limits: Limits, each: float | None
+) -> PublicTable:
+    """A public table, with as many records as were stated, or as it has.
+
+    each: records that a row of a model, which varies less and is drawn again, stands for; None: rows are records.
+    """
+    check_table(source, domain, limits)
+    cells, counts = public_cells(load_table(source, domain, limits).counts)
+    if not len(counts):
+        raise UsageFault(f"{name}: holds no row that the domain keeps, so nothing can be simulated on it")
+    held = int(counts.sum())
+    as_it_is = each is None and request.n in (None, held)
+    records = None if as_it_is else request.n or round(held * (each or 1))
+    return PublicTable.resampled(name, domain.shape, cells, counts, records, request.release.plan.seed)
+
+
+# Goal: the smallest epsilon whose forecast error is small enough.
+
+Forecaster = Callable[[Fraction], PlanForecast]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalSearchTuning:
+    """Of the search, in factors of epsilon."""
+
+    start: float = 1.0
+    step: float = 4.0  # while one end is open
+    close: float = 1.03  # ends that are so near are one
+    least: float = 1e-6
+    most: float = 1000.0
+    digits: int = 3  # of an epsilon that is tried
+
+
+TUNING = GoalSearchTuning()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What a release shall keep, with probability `confidence` over its noise (and over made-up tables, if any).
+
+    most: of the mean absolute error of an answer, in records (or the summed column's unit); relative: of the L1 error
+    over n instead. names: every one of these blocks shall keep it; none: the mean over all blocks shall.
+
+    >>> print(Goal(most=50.0).words)
+    the blocks' mean error is at most 50 records with probability 0.95
+    """
+
+    most: float
+    relative: bool = False
+    confidence: Fraction = Fraction(95, 100)
+    names: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        what = f"{self.most:.4g} n in L1" if self.relative else f"{self.most:.6g} records"
+        whose = f"the error of {', '.join(map(repr, self.names))}" if self.names else "the blocks' mean error"
+        return f"{whose} is at most {what} with probability {float(self.confidence):g}"
+
+    def kept(self, found: PlanForecast) -> bool:
+        return self.reached(found) <= self.most
+
+    def reached(self, found: PlanForecast) -> float:
+        """What stays below the goal's figure with the goal's confidence. UsageFault: no block has such a name."""
+        return self._worst(found).at_most(self.confidence)
+
+    def typical(self, found: PlanForecast) -> float:
+        """The mean of the same error."""
+        return self._worst(found).mean
+
+    def _worst(self, found: PlanForecast) -> ErrorDistribution:
+        """Of the errors that shall keep the goal, the one that is furthest from it."""
+        errors = [self._of(block, found.records) for block in self._named(found)]
+        mean = found.over_n if self.relative else found.error
+        return max(errors or [mean], key=lambda error: error.at_most(self.confidence))
+
+    def _named(self, found: PlanForecast) -> list[ExpectedBlockError]:
+        known = {block.name: block for block in found.blocks}
+        for name in self.names:
+            if name not in known:
+                raise UsageFault(f"--for {name}: no query has this name; known: {', '.join(list(known)[:8])}")
+        return [known[name] for name in self.names]
+
+    def _of(self, block: ExpectedBlockError, records: int) -> ErrorDistribution:
+        scale = block.over_n(records) / block.error.mean if self.relative and block.error.mean else 1.0
+        return ErrorDistribution(mean=block.error.mean * scale, deviation=block.error.deviation * scale)
+
+
+def smallest_epsilon(forecast: Forecaster, goal: Goal) -> PlanForecast:
+    """The forecast of the smallest epsilon that keeps the goal, to three digits.
+
+    Bracketed by factors, then by bisection on a logarithmic scale towards where the line between both ends meets the
+    goal. An error that falls with epsilon is all that it rests on; of one that does not, some crossing is found.
+
+    Raises:
+        InfeasiblePlan: none below the largest epsilon that is tried keeps it.
+    """
+    low, high = _bracket(forecast, goal)
+    while low is not None and high.epsilon / low.epsilon > Fraction(TUNING.close):
+        tried = _rounded(_between(low, high, goal))
+        if not low.epsilon < tried < high.epsilon:
+            break
+        found = forecast(tried)
+        low, high = (low, found) if goal.kept(found) else (found, high)
+    return high
+
+
+def _bracket(forecast: Forecaster, goal: Goal) -> tuple[PlanForecast | None, PlanForecast]:
+    """An epsilon that misses the goal, and a larger one that keeps it; None: the smallest keeps it."""
+    found, missed, kept = forecast(_rounded(TUNING.start)), None, None
+    while missed is None or kept is None:
+        missed, kept = (missed, found) if goal.kept(found) else (found, kept)
+        if missed is None and found.epsilon <= Fraction(TUNING.least):
+            return None, found
+        if kept is None and found.epsilon >= Fraction(TUNING.most):
+            raise InfeasiblePlan(
+                f"no epsilon up to {TUNING.most:g} keeps the goal, {goal.words}: at {TUNING.most:g} it would be "
+                f"{goal.reached(found):.4g}; state a larger error, or ask less"
+            )
+        if missed is None or kept is None:
+            step = TUNING.step if kept is None else 1 / TUNING.step
+            found = forecast(_rounded(min(float(found.epsilon) * step, TUNING.most)))
+    return missed, kept
+
+
+def _between(low: PlanForecast, high: PlanForecast, goal: Goal) -> float:
+    """Where the line through both ends in logarithms meets the goal, kept off the ends."""
+    ends = [math.log(max(goal.reached(found), 1e-300)) for found in (low, high)]
+    drop = ends[0] - ends[1]
+    part = (ends[0] - math.log(goal.most)) / drop if drop > 0 else 0.5
+    span = math.log(high.epsilon / low.epsilon)
+    return float(low.epsilon) * math.exp(span * min(max(part, 0.1), 0.9))
+
+
+def _rounded(epsilon: float) -> Fraction:
+    """Up, to few digits, so that what is reported can be typed."""
+    return Fraction(upward_text(Fraction(epsilon), TUNING.digits))

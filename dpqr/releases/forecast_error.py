@@ -1,0 +1,486 @@
+"""Forecast: the error that a release by a plan is expected to have, before any private data is opened.
+
+Error of a block: the mean absolute error of its answers in one release, in records (or the summed column's unit).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from dpqr.domain.domain import Domain
+from dpqr.domain.histogram import Counts, DenseHistogram, SparseHistogram
+from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
+from dpqr.kernel.noise.public import PublicGenerator, PublicNoise, public_generator
+from dpqr.kernel.sealed import Private
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.models.hypothesis import prepare
+from dpqr.releases.draws import Draws
+from dpqr.releases.loop import iterative_construction, released_hypothesis
+from dpqr.strategies.guard import make_filter
+from dpqr.strategies.plan import Plan
+from dpqr.workload.sensitivity import Norm, sensitivity
+
+_ROW = PrivacyUnit()
+_HALF_NORMAL = math.sqrt(math.pi / 2 - 1)
+"""Deviation over mean of the absolute value of normal noise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationTuning:
+    """How much is simulated for one plan: the same everywhere, so that a forecast is."""
+
+    single: int = 8  # runs where there is one table
+    each: int = 1  # runs on each of several
+    closed: int = 24  # runs on all tables together, where there is a closed form: they show the spread alone
+
+
+TUNING = SimulationTuning()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorDistribution:
+    """The law of an error from release to release. mean, deviation: where tables were made up, over these too.
+
+    >>> single = ErrorDistribution(mean=0.798, deviation=0.603)  # |normal noise| of deviation 1
+    >>> round(single.at_most(Fraction(95, 100)), 1)
+    2.0
+    """
+
+    mean: float
+    deviation: float
+
+    def at_most(self, confidence: Fraction) -> float:
+        """What it exceeds with probability 1 - confidence, if it follows a gamma law: exact for no deviation, within
+        10% for |normal noise|, and upwards in its tail."""
+        from scipy.special import gammaincinv
+
+        if self.deviation <= 1e-9 * self.mean:
+            return self.mean
+        shape = (self.mean / self.deviation) ** 2
+        return float(gammaincinv(shape, float(confidence)) * self.mean / shape)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedBlockError:
+    """One block. reach: the most that one record can change an answer; 1 for counts."""
+
+    name: str
+    answers: int
+    reach: float
+    error: ErrorDistribution
+
+    def over_n(self, records: int) -> float:
+        """Its expected L1 error over `records` times the reach: what `dpqr evaluate` calls L1 / n."""
+        return self.error.mean * self.answers / self.reach / records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanForecast:
+    """Of one plan. Every figure is an estimate, and public.
+
+    records: n, as declared, assumed, or held by the public table. error: mean over the blocks of their errors, each
+    over its reach, in records. over_n: mean over the blocks of their L1 errors over n.
+    tables: names of the public tables that were simulated; empty: a closed form. runs: simulated releases, all tables
+    together.
+    """
+
+    epsilon: Fraction
+    schedule: str
+    records: int
+    blocks: tuple[ExpectedBlockError, ...]
+    error: ErrorDistribution
+    over_n: ErrorDistribution
+    tables: tuple[str, ...]
+    runs: int
+    closed: bool
+
+
+def closed_form(plan: Plan) -> FloatArray | None:
+    """Expected error of each block where the estimates are unbiased and the draws are fixed in advance, shape
+    (blocks,). None: it has to be simulated."""
+    errors = [block.error for block in plan.forecast]
+    return None if not errors or None in errors else np.array(errors, dtype=np.float64)
+
+
+def closed_mean(plan: Plan) -> float | None:
+    """The mean over the blocks, each over its reach: the same figure as `PlanForecast.error`."""
+    closed = closed_form(plan)
+    return None if closed is None else float((closed / reaches(plan)).mean())
+
+
+def forecast(plan: Plan, tables: Sequence[PublicTable], runs: int | None = None) -> PlanForecast:
+    """Release every table several times by the plan, with public noise, and compare with its answers.
+
+    Where there is a closed form, the means are its, and the runs show the spread alone. The same seeds serve every
+    plan (common random numbers), so forecasts of several budgets differ by these budgets alone.
+
+    Args:
+        tables: at least one; the forecast is the geometric mean over them.
+        runs: on each table; None: `planned_runs`.
+
+    Privacy:
+        Public: plan, tables and noise are. Nothing is charged to any budget.
+    """
+    each = runs or planned_runs(plan, len(tables))
+    answers = np.array([block.rows for block in plan.problem.workload.blocks], dtype=np.float64)
+    reach, records = reaches(plan), np.array([max(1, table.records) for table in tables], dtype=np.float64)
+    errors = np.array(
+        [
+            [simulated_errors(plan, table, plan.problem.seed + place * each + run) for run in range(each)]
+            for place, table in enumerate(tables)
+        ]
+    )
+    closed = closed_form(plan)
+    over_n = (errors * answers / reach).mean(axis=2) / records[:, None]
+    n = round(float(records.mean()))
+    means = _expected(errors, closed, _HALF_NORMAL / np.sqrt(answers))
+    return PlanForecast(
+        epsilon=plan.budget.epsilon,
+        schedule=plan.schedule.name,
+        records=n,
+        blocks=tuple(
+            ExpectedBlockError(name=block.name, answers=block.rows, reach=float(most), error=one)
+            for block, most, one in zip(plan.problem.workload.blocks, reach, means, strict=True)
+        ),
+        error=_expected((errors / reach).mean(axis=2)[..., None], _mean(closed, 1 / reach))[0],
+        over_n=_expected(over_n[..., None], _mean(closed, answers / reach / n))[0],
+        tables=tuple(table.name for table in tables),
+        runs=each * len(tables),
+        closed=closed is not None,
+    )
+
+
+def planned_runs(plan: Plan, tables: int) -> int:
+    """On each table."""
+    if closed_form(plan) is not None:
+        return max(1, TUNING.closed // tables)
+    return TUNING.single if tables == 1 else TUNING.each
+
+
+def reaches(plan: Plan) -> FloatArray:
+    """The most that one record can change an answer of each block, in its unit, shape (blocks,)."""
+    blocks = plan.problem.workload.blocks
+    return np.array([(sensitivity((block,), Norm.LARGEST, _ROW) or 1) * float(block.scale) for block in blocks])
+
+
+class _Unwatched:
+    def finished(self, rounds: int, planned: int) -> None:
+        """Nothing."""
+
+    def certified(self, stage: int, records: float) -> None:
+        """Nothing."""
+
+
+def simulated_errors(plan: Plan, table: PublicTable, seed: int) -> FloatArray:
+    """The mean absolute error of each block's answers in one simulated release of the table, shape (blocks,)."""
+    draws = Draws(data=Private(table.counts), accountant=make_filter(plan), noise=PublicNoise(seed))
+    shown, blocks = (
+        released_hypothesis(plan, iterative_construction(draws, plan, _Unwatched())),
+        plan.problem.workload.blocks,
+    )
+    prepare(shown, blocks)
+    table.counts.prefetch([block.axes for block in blocks])
+    distances = (
+        np.abs(shown.answer(block) - block.answer(table.counts)).mean() * float(block.scale) for block in blocks
+    )
+    return np.fromiter(distances, dtype=np.float64, count=len(blocks))
+
+
+def _expected(
+    errors: FloatArray, closed: FloatArray | None, least: FloatArray | float = 0.0
+) -> list[ErrorDistribution]:
+    """Means and deviations.
+
+    Args:
+        errors: shape (tables, runs, figures). closed: known means, shape (figures,).
+        least: a deviation is at least so many means: that of as many independent errors, which few runs may hide.
+    """
+    by_table = np.maximum(errors.mean(axis=1), 1e-12)
+    means = np.exp(np.log(by_table).mean(axis=0)) if closed is None else closed
+    runs = errors.reshape(-1, errors.shape[2])
+    spread = runs.var(axis=0, ddof=1) if len(runs) > 1 else np.zeros(errors.shape[2])
+    deviations = np.sqrt(np.maximum(spread, (least * means) ** 2))
+    return [
+        ErrorDistribution(mean=float(mean), deviation=float(spread))
+        for mean, spread in zip(means, deviations, strict=True)
+    ]
+
+
+def _mean(closed: FloatArray | None, weights: FloatArray) -> FloatArray | None:
+    return None if closed is None else np.array([(closed * weights).mean()])
+
+
+# Missing error: what a forecast on an earlier release's synthetic rows leaves out.
+#
+# The rows hold nothing of the structure that the earlier release's noise hid, so they are easier to answer than the
+# table. The earlier release has bought noisy errors of its answers; how far these lie above a simulated release of
+# its rows, by the same plan, is what the rows leave out.
+
+UNKNOWN = (
+    "these rows lack what {name} has not measured, so the forecast may be too low; how much is not known, for {name} "
+    "has bought no errors by this plan (queries, unit, delta, schedule)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingError:
+    """Of the mean L1 error over n.
+
+    excess: of the earlier release, over a simulation on its rows, as far as noise does not explain it.
+    observed, simulated: both errors. precision: epsilon times n of the earlier release: noise over n falls in inverse
+    proportion to it.
+
+    >>> excess = ErrorDistribution(mean=0.1, deviation=0.0)
+    >>> half = MissingError(excess=excess, observed=0.3, simulated=0.2, precision=1000.0).at(2000.0)
+    >>> round(half.mean, 3), round(half.deviation, 3)
+    (0.075, 0.014)
+    """
+
+    excess: ErrorDistribution
+    observed: float
+    simulated: float
+    precision: float
+
+    @classmethod
+    def of(cls, observed: ErrorDistribution, simulated: PlanForecast) -> MissingError:
+        """The posterior of the excess under a normal law around 0 whose spread is estimated from the excess itself
+        (empirical Bayes). 0 where it is negative, or within one deviation of its noise.
+
+        Args:
+            observed: the earlier release's mean L1 error over n; deviation: of the noise in it.
+            simulated: the forecast on the earlier release's rows, by its plan.
+        """
+        gap = max(0.0, observed.mean - simulated.over_n.mean)
+        noise = observed.deviation**2 + simulated.over_n.deviation**2 * (1 + 1 / simulated.runs)
+        kept = max(0.0, 1.0 - noise / gap**2) if gap else 0.0
+        excess = ErrorDistribution(mean=kept * gap, deviation=math.sqrt(kept * noise))
+        return cls(
+            excess=excess,
+            observed=observed.mean,
+            simulated=simulated.over_n.mean,
+            precision=_precision(simulated),
+        )
+
+    def words(self, name: str) -> str:
+        """name: of the earlier release."""
+        return (
+            f"{name} had an L1 error of {self.observed:.3g} n by the errors that it has bought, and "
+            f"{self.simulated:.3g} n by simulation; the part that noise does not explain, {self.excess.mean:.3g} n, is "
+            "what its rows leave out, and counts here"
+        )
+
+    def at(self, precision: float) -> ErrorDistribution:
+        """What a release of that epsilon times n misses of what the earlier one missed.
+
+        All of it where its noise is as large. Where its noise is smaller, structure that the larger noise hid may be
+        found: what is missed lies between all and the share by which the noise falls, taken as uniform between both.
+        """
+        least = min(1.0, self.precision / precision)
+        part, doubt = (1 + least) / 2, (1 - least) / math.sqrt(12)
+        deviation = math.hypot(self.excess.deviation * part, self.excess.mean * doubt)
+        return ErrorDistribution(mean=self.excess.mean * part, deviation=deviation)
+
+    def added(self, found: PlanForecast) -> PlanForecast:
+        """The forecast on the same rows at another budget, with what they leave out; all blocks grow alike. Without
+        any error there is none to scale."""
+        missed, over = self.at(_precision(found)), found.over_n.mean
+        if over == 0.0:
+            return found
+        more, spread = missed.mean / over, missed.deviation / over
+
+        def grown(error: ErrorDistribution) -> ErrorDistribution:
+            deviation = math.hypot(error.deviation * (1 + more), error.mean * spread)
+            return ErrorDistribution(mean=error.mean * (1 + more), deviation=deviation)
+
+        blocks = tuple(replace(block, error=grown(block.error)) for block in found.blocks)
+        return replace(found, blocks=blocks, error=grown(found.error), over_n=grown(found.over_n))
+
+
+def _precision(found: PlanForecast) -> float:
+    return float(found.epsilon) * max(found.records, 1)
+
+
+# Likely: what a loop in stages certifies on public tables, before any private data is opened.
+
+
+class _SilentObserver:
+    def finished(self, rounds: int, planned: int) -> None:
+        """Nothing."""
+
+    def certified(self, stage: int, records: float) -> None:
+        """Nothing."""
+
+
+def likely_certificates(plan: Plan, tables: Sequence[PublicTable]) -> tuple[float, ...]:
+    """The best certificate of one simulated run on each table, as a fraction of its records; 1 where there is none.
+
+    Privacy:
+        Public: plan, tables and noise are.
+    """
+    found = []
+    for place, table in enumerate(tables):
+        noise = PublicNoise(plan.problem.seed + place)
+        draws = Draws(data=Private(table.counts), accountant=make_filter(plan), noise=noise)
+        outcome = iterative_construction(draws, plan, _SilentObserver())
+        found.append(min(outcome.transcript.bounds, default=float(table.records)) / max(1, table.records))
+    return tuple(found)
+
+
+def likely_words(plan: Plan, tables: Sequence[PublicTable]) -> str:
+    """What a plan in stages is likely to certify, and what it certifies for certain."""
+    found = likely_certificates(plan, tables)
+    low, high = (f"{value:.2g}" for value in (min(found), max(found)))
+    span = low if low == high else f"{low} to {high}"
+    certain = "none below 1" if plan.promised is None else f"{float(plan.promised):.4g}"
+    simulated = "1 simulated run" if len(found) == 1 else f"{len(found)} simulated runs"
+    where = f"{simulated} at epsilon {float(plan.budget.epsilon):g}"
+    return f"likely certificate: alpha {span}, in {where}; certain: {certain}"
+
+
+# Public tables: made-up rows over a domain, on which a release is rehearsed or its error forecast.
+#
+# No table is looked at: rows are a function of domain, number of records and a public seed.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicTablesTuning:
+    """Laws of made-up columns: set on skews and dependences of 16 published tables (`tests/benchmarks/real_tables.py`).
+    Figures: tests/benchmarks/RESULTS.md, "Forecast"."""
+
+    tables: int = 8  # made-up tables, each with its own skews and dependences
+    rows: int = 300_000  # rows drawn at most; of more records each row stands for several
+    decay: tuple[float, float] = (1.7, 9.0)  # from the most to the least frequent cell; a table's own, between these
+    unlike: float = 0.7  # deviation of the logarithm of a column's decay from its table's
+    bend: tuple[float, float] = (0.5, 1.2)  # exponent of the rank in a column's law; small: few cells hold most records
+    factors: int = 2  # hidden normal factors that columns depend on
+    independence: tuple[float, float] = (0.13, 0.6)  # a table's own; 0: columns are functions of the factors
+    dense: int = 2**20  # cells of a histogram that is kept dense
+
+
+PUBLIC_TABLES = PublicTablesTuning()
+GOLDEN = (math.sqrt(5) - 1) / 2
+"""Its multiples, without their whole parts, spread evenly, and in another order than the multiples of a fraction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PublicTable:
+    """name: as messages call it. records: how many there are. counts: by cell; public, so never sealed.
+
+    >>> PublicTable.of("two rows", (2,), np.array([[1], [1]])).counts.marginal((0,)).tolist()
+    [0, 2]
+    """
+
+    name: str
+    records: int
+    counts: Counts
+
+    @classmethod
+    def of(cls, name: str, shape: tuple[int, ...], codes: AnyArray, records: int | None = None) -> PublicTable:
+        """Rows of codes, shape (rows, attributes); records: that they stand for, more than the rows; None: as many."""
+        cells, counts = np.unique(codes, axis=0, return_counts=True)
+        if records is not None and records > len(codes):
+            counts = _scaled(counts, records)
+        return cls(name=name, records=int(counts.sum()), counts=_histogram(shape, cells, counts))
+
+    @classmethod
+    def resampled(
+        cls, name: str, shape: tuple[int, ...], cells: AnyArray, counts: IntArray, records: int | None, seed: int
+    ) -> PublicTable:
+        """So many records, drawn with replacement from those of a table; None: that table.
+
+        Args:
+            cells, counts: occupied cells, shape (cells, attributes), and their counts.
+        """
+        if records is not None and len(counts):
+            counts = public_generator(seed).multinomial(records, counts / counts.sum())
+        kept = counts > 0
+        return cls(name=name, records=int(counts.sum()), counts=_histogram(shape, cells[kept], counts[kept]))
+
+
+def simulate_tables(domain: Domain, records: int, seed: int) -> tuple[PublicTable, ...]:
+    """Tables of skewed columns that depend on each other through hidden factors, each more or less than the others.
+
+    Why: how far a model is from a table depends on how much the records gather in few cells and on how columns depend
+    on each other. Nothing public says either, so both are drawn, and the spread over the tables is part of a forecast.
+    """
+    rows, count = min(records, PUBLIC_TABLES.rows), PUBLIC_TABLES.tables
+    tables = []
+    for place in range(count):
+        generator = public_generator(seed + place)
+        skew, apart = (place + 0.5) / count, (place * GOLDEN + 0.5) % 1.0
+        codes = possible_rows(domain, _columns(generator, rows, domain.shape, skew, apart), generator)
+        tables.append(PublicTable.of(f"made-up table {place + 1}", domain.shape, np.stack(codes, axis=1), records))
+    return tuple(tables)
+
+
+def possible_rows(domain: Domain, codes: list[AnyArray], generator: PublicGenerator) -> list[AnyArray]:
+    """As many rows, without those that the domain file declares impossible, in whose place others are drawn again.
+
+    Args:
+        codes: one column an attribute, shape (rows,).
+    """
+    rows = len(codes[0]) if codes else 0
+    impossible = np.zeros(rows, dtype=bool)
+    for region in domain.facts.impossible:
+        impossible |= region.cells[tuple(codes[axis] for axis in region.axes)]
+    possible = np.flatnonzero(~impossible)
+    if not 0 < len(possible) < rows:
+        return codes
+    chosen = generator.choice(possible, size=rows)
+    return [column[chosen] for column in codes]
+
+
+def _columns(
+    generator: PublicGenerator, rows: int, shape: tuple[int, ...], skew: float, apart: float
+) -> list[AnyArray]:
+    """One column an attribute, by a Gaussian copula.
+
+    Args:
+        skew, apart: where the table's decay and independence lie between their ends, from 0 to 1.
+    """
+    from scipy.special import ndtr
+
+    decay, power = _between(PUBLIC_TABLES.decay, skew), _between(PUBLIC_TABLES.independence, apart)
+    factors = generator.standard_normal((rows, PUBLIC_TABLES.factors))
+    columns: list[AnyArray] = []
+    for size in shape:
+        ends = _law(generator, size, decay).cumsum()
+        direction = generator.standard_normal(PUBLIC_TABLES.factors)
+        loading = generator.random() ** power
+        common = factors @ (direction * (loading / np.linalg.norm(direction)))
+        scores = ndtr(common + math.sqrt(1.0 - loading**2) * generator.standard_normal(rows))
+        columns.append(np.minimum(np.searchsorted(ends / ends[-1], scores), size - 1))
+    return columns
+
+
+def _law(generator: PublicGenerator, size: int, decay: float) -> FloatArray:
+    """Frequencies of a column's cells, which fall with the distance from the most frequent one, shape (size,)."""
+    own = decay * math.exp(PUBLIC_TABLES.unlike * generator.standard_normal())
+    distance = np.abs(np.arange(size) - generator.integers(size))
+    ranks = np.argsort(np.argsort(distance, kind="stable")) / (size + 2)
+    law: FloatArray = np.exp(-own * ranks ** generator.uniform(*PUBLIC_TABLES.bend))
+    return law
+
+
+def _between(ends: tuple[float, float], part: float) -> float:
+    """On a logarithmic scale."""
+    return float(ends[0] * (ends[1] / ends[0]) ** part)
+
+
+def _scaled(counts: AnyArray, records: int) -> AnyArray:
+    """In proportion, rounded so that they add up to `records`."""
+    ends = np.cumsum(counts.astype(np.float64)) / counts.sum() * records
+    scaled: AnyArray = np.diff(np.round(ends), prepend=0.0).astype(np.int64)
+    return scaled
+
+
+def _histogram(shape: tuple[int, ...], cells: AnyArray, counts: AnyArray) -> Counts:
+    sparse = SparseHistogram(shape, cells, counts)
+    if math.prod(shape) > PUBLIC_TABLES.dense:
+        return sparse
+    return DenseHistogram(sparse.marginal(tuple(range(len(shape)))))

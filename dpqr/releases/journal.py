@@ -1,0 +1,498 @@
+"""The transcript file: JSON lines beside the output, each on the disk before anything depends on it.
+
+One job holds the file at a time, and empty files of killed jobs are removed. The file is public: its draws are
+released. What makes it trustworthy is not the file but the ledger, which holds the running hash of its lines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, final
+
+from msgspec import UNSET
+
+from dpqr.kernel.errors import DataError, GoalMissed, LedgerError, UsageFault
+from dpqr.kernel.events import PrivacyEvent
+from dpqr.kernel.files import PIECE, fill, sync_directory, write_whole
+from dpqr.ledger.chain import BEGINNING, seal
+from dpqr.ledger.codec import canonical, encode_events
+from dpqr.ledger.ledger import BudgetLedger, Reservation, Run
+from dpqr.releases.draws import Blocks, Plain, RecordedDraw
+from dpqr.releases.fingerprints import blocks_digest
+from dpqr.releases.record.release_document import ReleaseRecord, RoundPart
+from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.tables.engines.known import local_files
+from dpqr.tables.source import TableSource
+
+try:
+    import fcntl
+except ImportError:  # such systems are left to the ledger, which lets one job at most make each draw
+    fcntl = None  # type: ignore[assignment]
+
+TRIES = 100
+"""How often a file is opened anew that another job was about to remove."""
+
+OLD = 60.0
+"""Seconds after which an empty file is no job's any more that is between opening and holding it."""
+
+REHEARSAL_BYTES = 256
+"""Bytes that a rehearsed line takes."""
+
+LARGEST = 2**30
+"""Bytes of a transcript that is read."""
+
+
+def claim_file(path: Path) -> int:
+    """The file, opened, new where there is none, and held against all others until it is closed.
+
+    UsageFault where another job holds it, or where no file can be. A killed job holds nothing any more; a file that
+    its last holder removed meanwhile is made anew.
+    """
+    for _ in range(TRIES):
+        descriptor = _opened(path)
+        locked = _locked(descriptor)
+        if locked and _is_at(descriptor, path):
+            return descriptor
+        os.close(descriptor)
+        if not locked:
+            break
+    raise UsageFault(f"another job is releasing to the same --out (it holds {path}); wait, or choose another --out")
+
+
+def tidy(path: Path) -> None:
+    """Remove old empty files like `path` that killed jobs have left in its directory; one that is held is in use."""
+    if fcntl is None:
+        return
+    with suppress(OSError), os.scandir(path.parent) as listed:
+        for entry in listed:
+            if entry.name.startswith(".") and entry.name.endswith(path.suffix) and entry.name != path.name:
+                _remove_if_empty(entry)
+
+
+def _opened(path: Path) -> int:
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(path, flags, 0o600)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise UsageFault(f"the transcript {path} cannot be opened ({error.strerror}); choose another --out") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UsageFault(f"the transcript {path} is no regular file; move it away, or choose another --out")
+    return descriptor
+
+
+def _locked(descriptor: int) -> bool:
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _remove_if_empty(entry: os.DirEntry[str]) -> None:
+    status = entry.stat(follow_symlinks=False)
+    if not stat.S_ISREG(status.st_mode) or status.st_size or time.time() - status.st_mtime < OLD:
+        return
+    descriptor = os.open(entry.path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if _locked(descriptor) and _is_at(descriptor, Path(entry.path)) and not os.fstat(descriptor).st_size:
+            os.unlink(entry.path)
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(slots=True, kw_only=True)
+class TranscriptFile:
+    """Whole lines only; what follows the last of them was cut off by a crash and is cut away with the next change.
+
+    lines: without their ends. Raises: UsageFault where the place is none; LedgerError for what is no transcript.
+    """
+
+    path: Path
+    _descriptor: int
+    lines: list[str] = field(default_factory=list)
+    _digests: list[str] = field(default_factory=list)
+    _size: int = 0
+    _room: int = 0
+
+    def __post_init__(self) -> None:
+        given, self.lines = self.lines, []
+        for line in given:
+            self._add(line)
+
+    @property
+    def digest(self) -> str:
+        """Running hash of all lines."""
+        return self.digest_of(len(self.lines))
+
+    def digest_of(self, count: int) -> str:
+        """Running hash of the first `count` lines; the same rule as the ledger's chain."""
+        return self._digests[count - 1] if count else BEGINNING
+
+    def document(self, number: int) -> dict[str, Any]:
+        """One line as JSON."""
+        try:
+            found = json.loads(self.lines[number])
+        except (ValueError, RecursionError, IndexError):
+            found = None
+        if not isinstance(found, dict):
+            raise LedgerError(f"the transcript {self.path} is damaged or was edited; nothing can be continued from it")
+        return found
+
+    def append(self, document: Any) -> None:
+        """Add a line; on the disk when this returns."""
+        line = canonical(document)
+        with self._faults("written"):
+            if _length(line) > self._room:
+                self._truncate(self._size)
+            self._write(f"{line}\n".encode())
+        self._room = max(self._room - _length(line), 0)
+        self._add(line)
+
+    def set_aside(self, size: int) -> None:
+        """Fill the file where the next lines go, so that lines of `size` bytes together need no space. A reader takes
+        that for a line that was cut off."""
+        with self._faults("written"):
+            self._truncate(self._size)
+            fill(self._descriptor, size)
+        self._room = size
+
+    def rehearse(self) -> None:
+        """Write and sync as `append` does, and add nothing."""
+        with self._faults("written"):
+            self._write(PIECE[: min(self._room, REHEARSAL_BYTES)])
+
+    def trim(self) -> None:
+        """Give back what was set aside and not used."""
+        with self._faults("written"):
+            self._truncate(self._size)
+        self._room = 0
+
+    def cut(self, count: int) -> None:
+        """Keep the first `count` lines."""
+        kept = sum(_length(line) for line in self.lines[:count])
+        with self._faults("written"):
+            self._truncate(kept)
+            os.fsync(self._descriptor)
+        del self.lines[count:], self._digests[count:]
+        self._size, self._room = kept, 0
+
+    def remove(self) -> None:
+        """The run needs it no more."""
+        with self._faults("removed"):
+            self.path.unlink(missing_ok=True)
+
+    def _add(self, line: str) -> None:
+        self._digests.append(seal(self.digest, line))
+        self.lines.append(line)
+        self._size += _length(line)
+
+    def _write(self, content: bytes) -> None:
+        os.lseek(self._descriptor, self._size, os.SEEK_SET)
+        write_whole(self._descriptor, content)
+        os.fsync(self._descriptor)
+
+    def _truncate(self, size: int) -> None:
+        os.ftruncate(self._descriptor, size)
+        os.lseek(self._descriptor, size, os.SEEK_SET)
+
+    @contextmanager
+    def _faults(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise UsageFault(f"the transcript {self.path} cannot be {what} ({error.strerror}); fix that") from None
+
+
+@contextmanager
+def open_transcript(path: Path) -> Iterator[TranscriptFile]:
+    """The transcript at `path`, new and empty where there is none; nobody else holds it meanwhile.
+
+    A file that is still empty at the end is removed: nothing was begun. Empty ones of killed jobs, beside it, too.
+    """
+    tidy(path)
+    descriptor = claim_file(path)
+    try:
+        file = TranscriptFile(path=path, _descriptor=descriptor, lines=_read(descriptor, path))
+        try:
+            yield file
+        finally:
+            if not file.lines:
+                file.remove()
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int, path: Path) -> list[str]:
+    if os.fstat(descriptor).st_size > LARGEST:
+        raise LedgerError(f"the transcript {path} is larger than any that dpqr writes; it was edited")
+    with os.fdopen(os.dup(descriptor), "rb") as opened:
+        whole, _, _ = opened.read().rpartition(b"\n")
+    try:
+        return whole.decode("utf-8").split("\n") if whole else []
+    except UnicodeDecodeError:
+        raise LedgerError(f"the transcript {path} is damaged or was edited") from None
+
+
+def _length(line: str) -> int:
+    return len(line.encode()) + 1
+
+
+# LedgerJournal: draws in a transcript file whose running hash the ledger holds.
+#
+# The order for each draw: the ledger learns that it begins, and on which transcript; it is made; its value goes to
+# the file and to the disk; the ledger learns the new hash. A crash before the last of these loses the draw: it is
+# paid, and its line says that it is lost. So the file cannot be shortened, edited, or exchanged for an older copy,
+# and no draw can be made until it pleases.
+
+FORMAT = "transcript/1"
+HEADER, TABLE = 0, 1
+BEFORE = 2
+"""Lines before the first draw: what the run is, and the mark of its table."""
+
+TUNED_ELSEWHERE = (
+    "strategies are tuned in floating point, which may end elsewhere with another processor or library; "
+    "continue the release where it was begun (it stays paid, and waits)"
+)
+"""Said wherever a killed release would go on otherwise than it began."""
+
+
+@dataclass(slots=True, kw_only=True)
+class LedgerJournal:
+    """`Journal` of one run. number: draws that were asked for so far; known: draws of the past; lost: whether any of
+    them was."""
+
+    file: TranscriptFile
+    ledger: BudgetLedger
+    paid: Reservation
+    known: int = 0
+    number: int = 0
+    lost: bool = False
+    _event: Any = None
+    _of: str = ""
+
+    @property
+    def begun(self) -> bool:
+        """Whether any draw was begun, as far as this job knows."""
+        return self.known > 0 or self._event is not None
+
+    def same_table(self, mark: str | None) -> bool:
+        """Whether the run was begun with the table of this mark; one that has marked none is begun with it now."""
+        if len(self.file.lines) <= TABLE:
+            self.file.append({"table": mark})
+            return True
+        found = self.file.document(TABLE).get("table")
+        return isinstance(found, str) and mark is not None and hmac.compare_digest(found, mark)
+
+    def past(self, event: PrivacyEvent, blocks: Blocks) -> RecordedDraw | None:
+        if self.number >= self.known:
+            return None
+        drawn = self.file.document(BEFORE + self.number)
+        if drawn.get("draw") != self.number:
+            raise LedgerError(f"the transcript {self.file.path} is damaged: draw {self.number} stands elsewhere")
+        if drawn.get("event") != _plain(event):
+            raise _elsewhere(f"draw {self.number} was another one than would be made here")
+        if drawn.get("value") is not None and drawn.get("of") != blocks_digest(blocks):
+            raise _elsewhere(f"draw {self.number} measured other sums of cells than would be measured here")
+        self.number += 1
+        self.lost |= drawn.get("value") is None
+        return RecordedDraw(value=drawn.get("value"))
+
+    def begin(self, event: PrivacyEvent, blocks: Blocks) -> None:
+        self._event, self._of = _plain(event), blocks_digest(blocks)
+        self.ledger.begin(self.paid, event, number=self.number, transcript=self.file.digest)
+
+    def record(self, value: Plain) -> None:
+        self._record({"draw": self.number, "event": self._event, "of": self._of, "value": value})
+        self.number += 1
+
+    def lose(self, event: PrivacyEvent) -> None:
+        """The draw after the known ones was begun and lost."""
+        lost, self.number = {"draw": self.known, "event": _plain(event), "value": None}, self.known
+        self._record(lost)
+        self.number, self.known = 0, self.known + 1
+
+    def _record(self, line: dict[str, Any]) -> None:
+        self.file.append(line)
+        self.ledger.record(self.paid, number=self.number, transcript=self.file.digest)
+
+
+def _elsewhere(found: str) -> UsageFault:
+    return UsageFault(f"--resume: {found}\n{TUNED_ELSEWHERE}")
+
+
+def begin_journal(file: TranscriptFile, ledger: BudgetLedger, paid: Reservation) -> LedgerJournal:
+    """A new run's journal. The file holds from now on what the run is."""
+    file.append({"dpqr": FORMAT, "dataset": paid.dataset, "entry": paid.number, "receipt": paid.receipt})
+    return LedgerJournal(file=file, ledger=ledger, paid=paid)
+
+
+def run_of(file: TranscriptFile, ledger: BudgetLedger) -> Run | None:
+    """The run that the file is the transcript of, as the ledger knows it; None: it is settled.
+
+    LedgerError where the ledger knows no such run.
+    """
+    header = file.document(HEADER)
+    dataset, number, receipt = header.get("dataset"), header.get("entry"), header.get("receipt")
+    if header.get("dpqr") != FORMAT or not isinstance(dataset, str) or not isinstance(receipt, str):
+        raise LedgerError(f"{file.path} is no transcript of dpqr; move it away, or choose another --out")
+    return ledger.run(dataset, number if isinstance(number, int) else -1, receipt)
+
+
+def continue_journal(file: TranscriptFile, ledger: BudgetLedger, run: Run) -> LedgerJournal:
+    """The journal of a run that died. LedgerError unless the file is what the ledger knows of.
+
+    A draw that was begun and is not known to be recorded is lost, even where its line can be read.
+    """
+    if not run.transcript:
+        file.cut(BEFORE)
+        return LedgerJournal(file=file, ledger=ledger, paid=run.reservation)
+    lines = BEFORE + run.recorded
+    if len(file.lines) < lines or file.digest_of(lines) != run.transcript:
+        raise LedgerError(
+            f"the transcript {file.path} was shortened, edited or copied: the ledger knows another one of "
+            f"{run.recorded} draws; restore it, or remove it to give the run up, which stays paid"
+        )
+    file.cut(lines)
+    journal = LedgerJournal(file=file, ledger=ledger, paid=run.reservation, known=run.recorded)
+    if run.lost is not None:
+        journal.lose(run.lost)
+    return journal
+
+
+def _plain(event: PrivacyEvent) -> dict[str, Any]:
+    return encode_events(((event, 1),))[0]
+
+
+# RecordJournal: the draws of a finished release, taken from its record, for a run that repeats it without a table.
+
+
+@final
+class RecordJournal:
+    """`Journal` in which every draw is of the past: first the count of what was left out, then the rounds, then the
+    errors of the answers, then what was paid and lost.
+
+    Raises: GoalMissed where the run asks for another draw than the record holds.
+    """
+
+    def __init__(
+        self, rounds: Sequence[Plain | None], after: Sequence[Plain | None] = (), dropped: Plain | None = None
+    ) -> None:
+        self._dropped = dropped
+        self._number, self._rounds, self._left = 0, len(rounds), iter([*rounds, *after])
+
+    @classmethod
+    def of(cls, record: ReleaseRecord) -> RecordJournal:
+        """The draws of a release."""
+        rounds = [value for finished in record.transcript for value in _values(finished)]
+        after: list[Plain | None] = [[list(drawn.values)] for drawn in record.errors.draws] if record.errors else []
+        lost = sum(event.count or 0 for event in record.events) - len(rounds) - len(after)
+        return cls(rounds, [*after, *[None] * lost], [[record.dropped.estimate]] if record.dropped else None)
+
+    def past(self, event: PrivacyEvent, blocks: Blocks) -> RecordedDraw:
+        if blocks == (DROPPED,):
+            return RecordedDraw(value=self._dropped)
+        value = self._next()
+        in_loop = self._number <= self._rounds
+        if in_loop and value is not None and _rows(value) != [block.rows for block in blocks]:
+            raise GoalMissed(f"draw {self._number} of the record is not what the plan draws there")
+        return RecordedDraw(value=value)
+
+    def _next(self) -> Plain | None:
+        try:
+            value = next(self._left)
+        except StopIteration:
+            raise GoalMissed(f"the record ends after draw {self._number}, and the plan goes on") from None
+        self._number += 1
+        return value
+
+    def finish(self) -> None:
+        """GoalMissed where the record holds draws that the plan does not make."""
+        if any(value is not None for value in self._left):
+            raise GoalMissed(f"the plan ends after draw {self._number}, and the record goes on")
+
+    def begin(self, event: PrivacyEvent, blocks: Blocks) -> NoReturn:
+        """Nothing is drawn: `past` knows every draw, or refuses it."""
+        raise AssertionError("a repeated run draws nothing")
+
+    def record(self, value: Plain) -> NoReturn:
+        """Nothing is drawn."""
+        raise AssertionError("a repeated run draws nothing")
+
+
+def _rows(value: Plain) -> list[int]:
+    """How many answers each block has; none of a choice."""
+    return [] if isinstance(value, int) else [len(each) for each in value]
+
+
+def _values(finished: RoundPart) -> Iterator[Plain | None]:
+    """The draws of a round: a choice where two were paid, and a measurement; None where a crash has lost it. Or the
+    one sum of errors; nothing where nothing was paid."""
+    if finished.error_sum is not UNSET or not finished.charges:
+        yield from () if finished.error_sum is UNSET else (finished.error_sum,)
+        return
+    if len(finished.charges) > 1:
+        yield finished.choice
+    yield None if finished.measured is None else [list(block.values) for block in finished.measured]
+
+
+# Table mark: by what a run that is continued knows that the table is the one it was begun with.
+
+CHUNK = 2**20
+"""Bytes of a table that are read at a time."""
+
+
+def table_mark(source: TableSource, key: bytes) -> str | None:
+    """HMAC-SHA256 of the table's files, or of its content in memory, and of how they are read, under a key that never
+    leaves the ledger.
+
+    Of an engine's files the names count too, for parts of a path may be columns there. None for standard input, streams
+    and what no local files hold, which cannot be read twice. Raises: DataError.
+
+    **Privacy.** A plain digest would let anybody who guesses the table in full test the guess. Under a random key
+    that nobody else has, the mark is indistinguishable from random bits, whatever the table; no two reservations
+    share a key, so two marks do not tell whether the table has changed between them; and the key is erased when the
+    run is settled. What can be learned from a continued run is one bit, whether two tables are the same. The release is
+    a function of one table, by the curator's declaration, and on one table the bit is constant: it says nothing
+    of neighbours. Where the declaration is false, the run is refused, and closed with all that it has reserved: so
+    there is one such bit at most for each reservation, seen by nobody but the holder of both tables and of the ledger.
+    """
+    if not source.repeatable:
+        return None
+    stated = [] if source.encoding is None else [source.encoding]
+    mark = hmac.new(key, canonical([source.delimiter, source.count_column, *stated]).encode(), hashlib.sha256)
+    try:
+        for file in source.files():
+            mark.update(file.frame.digest() if file.frame is not None else _file_digest(file.path))
+        for path in (local_files(source.engine) if source.engine else None) or ():
+            mark.update(hashlib.sha256(os.fsencode(path)).digest() + _file_digest(path))
+    except OSError:
+        raise DataError("the table cannot be read; check its files and their permissions") from None
+    return mark.hexdigest()
+
+
+def _file_digest(path: str) -> bytes:
+    found = hashlib.sha256()
+    with open(path, "rb") as opened:
+        while chunk := opened.read(CHUNK):
+            found.update(chunk)
+    return found.digest()

@@ -1,0 +1,439 @@
+"""Plan a release: from documents, options and public facts to a plan, before any data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from dpqr.domain.attribute import Codes, Rule
+from dpqr.domain.domain import Domain, failing_attributes, may_drop_rows, unstated_faults
+from dpqr.domain.proposals import identifier_hint
+from dpqr.domain.text.sources import states_sql
+from dpqr.kernel.budget import PrivacyBudget, exact_decimal
+from dpqr.kernel.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
+from dpqr.kernel.unit import DeclaredPersons, Neighbours, PrivacyUnit
+from dpqr.releases.counters import counter_notes, period_note, period_rows, with_counter_step, with_counter_strategies
+from dpqr.releases.requests import WITHOUT_BUDGET, PlanRequest
+from dpqr.releases.roles import (
+    allowed_strategies,
+    foreign_notes,
+    is_rivalled,
+    make_schedule,
+    refuse_unused_options,
+    resolve_auto_schedule,
+    roles_named_by_user,
+)
+from dpqr.releases.start import require_started, start_notes, started_from
+from dpqr.strategies.guard import Wishes
+from dpqr.strategies.plan import Plan, Planner
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.auto import Auto
+from dpqr.strategies.schedules.by_count import choose_plan
+from dpqr.strategies.schedules.error_bars import WithDroppedCount, WithErrorBars
+from dpqr.strategies.updates.interface import ConstrainedRule
+from dpqr.tables.limits import Limits
+from dpqr.tables.wanted import refuse_published_unit
+from dpqr.workload.queries_file import QueriesDocument, read_queries
+
+Made = TypeVar("Made")
+
+NUMBER = 8
+"""Bytes of one count, probability or answer."""
+
+SIZES_SHOWN = 6
+
+RIVALS = {
+    "marginals": "--schedule auto: marginals, for a fit to them leaves less error than these queries measured by "
+    "themselves",
+    "parts": "--schedule auto: parts, for ordered columns that no query joins with others are better measured apart",
+}
+"""What may take the place of a plan, in this order, and the notes that say so."""
+
+SMALLEST_SHARE = Fraction(1, 10**12)
+"""Smallest alpha, beta and share of the budget: below it a tail's double-precision figure would mean nothing."""
+
+WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered", "parts")
+"""Schedules that no declared number of records would change."""
+
+
+def read_documents(
+    queries: str | dict[str, Any], domain: str | dict[str, Any] | Domain | None, *, strict: bool = False
+) -> QueriesDocument:
+    """The queries compiled over their domain; a DocumentError says how to get a domain where there is none."""
+    if states_sql(queries):
+        from dpqr.workload.sql.reading import read_sql
+
+        return read_sql(queries, domain, strict=strict)
+    return read_queries(queries, domain, strict=strict)
+
+
+def plan_release(request: PlanRequest, document: QueriesDocument | None = None) -> Plan:
+    """The plan of least expected error that the request allows. Raises: UsageFault, DocumentError, InfeasiblePlan.
+
+    document: what the queries file says, where it was read already.
+    """
+    return plan_with_documents(request, document)[0]
+
+
+def plan_with_documents(request: PlanRequest, document: QueriesDocument | None = None) -> tuple[Plan, QueriesDocument]:
+    """The same, and what the queries file says."""
+    budget = PrivacyBudget.parse(request.epsilon, request.delta)
+    request = with_counter_strategies(request)
+    refuse_unused_options(request)
+    _roles(resolve_auto_schedule(request)[0])
+    declared = _declared_size(request)
+    alpha, beta = fraction(request.alpha, "--alpha"), fraction(request.beta, "--beta") or Fraction(1, 20)
+    document = document or read_documents(request.queries, request.domain, strict=request.strict)
+    unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, document.domain.unit)
+    _refuse_theory_of_persons(request, unit)
+    rivalled = is_rivalled(request, document.workload)
+    request, reasons = resolve_auto_schedule(request, document.workload)
+    schedule, wishes, foreign = _roles(request)
+    require_explicit_rules(document.domain, unit)
+    refuse_published_unit(document.domain, unit)
+    unit = replace(unit, drops=may_drop_rows(document.domain))
+    problem = Problem(
+        domain=document.domain,
+        workload=document.workload,
+        unit=unit,
+        n=None if _bounds_private_count(unit) else declared,
+        most=declared * unit.rows if _bounds_private_count(unit) and declared else None,
+        persons=declared if _of_persons(unit) else None,
+        alpha=alpha,
+        beta=beta,
+        seed=request.seed,
+        period=period_rows(request, document.domain),
+        start=started_from(request, document),
+    )
+    problem = with_counter_step(problem, request)
+    budget = problem.turn.counter.node if problem.turn else budget
+    require_agreement(problem)
+    plan = _by_trust(foreign, lambda: choose_plan(problem, budget, _with_more(schedule, request, unit), wishes))
+    for name in RIVALS if rivalled else ():
+        if rival := _rival(plan, replace(request, schedule=name), unit):
+            plan, request, reasons = rival, replace(request, schedule=name), (RIVALS[name],)
+    require_started(plan)
+    notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
+    notes = (*counter_notes(problem.turn), *notes, *unit_notes(unit, document.columns))
+    notes = (*notes, *([period_note(problem.period, unit)] if problem.period else []), *start_notes(problem))
+    memory = _by_trust(foreign, lambda: _memory(plan, request))
+    bars = request.error_bars != "none"
+    plan = replace(
+        plan, notes=notes, asked=roles_named_by_user(request), bytes=max(plan.bytes, memory), error_bars=bars
+    )
+    return plan, document
+
+
+def _rival(plan: Plan, other: PlanRequest, unit: PrivacyUnit) -> Plan | None:
+    """The plan of the other schedule, unless `auto` keeps the given one or there is none."""
+    try:
+        made = _with_more(make_schedule(other), other, unit)
+        rival = choose_plan(plan.problem, plan.budget, made, allowed_strategies(other))
+    except (InfeasiblePlan, UsageFault):
+        return None
+    return None if Auto().keeps(plan, rival) else rival
+
+
+def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:
+    """What `work` makes. UsageFault where a third party's code fails on the way; no data is open, so that is public."""
+    try:
+        return work()
+    except (DpqrError, MemoryError):
+        raise
+    except Exception as error:
+        if not foreign:
+            raise
+        failure = type(error).__name__
+    raise UsageFault(f"a third party's strategy ended with {failure} while the run was planned; fix it or leave it out")
+
+
+def _roles(request: PlanRequest) -> tuple[Planner, Wishes, tuple[str, ...]]:
+    """What the names stand for. Asked before any document is read too, so that a wrong name is refused at once."""
+    _dropped_share(request)
+    _error_shares(request)
+    notes = foreign_notes(request)
+    return make_schedule(request), allowed_strategies(request), notes
+
+
+def _of_persons(unit: PrivacyUnit) -> bool:
+    """Whether a declared number is of persons: what is public then, while the number of their rows stays private."""
+    return unit.neighbours is Neighbours.REPLACE and unit.column is not None
+
+
+def _bounds_private_count(unit: PrivacyUnit) -> bool:
+    """Whether a declared number bounds the records that a run counts, and does not tell it."""
+    return unit.neighbours is Neighbours.REPLACE and not unit.rows_public
+
+
+def _dropped_share(request: PlanRequest) -> Fraction | None:
+    """What --count-dropped states. Raises: UsageFault."""
+    share = fraction(request.count_dropped, "--count-dropped")
+    if share is not None and request.no_count_dropped:
+        raise UsageFault("--count-dropped and --no-count-dropped contradict each other; leave one of them out")
+    return share
+
+
+def _error_shares(request: PlanRequest) -> tuple[Fraction | None, Fraction | None]:
+    """What --error-bars and --certify state: shares of the budget for the errors of unmeasured blocks, and of all.
+
+    Raises:
+        UsageFault: a share for each, and one draw serves both; or no share.
+    """
+    certify = fraction(request.certify, "--certify")
+    if request.error_bars in WITHOUT_BUDGET:
+        return None, certify
+    try:
+        share = fraction(request.error_bars, "--error-bars")
+    except UsageFault as fault:
+        raise UsageFault(f"{fault}; --error-bars takes a share, free or none") from None
+    if share is not None and certify is not None:
+        raise UsageFault("--certify buys the errors of all blocks, for error bars too; leave --error-bars out")
+    return share, certify
+
+
+def _with_more(schedule: Planner, request: PlanRequest, unit: PrivacyUnit) -> Planner:
+    """The schedule with the errors of its answers; and with a count of what was left out, where one is asked for, or
+    where it is free and can show any."""
+    bars, certify = _error_shares(request)
+    whole = WithErrorBars(schedule=schedule, share=bars, certify=certify, free=request.error_bars in WITHOUT_BUDGET)
+    share = _dropped_share(request)
+    free = unit.apart and unit.drops and not request.no_count_dropped
+    return WithDroppedCount(schedule=whole, share=share) if free or share is not None else whole
+
+
+def _refuse_theory_of_persons(request: PlanRequest, unit: PrivacyUnit) -> None:
+    if _of_persons(unit) and request.schedule == "theory":
+        raise UsageFault(
+            "--schedule theory needs the number of rows, and under --neighbours replace with --unit that of persons "
+            "alone is public; use --neighbours add-remove with a declared --n N0"
+        )
+
+
+def _declared_size(request: PlanRequest) -> int | None:
+    """The number that --n states: of rows, or of persons where these are replaced."""
+    replaced = Neighbours(request.neighbours) is Neighbours.REPLACE
+    if replaced and request.n is None and request.cumulative is None:
+        raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
+    if request.n is not None and not replaced and request.schedule in WITHOUT_N:
+        raise UsageFault(
+            "--n: the number of records is private under --neighbours add-remove, and "
+            f"--schedule {request.schedule} does not need it; leave it out"
+        )
+    return request.n
+
+
+def fraction(text: str | None, option: str) -> Fraction | None:
+    """A number between 0 and 1 from its text; None stays None. Raises: UsageFault."""
+    if text is None:
+        return None
+    value = exact_decimal(text, option=option)
+    if not SMALLEST_SHARE <= value < 1:
+        example = "0.95" if option == "--confidence" else "0.05"
+        raise UsageFault(f"{option} {text.strip()[:40]}: must be at least 1e-12 and below 1, for example {example}")
+    return value
+
+
+def require_explicit_rules(domain: Domain, unit: PrivacyUnit) -> None:
+    """Under `replace` nothing is dropped silently: every fault that a column can have needs a stated rule, and so do
+    malformed rows."""
+    unstated = unstated_faults(domain) if unit.neighbours is Neighbours.REPLACE else {}
+    for name, faults in unstated.items():
+        coded = isinstance(domain.attributes[domain.axis(name)].axis, Codes)
+        form = ' (a domain of sizes states none: write it with "fields")' if coded else ""
+        raise DocumentError(
+            f"column {name!r}: --neighbours replace needs a stated rule for {', '.join(faults)}\n"
+            f'add it to the column\'s "dpqr" block in the domain file, for example "otherwise": "drop"{form}'
+        )
+    if unit.neighbours is Neighbours.REPLACE and domain.malformed is None:
+        raise DocumentError(
+            "--neighbours replace needs a stated rule for malformed rows\n"
+            'add it to the top level of the domain file: "malformed": "drop"'
+        )
+
+
+def _memory(plan: Plan, request: PlanRequest) -> int:
+    """Bytes that the arrays of a run take: hypothesis and update, dense histogram, largest marginal.
+
+    A table of few rows is kept by its occupied cells, mostly less. A histogram beyond the dense limit is left out:
+    its size is that of the occupied cells, which is private.
+    InfeasiblePlan where the update rule cannot keep that many cells.
+    """
+    problem = plan.problem
+    footprint = plan.roles.update.footprint(problem)
+    if footprint.refusal:
+        counted = str(problem.domain.size) in footprint.refusal
+        sizes = f"\n{_sizes(problem.domain)}" if counted and len(problem.domain.attributes) > 1 else ""
+        raise InfeasiblePlan(f"{footprint.refusal}{sizes}")
+    dense = problem.domain.size <= (request.cells or Limits().cells)
+    histogram = problem.domain.size if dense else 0
+    return footprint.bytes + NUMBER * (histogram + max(block.cells for block in problem.workload.blocks))
+
+
+def _sizes(domain: Domain) -> str:
+    """The columns' cells, largest first: what there is to merge or to leave out."""
+    largest = sorted(domain.attributes, key=lambda attribute: -attribute.size)
+    shown = " x ".join(f"{attribute.name} {attribute.size:,}" for attribute in largest[:SIZES_SHOWN])
+    others = math.prod(attribute.size for attribute in largest[SIZES_SHOWN:])
+    return f"cells: {shown}{f' x others {others:,}' if len(largest) > SIZES_SHOWN else ''}"
+
+
+def require_agreement(problem: Problem) -> None:
+    """DocumentError where the domain's known totals cannot be true of the records that a run counts.
+
+    Under `replace` these are the declared n, or no more than that where rules may leave some out.
+    """
+    facts, unit = problem.domain.facts, problem.unit
+    if unit.column is not None and (facts.totals or facts.least or facts.most is not None):
+        raise DocumentError(
+            "the domain's known totals count all rows, and --unit leaves rows of persons out; "
+            'leave "totals" out of the domain file'
+        )
+    n, exact = problem.declared, unit.rows_public
+    if n is not None and not (facts.least <= n and (not exact or facts.most is None or n <= facts.most)):
+        most = "" if facts.most is None or not exact else f" and at most {facts.most:,}"
+        raise DocumentError(
+            f"--n {n}: the domain's known totals need at least {facts.least:,}{most} records; correct one of them"
+        )
+
+
+# Notes of a plan: public facts that bind the fit, and warnings of what is allowed and yet weaker than it looks.
+
+LARGE_DELTA = Fraction(1, 10**5)
+"""Above it a plan warns of delta by itself."""
+LARGE_EPSILON = 20
+"""The same of epsilon: odds of exp(20) whether a record is there are next to certainty."""
+
+
+def fact_notes(plan: Plan) -> Iterator[str]:
+    """One sentence where the domain declares public facts."""
+    facts, update = plan.problem.domain.facts, plan.roles.update
+    if not facts:
+        return
+    combinations = {region.text for region in facts.impossible}
+    parts = [
+        _count_words(len(combinations), "impossible combination"),
+        _count_words(len(facts.totals), "known total"),
+        f"{facts.records:,} records in all" if facts.records is not None else "",
+    ]
+    listed = ", ".join(part for part in parts if part) or "bounds on the number of records"
+    if isinstance(update, ConstrainedRule) and update.applies_constraints(plan.problem):
+        yield (
+            f"public facts of the domain file bind the fit ({listed}); they are constants of the run, and the "
+            "guarantee does not cover what they tell"
+        )
+    else:
+        yield (
+            f"public facts of the domain file ({listed}) are not used: the fit of multiplicative-weights alone obeys "
+            "them"
+        )
+
+
+def _count_words(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}" if number else ""
+
+
+def warnings(plan: Plan) -> Iterator[str]:
+    """What is allowed, and yet weaker than the figures look."""
+    problem = plan.problem
+    known = problem.declared or problem.n or problem.domain.facts.most
+    what = "persons" if problem.persons else "records"
+    yield from budget_warnings(plan.budget, known, what)
+    if known is not None and not problem.persons and _mostly_noise(plan, known):
+        yield (
+            f"warning: the noise of most answers exceeds the {known:,} records that there are at most, so they say "
+            "next to nothing; ask fewer queries, or a larger --eps"
+        )
+    yield from failing_notes(problem.domain)
+
+
+def _mostly_noise(plan: Plan, records: int) -> bool:
+    """Whether the noise of at least half of the answers, if measured, is more than all records can add up to."""
+    largest = {block.name: records * block.largest_coefficient for block in plan.problem.workload.blocks}
+    rows = sum(block.rows for block in plan.forecast if block.deviation > largest[block.name])
+    return 2 * rows > sum(block.rows for block in plan.forecast)
+
+
+def budget_warnings(budget: PrivacyBudget, known: int | None, what: str = "records") -> Iterator[str]:
+    """A sentence where epsilon is large, and where delta is, by itself or beside the known number of units."""
+    delta = float(budget.delta)
+    if budget.epsilon > LARGE_EPSILON:
+        yield (
+            f"warning: a guarantee with epsilon {float(budget.epsilon):g} promises next to nothing; "
+            "most releases choose 10 or less"
+        )
+    if known and budget.delta * known * 10 > 1:
+        yield f"warning: delta {delta:g} is not far below 1/n; it lets a mechanism reveal single {what}"
+    elif budget.delta > LARGE_DELTA:
+        yield (
+            f"warning: delta {delta:g} is large: with that probability the bound by epsilon may fail altogether; "
+            "choose at most 1e-5, and far below 1/n"
+        )
+
+
+def failing_notes(domain: Domain) -> Iterator[str]:
+    """One sentence a rule `fail`, of a column or of malformed rows."""
+    if domain.malformed is Rule.FAIL:
+        yield (
+            "warning: malformed rows have the rule `fail`: the exit code tells one bit of the data that the guarantee "
+            "does not cover"
+        )
+    for name in failing_attributes(domain):
+        yield (
+            f"warning: column {name!r} has a rule `fail`: the exit code tells one bit of the data that the guarantee "
+            "does not cover"
+        )
+
+
+# The unit of privacy of a run: from options, within what the domain file states; and the hint where rows are meant.
+
+
+def unit_notes(unit: PrivacyUnit | DeclaredPersons | None, columns: Iterable[str]) -> Iterator[str]:
+    """A hint where rows are protected and a column is named like an identifier of persons."""
+    hint = identifier_hint(columns) if unit is None or (unit.column is None and unit.counted is None) else None
+    if hint:
+        yield hint
+
+
+def unit_of(
+    neighbours: str,
+    column: str | None,
+    rows: int | None,
+    counts: str | None = None,
+    stated: DeclaredPersons | None = None,
+) -> PrivacyUnit:
+    """The privacy unit from options of the same names, within what the domain file states.
+
+    Raises:
+        UsageFault: the options do not go together.
+        DocumentError: the domain file states another unit, or fewer rows of each person.
+    """
+    if stated is not None:
+        _require_stated(stated, column, rows, counts)
+        column, rows = stated.column, rows or stated.rows
+    if column is not None and rows is None:
+        raise UsageFault("--unit needs a bound on the rows of each person that are used: add --max-rows K")
+    if column is None and rows is not None:
+        raise UsageFault("--max-rows bounds the rows of each person: add --unit COLUMN, or leave it out")
+    return PrivacyUnit(neighbours=Neighbours(neighbours), column=column, rows=rows or 1, counted=counts)
+
+
+def _require_stated(stated: DeclaredPersons, column: str | None, rows: int | None, counts: str | None) -> None:
+    """Fewer rows of each person than the domain file states are a tighter bound; anything else is refused."""
+    if column not in (None, stated.column):
+        raise DocumentError(
+            f"--unit {column!r}: the domain file states the unit {stated.column!r}; leave --unit out, "
+            "or correct the file"
+        )
+    if rows is not None and rows > stated.rows:
+        raise DocumentError(
+            f"--max-rows {rows}: the domain file states at most {stated.rows} of each person; state no more, or leave "
+            "--max-rows out"
+        )
+    if counts is not None:
+        raise DocumentError(
+            f"--counts {counts!r}: the domain file states the unit {stated.column!r}, and a row that stands for "
+            "several records has no one person; leave one of them out"
+        )

@@ -1,0 +1,366 @@
+"""The receipt of a release: what it promises, what each draw cost, what a reader must know. ASCII but for names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import reduce
+from itertools import groupby
+
+from rich.console import RenderableType
+
+from dpqr.kernel.accountants.by_count import ByCount
+from dpqr.kernel.accountants.pld import PrivacyLossDistribution
+from dpqr.kernel.accountants.sums import ZeroConcentrated
+from dpqr.kernel.budget import Price, upward_text
+from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
+from dpqr.kernel.wording import (
+    DIGITS,
+    Fact,
+    amount,
+    bytes_words,
+    count_words,
+    facts,
+    figures_words,
+    plain,
+    price_words,
+    prices_words,
+    seconds_words,
+)
+from dpqr.ledger.ledger import Reason
+from dpqr.releases.forecast_error import closed_mean
+from dpqr.releases.resources import Resources
+from dpqr.releases.result import FinishedRun
+from dpqr.releases.sentences import (
+    WHOLE_SCHEDULE_NOTE,
+    certainty,
+    choice_words,
+    dropped_warning,
+    dropped_words,
+    errors_words,
+    guarantee,
+    ledger_words,
+    parallel_words,
+    release_guarantee,
+)
+from dpqr.strategies.plan import BlockForecast, Phase, Plan, StopTest
+from dpqr.strategies.schedules.by_count import actual_plan
+
+
+def receipt(release: FinishedRun) -> tuple[Fact, ...]:
+    """The full receipt, as release.json keeps it and `dpqr show` prints it."""
+    trust = (("Note", sentence) for sentence in release.trust)
+    return (*_promise(release), *_draws(release), *_total(release), ("Accuracy", certainty(release)), *trust)
+
+
+def _promise(release: FinishedRun) -> Iterator[Fact]:
+    """First of all what may have gone wrong."""
+    warning = dropped_warning(release)
+    if warning:
+        yield "Warning", warning
+    yield "Guarantee", release_guarantee(release)
+    if release.private:
+        yield "", ledger_words(release)
+    if release.planned:
+        yield "Plan", plan_words(release)
+
+
+def plan_words(release: FinishedRun) -> str:
+    """The hash of the plan, and who approved it."""
+    approver = release.reason.approved_by
+    return plain(release.planned + (f", approved by {approver}" if approver else ""))
+
+
+def _draws(release: FinishedRun) -> Iterator[Fact]:
+    """The price of every planned draw; the guarantee is that of all, wherever the loop ended."""
+    plan = release.plan
+    done = len(release.transcript.rounds) - len(plan.opening)
+    for phases in group_alike_phases(plan):
+        phase = phases[0]
+        match phase.noun:
+            case "left out" if release.dropped:
+                count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
+                unit, price = plan.problem.unit, price_words(phase.price)
+                yield "Left out", f"{count} +-{noise} (noise): {dropped_words(unit)}; {price}{parallel_words(unit)}"
+            case "opening":
+                yield "Opening", _cost(plan, phases, "measurement")
+            case "selection" | "measurement" if not plan.named("search"):
+                yield phase.noun.capitalize(), _cost(plan, phases, "draw")
+            case "search" if phase is plan.named("search")[-1]:
+                yield _searched(release)
+            case "questions":
+                asked, surprises = count_words(len(release.answers), "question"), len(release.transcript.rounds)
+                set_aside = f"{price_words(phase.price)} was set aside for thresholds and surprises"
+                yield "Asked", f"{asked}; {count_words(surprises, 'surprise')}; {set_aside}"
+            case "errors" | "bounds":
+                yield "Errors", f"{errors_words(phase)}: {_bought(release, phase)}"
+    if plan.stop:
+        yield "Stop test", "costs nothing of its own: it compares what the measurements released"
+    if done < plan.rounds and not plan.named("search"):
+        ended = "by its stop test" if release.transcript.stopped else "early"
+        yield "", f"the loop ended {ended} after {count_words(done, 'round')}; {WHOLE_SCHEDULE_NOTE}"
+
+
+def _searched(release: FinishedRun) -> Fact:
+    """What was drawn after the opening, and all that the filter allowed for it."""
+    plan = release.plan
+    rounds = release.transcript.rounds[len(plan.opening) :]
+    draws = [phase for phase in plan.phases if phase.noun in ("stage", "selection", "measurement")]
+    search, counted_first = plan.named("search"), plan.roles.accountant.name == ByCount.name
+    prices = [search[0].price] if counted_first else [phase.price for phase in draws for _ in range(phase.count)]
+    whole = price_words(reduce(Price.plus, prices))
+    if plan.named("stage"):
+        return "Later", f"{count_words(len(rounds), 'measurement')}, together {whole}"
+    chosen = sum(finished.choice is not None for finished in rounds)
+    words = f"{count_words(chosen, 'choice')} and {count_words(len(rounds), 'measurement')}"
+    return "Search", f"{words}, at prices that followed what was released, together at most {whole}"
+
+
+def _bought(release: FinishedRun, phase: Phase) -> str:
+    """What was drawn for it, and at what price."""
+    price = actual_plan(release.plan, release.transcript).price(phase.noun) or phase.price
+    found, each = release.errors, "each " if phase.count > 1 else ""
+    if found is None:
+        return f"none was drawn; set aside were {each}{price_words(price)}"
+    groups, blocks = found.sums.errors.groups, found.sums.errors.blocks
+    shared = "" if len(groups) == len(blocks) else f" in {count_words(len(groups), 'group')}"
+    return f"{count_words(len(blocks), 'block')}{shared}, {each}{price_words(price)}"
+
+
+def _cost(plan: Plan, phases: Sequence[Phase], noun: str) -> str:
+    """Each draw's price, and their sum where the accountant adds prices up."""
+    count, prices = sum(phase.count for phase in phases), [phase.price for phase in phases]
+    each = f"{count_words(count, noun)}, {prices_words(count, prices)}"
+    if count == 1 or not (prices[0].epsilon is None or plan.roles.accountant.name == "basic"):
+        return each
+    whole = reduce(Price.plus, (phase.price.times(Fraction(phase.count)) for phase in phases))
+    return f"{each}, together {price_words(whole)}"
+
+
+def _total(release: FinishedRun) -> Iterator[Fact]:
+    """Epsilon at the plan's delta under every accountant; the guarantee is the budget, under the one charged."""
+    charged, own = release.plan.roles.accountant.name, "reserved" if release.charged else "charged"
+    name = "Total"
+    for accountant, spent in release.spent.items():
+        figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
+        yield name, f"{accountant}: {figure}{f' ({own})' if accountant == charged else ''}{_apart(release, accountant)}"
+        name = ""
+    if len(release.costs) > 1:
+        free = release.plan.named("left out") and release.plan.problem.unit.apart
+        beside = "; left out is covered by the larger price of all others" if free else ""
+        yield "", f"figures in brackets: each phase by itself; only those of basic add up to the total{beside}"
+    shown = f"by {charged}: {choice_words(release.plan)}; the others are shown for comparison"
+    if release.charged:
+        rest = "the rest is back in the budget, and the guarantee stays that of the whole plan"
+        yield "Charged", f"{release.charged}, for the draws that were made; {rest}"
+    yield "" if release.charged else "Charged", shown
+
+
+def _apart(release: FinishedRun, accountant: str) -> str:
+    """What the phases cost by themselves: " [selection 0.1, measurement 0.2]"; nothing for a single one."""
+    prices = {phase: costs.get(accountant) for phase, costs in release.costs.items()}
+    known = [f"{phase} {upward_text(price, DIGITS)}" for phase, price in prices.items() if price is not None]
+    return f" [{', '.join(known)}]" if len(prices) > 1 and known else ""
+
+
+# The plan as text: what a run will do, cost and be worth, before any data is opened.
+
+COMPARED_ACCOUNTANTS = (ZeroConcentrated(), PrivacyLossDistribution())
+"""Accountants whose prices a plan under Gaussian DP shows too."""
+
+
+def plan_view(plan: Plan, taken: Resources | None = None) -> RenderableType:
+    """The whole plan, for `--dry-run`. Public facts only; ASCII but for names that documents bring.
+
+    taken: the forecast of time and memory; None: that of a run without files.
+    """
+    return facts(plan_facts(plan, taken))
+
+
+def plan_facts(plan: Plan, taken: Resources | None = None) -> tuple[Fact, ...]:
+    """The same, line by line."""
+    takes = _takes(taken or Resources.of(plan))
+    return (*_question(plan), *_planned_draws(plan), *_worth(plan), *_means(plan), *takes, *_notes(plan))
+
+
+def approved_view(plan: Plan, sha256: str, dataset: str, reason: Reason) -> RenderableType:
+    """What was approved: whose budget pays once, for what, and by which plan."""
+    forecast = [line for line in _worth(plan) if line[0]]
+    approved = ("Approved", plain(f"one release of {dataset!r} by this plan, {reason.words}"))
+    means = (
+        "Schedule",
+        f"{plan.schedule.name}, {plan.roles.check.name} noise, charged by {plan.roles.accountant.name}",
+    )
+    return facts((*_question(plan), means, *forecast, *_notes(plan), ("Plan", sha256), approved))
+
+
+def _question(plan: Plan) -> Iterator[Fact]:
+    problem = plan.problem
+    yield "Guarantee", guarantee(plan)
+    columns = count_words(len(problem.domain.attributes), "column")
+    yield "Universe", f"{count_words(problem.domain.size, 'cell')} in {columns}"
+    yield (
+        "Workload",
+        f"{count_words(problem.workload.rows, 'query')} in {count_words(len(problem.workload.blocks), 'block')}",
+    )
+    if named := figures_words([figure.name for figure in problem.workload.figures]):
+        yield "Figures", named
+    if problem.n is not None:
+        yield "Records", f"{problem.n:,}, as declared"
+    elif problem.most is not None and problem.persons is None:
+        yield "Records", f"{problem.most:,}, as declared, those included that the domain's rules leave out"
+    if problem.persons is not None:
+        yield "Persons", f"{problem.persons:,}, as declared"
+
+
+def group_alike_phases(plan: Plan) -> Iterator[tuple[Phase, ...]]:
+    """The phases, of which measurements before any selection that follow one another differ in price alone."""
+    for noun, found in groupby(plan.phases, key=lambda phase: phase.noun):
+        phases = tuple(found)
+        yield from (phases,) if noun == "opening" else ((phase,) for phase in phases)
+
+
+def _planned_draws(plan: Plan) -> Iterator[Fact]:
+    """What is drawn, how often, and the price of each draw: a line a phase, and one for both draws of a round."""
+    yield "Schedule", plan.schedule.name
+    for phases in group_alike_phases(plan):
+        phase = phases[0]
+        match phase.noun:
+            case "left out":
+                unit, price = plan.problem.unit, price_words(phase.price)
+                yield "Left out", f"a noisy count of {dropped_words(unit)}, {price}{parallel_words(unit)}"
+            case "opening":
+                yield "First", _opening(plan, phases)
+            case "questions":
+                yield "Questions", f"one at a time; all surprises together {price_words(phase.price)}"
+            case "measurement" if plan.rounds:
+                yield ("Then" if plan.opening else "Rounds"), _round(plan, plan.named("selection")[0], phase)
+    if stages := plan.named("stage"):
+        prices = [phase.price for phase in stages for _ in range(phase.count)]
+        most = f"up to {count_words(len(prices), 'measurement')}, each decided by what was released before"
+        yield "Then", f"{most}; together {price_words(reduce(Price.plus, prices))}"
+    for phase in (*plan.named("errors"), *plan.named("bounds")):
+        each = "each " if phase.count > 1 else ""
+        yield "Errors", f"{errors_words(phase)}, {each}{price_words(phase.price)}"
+    if plan.stop and plan.stop.stages:
+        yield from _staged(plan, plan.stop)
+    elif plan.stop and plan.stop.threshold is not None and plan.problem.alpha is not None:
+        yield from _stopping(plan, plan.stop, plan.stop.threshold, plan.problem.alpha)
+
+
+def _opening(plan: Plan, phases: Sequence[Phase]) -> str:
+    """phases: measurements that follow one another, which may differ in price."""
+    nothing = "" if plan.named("stage") else "for the whole workload, nothing is selected"
+    covered = "before any selection" if plan.rounds else nothing
+    count, prices = sum(phase.count for phase in phases), [phase.price for phase in phases]
+    return f"{count_words(count, 'measurement')} {covered}".rstrip() + f", {prices_words(count, prices)}"
+
+
+def _round(plan: Plan, selection: Phase, measurement: Phase) -> str:
+    chosen = _alone(selection.price, next((_epsilon(event) for event, _ in selection.events), None))
+    measured = _alone(measurement.price, measurement.price.pure if plan.roles.check.pure else None)
+    prices = (
+        f"choosing costs {price_words(selection.price)}{chosen}, measuring {price_words(measurement.price)}{measured}"
+    )
+    each = "in the one round" if plan.rounds == 1 else f"each of {plan.rounds:,} rounds"
+    return f"{f'on paper, {each}' if plan.schedule.adaptive else each}: {prices}"
+
+
+def _epsilon(event: PrivacyEvent) -> Fraction | None:
+    return event.epsilon if isinstance(event, ExponentialEvent | PermuteAndFlipEvent) else None
+
+
+def _alone(price: Price, epsilon: Fraction | None) -> str:
+    """The epsilon of one draw by itself, for a price that is counted in rho or mu^2."""
+    return "" if price.epsilon is not None or epsilon is None else f" (eps {upward_text(epsilon, DIGITS)} by itself)"
+
+
+def _staged(plan: Plan, stop: StopTest) -> Iterator[Fact]:
+    """What is likely and what is certain; certain figures are rounded up."""
+    first, last = (f"{float(alpha):.3g}" for alpha in (stop.stages[0], stop.stages[-1]))
+    beta = upward_text(plan.problem.beta, DIGITS)
+    yield (
+        "Stages",
+        f"alpha falls from {first} to {last} of the records in {count_words(len(stop.stages), 'stage')} at most",
+    )
+    yield "", "a noisy answer within 3/4 alpha n ends a stage, with a certificate; the best one is released"
+    yield "Accuracy", f"certificates hold all at once, except with probability beta = {beta}"
+    if stop.certain is None:
+        yield "", "certain beforehand: no alpha below 1"
+    else:
+        stated = ", if the rule's stated mistake bound holds" if stop.promise == "stated" else ""
+        yield "", f"certain beforehand, on every table: alpha = {upward_text(stop.certain, DIGITS)}{stated}"
+    if stop.paper is not None:
+        yield "", f"likely: about {float(stop.paper):.2g}, what {plan.rounds:,} rounds reach; `dpqr plan` simulates it"
+
+
+def _stopping(plan: Plan, stop: StopTest, threshold: Fraction, alpha: Fraction) -> Iterator[Fact]:
+    """The theory's promise; alpha and beta are rounded up."""
+    beta = plan.problem.beta
+    yield "Stop test", f"a noisy answer within {amount(float(threshold))} records (3/4 alpha n) ends the loop"
+    if stop.promise != "heuristic":
+        stated = ", if the rule's stated mistake bound holds" if stop.promise == "stated" else ""
+        kept = f"except with probability beta no answer is off by more than alpha n{stated}"
+    else:
+        kept = "a heuristic aim for the largest error, alpha n: no proof stands behind the number of rounds"
+    figures = f"alpha = {upward_text(alpha, DIGITS)} of the records, beta = {upward_text(beta, DIGITS)}"
+    yield "Accuracy", f"{figures}: {kept}"
+    yield "", f"T0 = {plan.rounds:,} rounds at most, all of them in the guarantee wherever the loop stops"
+
+
+def _worth(plan: Plan) -> Iterator[Fact]:
+    """The noise of measured answers; and the error of all, where it has a closed form."""
+    if not plan.forecast:
+        return
+    ranked = sorted(plan.forecast, key=lambda block: block.deviation)
+    narrowest, widest = ranked[0], ranked[-1]
+    paper = "on paper, " if plan.named("search") else ""
+    typical = f"{paper}typically {amount(plan.typical_noise)} on a measured answer"
+    yield "Noise", f"{typical} (standard deviation, in records)"
+    if widest.deviation > narrowest.deviation:
+        yield "", f"widest {_block(widest)}, narrowest {_block(narrowest)}; a sum's is in its column's unit"
+    if (error := closed_mean(plan)) is not None:
+        yield (
+            "Error",
+            f"{amount(error)} on average: mean of the queries' mean absolute errors, in records (closed form)",
+        )
+    else:
+        yield "Error", "depends on the table: `dpqr plan` forecasts it by simulation"
+
+
+def _block(block: BlockForecast) -> str:
+    figure = block.deviation if block.deviation < 10**DIGITS else float(f"{block.deviation:.{DIGITS}g}")
+    return f"{amount(figure)} in {plain(block.name)!r}"
+
+
+def _means(plan: Plan) -> Iterator[Fact]:
+    roles = plan.roles
+    yield "Accountant", f"{roles.accountant.name}: {choice_words(plan)}"
+    if theorem := _summary(roles.accountant):
+        yield "", theorem
+    proved = upward_text(plan.epsilon, DIGITS)
+    yield "", f"it proves eps {proved} for this plan, within the budget's eps {upward_text(plan.budget.epsilon)}"
+    if roles.accountant.name == "gdp":
+        beside = ((one.name, one.epsilon(plan.events, plan.budget.delta)) for one in COMPARED_ACCOUNTANTS)
+        words = (f"eps {upward_text(found, DIGITS)} by {name}" for name, found in beside if found)
+        yield "", f"the same draws cost {', '.join(words)}"
+    yield "Strategies", f"{roles.distinguisher.name} selection, {roles.check.name} noise, {roles.update.name} update"
+
+
+def _takes(taken: Resources) -> Iterator[Fact]:
+    """Time, memory and disk, about."""
+    reading = f"and {seconds_words(taken.reading)} for each million rows of the table"
+    yield "Time", f"about {seconds_words(taken.seconds)} of one processor, {reading}"
+    files = "" if taken.files is None else f"; files of about {bytes_words(taken.files)}, synthetic rows not counted"
+    yield "Memory", f"about {bytes_words(taken.memory)}{files}"
+
+
+def _summary(strategy: object) -> str:
+    """The first paragraph of a strategy's own description."""
+    return " ".join((inspect.getdoc(type(strategy)) or "").split("\n\n", 1)[0].split())
+
+
+def _notes(plan: Plan) -> Iterator[Fact]:
+    for note in plan.notes:
+        yield "Note", plain(note)

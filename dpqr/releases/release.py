@@ -1,0 +1,406 @@
+"""Release: plan, pay, open the table, run the Iterative Construction, write the release."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from dpqr.domain.histogram import Counts
+from dpqr.domain.text.sources import public_documents
+from dpqr.kernel.accountants.accountant import EveryFilter
+from dpqr.kernel.accountants.known import available
+from dpqr.kernel.errors import AlreadyThere, DocumentError, UsageFault
+from dpqr.kernel.noise.source import NoiseSource, SystemNoise
+from dpqr.kernel.sealed import Private
+from dpqr.ledger.ledger import Reservation
+from dpqr.releases.answer_tables import cumulative_table
+from dpqr.releases.counters import earlier_counts, paid_notes, require_files, with_first
+from dpqr.releases.draws import Costs, Draws, count_dropped, priced_phases
+from dpqr.releases.files import ReleaseDirectory, reserve
+from dpqr.releases.locked_plan import require_noted, require_unchanged
+from dpqr.releases.loop import Observer, iterative_construction
+from dpqr.releases.paying import (
+    Bill,
+    PaidRun,
+    is_published,
+    paid_run,
+    release_bill,
+    require_affordable,
+    transcript_path,
+    waiting_receipt,
+)
+from dpqr.releases.planning import plan_with_documents
+from dpqr.releases.read_release import ReleaseFiles, read_release
+from dpqr.releases.reading import (
+    TableReading,
+    charging_accountant,
+    count_column,
+    public_inputs,
+    require_source,
+    resolve_reading,
+    resolve_source,
+    with_document_notes,
+)
+from dpqr.releases.receipt import receipt
+from dpqr.releases.record.parts import draws_digest
+from dpqr.releases.record.plan_document import plan_document, plan_hash
+from dpqr.releases.record.release_document import draw_parts
+from dpqr.releases.rehearsal import rehearsed_rows, rehearsed_table, require_rehearsable
+from dpqr.releases.release_files import file_names, require_sampleable, write_release
+from dpqr.releases.requests import LedgerRequest, OutputRequest, ReleaseRequest
+from dpqr.releases.resources import Resources, require_resources, resources
+from dpqr.releases.result import FinishedRun, assemble
+from dpqr.releases.start import start_name
+from dpqr.releases.views import require_views
+from dpqr.strategies.plan import Plan
+from dpqr.tables.load import LoadedTable, load_table
+from dpqr.tables.points import refuse_table_as_document
+from dpqr.tables.structure import check_table
+from dpqr.workload.queries_file import QueriesDocument
+
+Prices = tuple[dict[str, Fraction | None], Costs]
+"""Epsilon of the whole schedule under every accountant, and the costs of each of its phases."""
+
+
+class ReleaseObserver(Observer, Protocol):
+    """Observer of a release, also notified of the percentage of the table that has been read (`Percent`)."""
+
+    def read(self, percent: int) -> None: ...
+
+
+def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
+    """The plan of a release, with its time and memory.
+
+    Raises:
+        DpqrError: where `release` would refuse the run before it opens the table, with the same exit code. The ledger
+            is read, never written.
+    """
+    plan, held = checked_plan(request)
+    _reserve_directory(request.output, request.payer)
+    _require_output(plan, request.output)
+    earlier_counts(request, plan)
+    bill = replace(release_bill(plan, held.policy, held.source.encoding), reason=request.reason)
+    require_affordable(request.payer, bill, locked=request.locked is not None)
+    return plan, resources(plan, request.output)
+
+
+def plan_without_output_checks(request: ReleaseRequest) -> Plan:
+    """The plan alone, without checks of the output or of the remaining budget. Raises: DpqrError."""
+    return checked_plan(request)[0]
+
+
+def checked_plan(request: ReleaseRequest) -> tuple[Plan, TableReading]:
+    """The plan of a request, and how its table is read. A request that names a locked plan must lead to that plan."""
+    if request.plan.questions is not None:
+        raise UsageFault("--plan: is of a session; `dpqr interactive open NAME DATA --plan FILE` follows it")
+    request = with_first(replace(request, source=resolve_source(request.source, request.payer)))
+    asked = replace(request.plan, counts=count_column(request.source, request.payer))
+    if request.locked is None:
+        asked = replace(asked, accountant=charging_accountant(asked, request.payer))
+    with refuse_table_as_document(request.source):
+        plan, document = plan_with_documents(asked)
+    if request.output.synthetic:
+        require_sampleable(plan, request.output.synthetic)
+    require_files(request.source, plan.problem.period)
+    source = replace(request.source, period=plan.problem.period)
+    held = resolve_reading(
+        source, request.limits, plan.problem.domain, request.payer, locked=request.locked is not None
+    )
+    spoken = with_document_notes(request.notes, document)
+    inputs = public_inputs(replace(request, plan=asked, notes=spoken), held, document)
+    paying = _paid_notes(request, plan)
+    plan = replace(plan, notes=tuple(dict.fromkeys((*spoken, *plan.notes, *held.bits, *paying))), inputs=inputs)
+    if request.locked:
+        require_unchanged(request.locked, plan_document(plan))
+        require_noted(request.locked, paying)
+        plan = replace(plan, inputs=replace(inputs, locked=request.locked))
+    return plan, held
+
+
+def _paid_notes(request: ReleaseRequest, plan: Plan) -> tuple[str, ...]:
+    """Notes on what the budget's periods are charged. A continued run repeats the notes of its beginning."""
+    directory, payer = request.output.directory, request.payer
+    resumed = payer is not None and payer.resume and directory is not None
+    before = waiting_receipt(Path(os.path.abspath(directory or ""))) if resumed else None
+    return tuple(paid_notes(payer, plan.problem.period, before))
+
+
+def release(
+    request: ReleaseRequest,
+    progress: ReleaseObserver,
+    *,
+    planned: Callable[[Plan], None] = lambda _: None,
+    noise: NoiseSource | None = None,
+) -> FinishedRun:
+    """One private release, from documents to files on disk.
+
+    Order: everything public is checked first: the source, documents, plan, memory, output path, and the budget's
+    policy, approval and balance. Then an engine is connected, and the table's structure is looked at. Then the budget
+    is reserved, durably where a ledger pays. Then the table's rows are read.
+
+    Args:
+        request: table, plan, output and payer.
+        progress: is called with the part of the table that is read, and with every finished round.
+        planned: is called with the plan, and may still refuse.
+        noise: the operating system's, unless a test passes another.
+
+    Raises:
+        DpqrError: of the kind that names the exit code; `paid_run` says what becomes of the reservation.
+
+    Privacy:
+        The plan's budget, for one run and the plan's privacy unit. Only a ledger adds up the costs of several runs on a
+        dataset. The unit follows from the source's own count column, whatever the request states.
+    """
+    request = _with_date(request)
+    output, payer = request.output, None if request.rehearse else request.payer
+    if payer and noise and not noise.private:
+        raise UsageFault("a ledger pays for private noise only, and this source is for tests")
+    plan, held = checked_plan(request)
+    rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
+    planned(plan)
+    target, prices, earlier = _reserve_directory(output, payer), price_schedule(plan), earlier_counts(request, plan)
+    _require_output(plan, output)
+    bill = replace(release_bill(plan, held.policy, held.source.encoding), reason=request.reason)
+    ready = partial(_check_input, request, plan, held, bill)
+    with paid_run(payer, bill, target.path if target else None, ready=ready) as run:
+        source = noise or SystemNoise()
+        table = (
+            rehearsed_table(plan.problem, held.limits) if rehearsed else _open_table(plan, run, held, progress, source)
+        )
+        drawn = construct(plan, _draws(run, table, source), table.dropped, run.guard, progress, prices, run.paid)
+        finished = replace(_with_request_facts(drawn, request, run, rehearsed), earlier=earlier, charged=run.charged)
+        digest = draws_digest(draw_parts(finished))
+        if target:
+            _write(finished, target, output)
+        run.released(digest)
+    return finished
+
+
+def _with_date(request: ReleaseRequest) -> ReleaseRequest:
+    """With today's date, where none is stated. It is taken before the table is opened, so no row can influence it."""
+    return request if request.date else replace(request, date=datetime.now(UTC).date().isoformat())
+
+
+def _with_request_facts(
+    drawn: FinishedRun, request: ReleaseRequest, run: PaidRun, rehearsed: int | None
+) -> FinishedRun:
+    """With the facts of the request that stand in the record."""
+    reason = run.paid.reason if run.paid else request.reason
+    named = replace(drawn, reason=reason, date=request.date, publisher=request.publisher, rehearsed=rehearsed)
+    return replace(named, planned=plan_hash(drawn.plan))
+
+
+def save(finished: FinishedRun, output: OutputRequest) -> None:
+    """Write a release that was made without a directory. Raises: UsageFault, InfeasiblePlan."""
+    if output.synthetic:
+        require_sampleable(finished.plan, output.synthetic)
+    target = _reserve_directory(output, None)
+    if target:
+        _write(finished, target, output)
+
+
+def _write(finished: FinishedRun, target: ReleaseDirectory, output: OutputRequest) -> None:
+    form, synthetic, bins, base = output.format, output.synthetic, output.bins, output.views
+    write_release(
+        finished,
+        target,
+        answers=form,
+        synthetic=synthetic,
+        bins=bins,
+        base=base,
+        cumulative=cumulative_table(finished),
+        receipt=receipt(finished),
+    )
+
+
+def _reserve_directory(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:
+    """The directory of the release. A run that was killed after it had published may replace its own files."""
+    if output.directory is None:
+        return None
+    again = payer is not None and payer.resume and is_published(Path(os.path.abspath(output.directory)))
+    return reserve(output.directory, force=output.if_exists == "replace" or again)
+
+
+def _require_output(plan: Plan, output: OutputRequest) -> None:
+    """Refuse a run without the memory or disk space that it needs, or with views that its workload cannot have."""
+    require_resources(plan, output)
+    if output.views:
+        require_views(plan.problem.workload, plan.problem.domain)
+
+
+def _check_input(request: ReleaseRequest, plan: Plan, held: TableReading, bill: Bill) -> None:
+    """Check the table's structure. A rehearsal opens no table: its output and its budget are checked instead."""
+    if request.rehearse:
+        require_rehearsable(request)
+        require_affordable(request.payer, bill)
+    else:
+        require_source(held.source)
+        check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
+
+
+def _open_table(
+    plan: Plan, run: PaidRun, held: TableReading, progress: ReleaseObserver, noise: NoiseSource
+) -> LoadedTable:
+    """The private table, sealed."""
+    problem = plan.problem
+    run.look(held.source)
+    return load_table(
+        held.source,
+        problem.domain,
+        held.limits,
+        unit=problem.unit,
+        noise=run.drawing(noise),
+        declared=problem.declared,
+        asked=plan.column_sets,
+        progress=progress.read,
+    )
+
+
+def _draws(run: PaidRun, table: LoadedTable, noise: NoiseSource) -> Draws:
+    return Draws(data=table.counts, accountant=run.guard, noise=noise, journal=run.journal)
+
+
+def construct(
+    plan: Plan,
+    draws: Draws,
+    left_out: Private[Counts],
+    guard: EveryFilter,
+    progress: Observer,
+    prices: Prices,
+    paid: Reservation | None,
+) -> FinishedRun:
+    """Run the loop on the sealed counts. left_out: the records that the domain's rules left out."""
+    spent, costs = prices
+    dropped = count_dropped(draws.of_left_out(left_out), plan)
+    outcome = iterative_construction(draws, plan, progress)
+    return assemble(
+        plan,
+        outcome,
+        spent,
+        private=draws.noise.private,
+        events=guard.events,
+        dropped=dropped,
+        costs=costs,
+        paid=paid,
+    )
+
+
+def price_schedule(plan: Plan) -> Prices:
+    """Price the whole schedule and each of its phases under every installed accountant.
+
+    The release states the price of the whole schedule, wherever the loop stops. It is computed before anything is
+    charged, so a failure here costs nothing.
+    """
+    shown = {**available(), plan.roles.accountant.name: plan.roles.accountant}
+    spent = {name: accountant.epsilon(plan.events, plan.budget.delta) for name, accountant in shown.items()}
+    return spent, priced_phases(plan, shown)
+
+
+# A finished release where another one shall go: what `--if-exists skip` passes over, free of charge.
+
+REQUEST_KEYS = (
+    "unit",
+    "n",
+    "most",
+    "persons",
+    "period",
+    "counter",
+    "budget",
+    "domain",
+    "workload",
+    "seed",
+    "accountant",
+)
+ROLES = ("schedule", "distinguisher", "check", "update")
+"""Parts of a plan that say what was asked for, and strategies by name; the rest follows, and the version of dpqr."""
+
+
+def already_released(request: ReleaseRequest) -> bool:
+    """Whether the request is to be skipped, for its release lies there, finished. The table is not opened.
+
+    Raises:
+        AlreadyThere: something else lies there: no release, or one that answers another request.
+        UsageFault: a killed release to that place waits for --resume.
+
+    Privacy:
+        Public: a function of the request and of a published record.
+    """
+    output, payer = request.output, request.payer
+    given = output.directory
+    if output.if_exists != "skip" or given is None or not os.path.isdir(given) or os.path.islink(given):
+        return False
+    if _waits(Path(os.path.abspath(given))):
+        if payer and payer.resume:
+            return False
+        raise UsageFault(f"--out {given}: a release to it is paid and not finished; --resume continues it")
+    if not _answers(_finished(given), request):
+        raise AlreadyThere(
+            f"--out {given}: holds a release of another request, or a rehearsal (compared are queries, domain, start, "
+            "guarantee, strategies, files, base of views, dataset and source)\n"
+            "choose another directory, or --if-exists replace"
+        )
+    return True
+
+
+def _finished(given: str) -> ReleaseFiles:
+    try:
+        return read_release(given)
+    except (UsageFault, DocumentError):
+        raise AlreadyThere(f"--out {given}: exists, and holds no finished release; choose another directory") from None
+
+
+def _waits(directory: Path) -> bool:
+    """Whether a transcript lies beside the directory: of a job that was killed, or is at work."""
+    transcript = transcript_path(directory)
+    return transcript.is_file() and transcript.stat().st_size > 0
+
+
+def _answers(found: ReleaseFiles, request: ReleaseRequest) -> bool:
+    """Whether it is what the request would release."""
+    payer, record = request.payer, found.record
+    if bool(record.get("rehearsal")) != request.rehearse:
+        return False
+    output, views = request.output, record.get("views")
+    files = file_names(
+        output.format,
+        output.synthetic,
+        rehearsal=request.rehearse,
+        views=output.views is not None,
+        cumulative=request.plan.cumulative is not None,
+    )
+    if output.views is not None and views and views["base"] != output.views:
+        return False
+    dataset = payer.dataset if payer and not request.rehearse else None
+    request = with_first(replace(request, source=resolve_source(request.source, payer)))
+    with refuse_table_as_document(request.source):
+        plan, document = plan_with_documents(replace(request.plan, counts=count_column(request.source, payer)))
+    return (
+        set(files) <= set(record["files"])
+        and found.dataset == dataset
+        and _same_documents(record["plan"].get("request"), request, document)
+        and _request_parts(record["plan"]) == _request_parts(json.loads(json.dumps(plan_document(plan))))
+    )
+
+
+def _same_documents(stated: Any, request: ReleaseRequest, document: QueriesDocument) -> bool:
+    """Whether queries and domain say the same, entry by entry, the registered source is the same, and the release
+    starts from the same earlier one; those of records before dpqr 0.4, which hold none, do."""
+    if not isinstance(stated, dict):
+        return True
+    public, start = public_documents(document.sources), request.plan.start
+    asked = {"queries": public.queries, "domain": public.domain}
+    if stated.get("reading", {}).get("source") != request.source.digest:
+        return False
+    same = all(stated.get(name) == json.loads(json.dumps(value)) for name, value in asked.items())
+    return same and stated.get("options", {}).get("start") == (None if start is None else start_name(start))
+
+
+def _request_parts(plan: dict[str, Any]) -> list[Any]:
+    return [*(plan.get(part) for part in REQUEST_KEYS), *(plan[role]["name"] for role in ROLES)]

@@ -1,0 +1,222 @@
+"""Sentences: what a release promises, in the words that its record and its receipt share."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from dpqr.kernel.budget import PrivacyBudget, downward_text, upward_text
+from dpqr.kernel.unit import PrivacyUnit
+from dpqr.releases.answers.errors import ErrorBars
+from dpqr.releases.answers.noisy import LEVEL
+from dpqr.releases.error_bounds import Certificate
+from dpqr.releases.result import FinishedRun
+from dpqr.strategies.plan import Phase, Plan
+
+FEW, DOUBT = 1 / 20, 1 / 100
+"""Part of the records that may be left out without a warning; and how often noise may show as many, either way."""
+
+NO_LEDGER = "It covers this run alone: no ledger was used, and the costs of several releases of one table add up."
+
+INTERVALS = (
+    f"Where basis is measured, lower and upper enclose the true answer with probability at least {float(LEVEL):g} over "
+    "the noise of this run, each single pair. Where it is estimate, they are the estimate and 1.96 of its estimated "
+    "errors to either side, which no theorem covers. They do not hold jointly: of many intervals some will miss."
+)
+CERTIFIED = (
+    "Where basis is certified, lower and upper are the estimate and the certificate's bound to either side, and hold "
+    "jointly, with the certificate's probability."
+)
+
+SESSION = "interactive"
+"""The schedule of a session, whose questions people chose one at a time."""
+COMPARED = (
+    "Where basis is compared, lower and upper are the estimate and what a comparison with a noisy threshold has "
+    "bounded, to either side; those of one epoch hold jointly, with probability 0.95."
+)
+
+SOURCES = {
+    "bought": "rest on noisy L1 errors that were bought too",
+    "rule of thumb": "rest on a rule of thumb from the last selections too",
+    "refits alone": "may be larger, for nothing measured shows them",
+}
+"""What the errors of unmeasured blocks rest on beside refits."""
+
+KNOWN = "The errors of the estimates are their distances from what was measured with hardly any noise, and that noise."
+
+
+WHOLE_SCHEDULE_NOTE = "the guarantee is that of the whole schedule; a ledger gives back at most what was not drawn"
+"""What an early end does, with and without a ledger: a refund lowers what a budget has used, and no release's claim."""
+
+
+def guarantee(plan: Plan) -> str:
+    """The privacy statement of a run of `plan`: definition, parameters, unit. Privacy: public facts only."""
+    return f"{budget_words(plan.budget)}, for {plan.problem.unit.words}."
+
+
+def budget_words(budget: PrivacyBudget) -> str:
+    """Epsilon and delta as a claim; both figures are exact, or rounded up."""
+    epsilon = upward_text(budget.epsilon)
+    if budget.pure:
+        return f"Differentially private with epsilon = {epsilon} (pure: delta = 0)"
+    return f"Differentially private with epsilon = {epsilon} and delta = {upward_text(budget.delta)}"
+
+
+def dropped_words(unit: PrivacyUnit) -> str:
+    """What a noisy count of the records that were left out counts."""
+    if unit.column is None:
+        return "the records that the domain's rules left out"
+    most = "1 row" if unit.rows == 1 else f"{unit.rows} rows"
+    return f"the rows that the domain's rules or the bound left out, at most {most} of each person counted"
+
+
+def parallel_words(unit: PrivacyUnit) -> str:
+    """Why the count adds nothing to what the run costs; empty where it has a price of its own."""
+    return "; free, for a record is either kept or left out, and the larger price covers both" if unit.apart else ""
+
+
+def errors_words(phase: Phase) -> str:
+    """What the draws after the loop are of."""
+    drawn = "noisy L1 errors" if phase.count == 1 else f"{phase.count} draws of noisy L1 errors"
+    if phase.noun == "errors":
+        return f"{drawn} of the blocks that were left unmeasured, after the last refit, for error bars"
+    return f"{drawn} of all blocks, after the last refit, for bounds that are proved, and error bars"
+
+
+def dropped_warning(release: FinishedRun) -> str | None:
+    """That many records seem to have been left out by mistake, where the noisy count says so clearly; else None.
+
+    So it is above FEW of the noisy total, and above what noise alone makes of 0 in all but one of 200 runs (half of the
+    tail of DOUBT: one side). Privacy: post-processing of the count and of the released hypothesis' total.
+    """
+    found = release.dropped
+    if found is None:
+        return None
+    total = max(float(release.hypothesis.total), 0.0) + found.estimate
+    if found.estimate <= FEW * total or found.estimate <= found.measurement.law.tail(DOUBT):
+        return None
+    rows = release.plan.problem.unit.column is None
+    by = "the domain's rules" if rows else "the domain's rules or the bound on each person's rows"
+    return (
+        f"about {found.estimate:,} of {total:,.0f} {'records' if rows else 'rows'} were left out by {by} "
+        f"(+-{found.deviation:.3g}, the noise of that count); check the formats and labels of the domain file"
+    )
+
+
+def choice_words(plan: Plan) -> str:
+    """Why this accountant charges the run; "asked for" where it is the user who says so."""
+    if plan.schedule.name == SESSION:
+        return "its sum holds however questions follow from answers"
+    if "accountant" in plan.asked:
+        named = not plan.budget.pure and plan.roles.accountant.name in ("basic", "zcdp", "gdp")
+        return f"asked for by --accountant{' or by the budget' if named else ''}"
+    if plan.budget.pure:
+        return "the one theorem that holds without a delta"
+    given = " and ".join(f"--{role}" for role in sorted(plan.asked))
+    allowed = f"of those that go with {given}" if given else "of those allowed"
+    return f"{allowed}, the one whose plan is expected to err least"
+
+
+def ledger_words(release: FinishedRun) -> str:
+    """Which releases of the table are covered together."""
+    paid = release.paid
+    if release.rehearsal:
+        return FREE
+    if paid is None:
+        return NO_LEDGER
+    return (
+        f"The budget of dataset {paid.dataset!r} paid for it (entry {paid.number} of the ledger); that budget covers "
+        "all releases that it pays for together."
+    )
+
+
+FREE = "A rehearsal costs nothing; the prices below are those of the release."
+
+
+def rehearsal_words(rows: int, released: str) -> str:
+    """What stands in the place of a guarantee. released: what the run ended with, in the plural."""
+    drawn = f"{rows:,} rows were drawn from the public domain, and no table was opened"
+    return f"REHEARSAL: {drawn}; the {released} describe nobody."
+
+
+def release_guarantee(release: FinishedRun) -> str:
+    """The same for a finished release; a rehearsal, and one that was drawn from a test source, claims nothing."""
+    if release.rehearsed is not None:
+        return rehearsal_words(release.rehearsed, "answers")
+    if not release.private:
+        return "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
+    return guarantee(release.plan)
+
+
+def certainty(release: FinishedRun) -> str:
+    """What is proved of the errors over the workload: certificate and bounds, or why there are none."""
+    known = (
+        release.certificate and _certified(release.certificate, release.plan.problem.workload.rows),
+        _bounded(release),
+    )
+    if sentences := [sentence for sentence in known if sentence]:
+        return " ".join(sentences)
+    if release.plan.schedule.name == SESSION:
+        return "No certificate: people chose the questions one at a time; each interval says what it rests on."
+    if release.plan.stop is None:
+        return (
+            "No certificate: this schedule has no stop test, so no bound on the error of all answers was bought. "
+            f"{bars_words(release.bars)}"
+        )
+    return (
+        "No certificate: the loop ended without meeting its stop test, so no bound on the error of all answers was "
+        f"bought. {bars_words(release.bars)}"
+    )
+
+
+def interval_words(release: FinishedRun) -> str:
+    """What the intervals of a release promise."""
+    if release.plan.schedule.name == SESSION:
+        return f"{INTERVALS} {COMPARED}"
+    return INTERVALS if release.certificate is None else f"{INTERVALS} {CERTIFIED}"
+
+
+def bars_words(bars: ErrorBars) -> str:
+    """What the errors of the estimates are, and what they rest on."""
+    if bars.missing is not None:
+        return f"The errors of the estimates are not known: {bars.missing}."
+    if not bars.refits and bars.known:
+        return KNOWN
+    if not bars.refits:
+        return "Noise deviation and interval speak of the measured value beside them."
+    sentence = f"The errors of the estimates are estimated from {bars.refits} refits with new noise"
+    left = len(bars.factors)
+    blocks = f"; those of {left:,} unmeasured {'block' if left == 1 else 'blocks'} {SOURCES[bars.source]}"
+    return f"{sentence}{blocks if left else ''}."
+
+
+def _bounded(release: FinishedRun) -> str | None:
+    """The bounds that --certify has bought, rounded up; why there are none, where a crash has lost them."""
+    found, plan = release.bounds, release.plan
+    if found is None:
+        return "The bounds that --certify bought were lost in a crash." if plan.phase("bounds") else None
+    share = "" if found.fraction is None else f" ({upward_text(Fraction(found.fraction), 4)} of the declared n)"
+    return (
+        f"Certificate: with probability at least {_confidence(found.confidence)}, over the noise of this run, the mean "
+        f"L1 error of the {len(found.blocks):,} blocks is at most {_records(found.mean)} records{share}, and that of "
+        "each of them at most its own bound in release.json, all at once."
+    )
+
+
+def _certified(certificate: Certificate, queries: int) -> str:
+    """Both figures are rounded up, and the probability down: no more is promised than was planned."""
+    share = (
+        "" if certificate.fraction is None else f" ({upward_text(Fraction(certificate.fraction), 4)} of the declared n)"
+    )
+    return (
+        f"Certificate: with probability at least {_confidence(certificate.confidence)}, over the noise of this run, "
+        f"none of the {queries:,} estimates is off by more than {_records(certificate.records)} records{share}."
+    )
+
+
+def _records(bound: float) -> str:
+    return f"{math.ceil(bound):,}" if bound >= 1000 else upward_text(Fraction(bound), 6)
+
+
+def _confidence(probability: float) -> str:
+    return downward_text(Fraction(str(min(probability, math.nextafter(1, 0)))), 9)

@@ -1,0 +1,338 @@
+"""Answers as tables: those of one block, or of a whole release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, isfinite, log10
+from typing import Any
+
+import numpy as np
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.wording import count_words, plain
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
+from dpqr.releases.answers.errors import BASES, CERTIFIED, COMPARED, ESTIMATE, MEASURED, NO_BASIS
+
+GAP = 2
+"""Blanks between two columns."""
+NARROW, WIDEST = 12, 1000
+"""The fewest columns of text for cells that share a column; a screen on which everything fits."""
+LONGEST_WORD = 24
+"""Columns of text that a cell keeps for its longest word, so that none is broken."""
+UNKNOWN = "no error is known: these answers come from the model alone"
+LEGENDS = {
+    MEASURED: "noise: deviation of what was measured; lower, upper: 95% interval, one by one",
+    ESTIMATE: "lower, upper beside no noise: +-1.96 errors, an estimated 95% interval",
+    COMPARED: "compared: the estimate was found this close to the true answer by a noisy comparison",
+    CERTIFIED: "certified: no estimate is off by more than the certificate's bound, all at once",
+}
+"""By what intervals rest on."""
+ERROR = "error: estimated root mean square error of the estimate"
+FIGURES = ("estimate", "error", "measured", "noise", "lower", "upper", "basis")
+
+
+def plain_table(expand: bool = False) -> Table:
+    """A table without lines, as all of dpqr."""
+    return Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold", expand=expand)
+
+
+def add_texts(table: Table, name: str, texts: Iterable[str]) -> None:
+    """A column of texts that wrap between words. name, texts: as they are shown."""
+    longest = max(map(longest_word, (name, *texts)))
+    table.add_column(Text(name), overflow="fold", min_width=min(longest, LONGEST_WORD))
+
+
+def longest_word(text: str) -> int:
+    """Columns of text that the longest word takes."""
+    return max(map(cell_len, text.split()), default=1)
+
+
+def answers_view(blocks: Iterable[AnsweredBlock]) -> RenderableType:
+    """All answers of some blocks as one table."""
+    rows = [(plain(block.name), _about(block, row), *figures) for block in blocks for row, figures in _figured(block)]
+    table = plain_table()
+    add_texts(table, "query", (row[0] for row in rows))
+    add_texts(table, "cells", (row[1] for row in rows))
+    held = [place for place, figure in enumerate(FIGURES) if figure != "error" or any(row[2 + place] for row in rows)]
+    for place in held:
+        _add_figure(table, FIGURES[place])
+    for query, cells, *figures in rows:
+        table.add_row(*map(Text, (query, cells, *(figures[place] for place in held))))
+    return table
+
+
+def blocks_view(blocks: Iterable[AnsweredBlock]) -> RenderableType:
+    """The same for a terminal: a table for each block, which has more room without the names."""
+    held = tuple(blocks)
+    parts = [(heading(block), block_table(block), Text("")) for block in held]
+    return Group(*(part for each in parts for part in each), *legend(held))
+
+
+def block_view(block: AnsweredBlock, rows: int) -> RenderableType:
+    """The first `rows` answers of one block as a table, and how to get the others."""
+    shown = block.first(rows)
+    return Group(block_table(shown), *more_words(block.rows - rows), *legend([shown]))
+
+
+def legend(blocks: Sequence[AnsweredBlock]) -> list[Text]:
+    """What the figures of these blocks mean, and what their intervals rest on."""
+    bases = {place for block in blocks for place in np.unique(block.basis).tolist()}
+    lines = [words for basis, words in LEGENDS.items() if basis in bases]
+    if any(block.erring for block in blocks):
+        lines.append(ERROR)
+    return [Text(line, style="dim") for line in lines or [UNKNOWN]]
+
+
+def heading(block: AnsweredBlock) -> Text:
+    """A block's name, and how many answers it has."""
+    return Text(f"{plain(block.name)}: {count_words(block.rows, 'answer')}", style="bold")
+
+
+def block_table(block: AnsweredBlock) -> RenderableType:
+    """The answers of one block. Figures that no answer has are left out."""
+    figures = [row for _, row in _figured(block)]
+    held = [place for place in range(len(FIGURES)) if _telling([row[place] for row in figures], FIGURES[place])]
+
+    def made(cells: CellColumns) -> Table:
+        table = plain_table()
+        cells.add(table)
+        for place in held:
+            _add_figure(table, FIGURES[place])
+        for row, texts in enumerate(figures):
+            table.add_row(*cells.row(row), *(Text(texts[place]) for place in held))
+        return table
+
+    return AnswersTable(block, made)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellColumns:
+    """The names of a block's answers in a table: a column for each of the block's columns, or all in one."""
+
+    block: AnsweredBlock
+    apart: bool
+
+    def add(self, table: Table) -> None:
+        if not self.apart:
+            table.add_column("cells", overflow="fold", min_width=NARROW)
+            return
+        for column in self.block.columns:
+            add_texts(table, plain(column.name), {plain(column.texts[place]) for place in column.places.tolist()})
+
+    def row(self, row: int) -> list[Text]:
+        return [Text(plain(text)) for text in self.block.cells(row)] if self.apart else [Text(_about(self.block, row))]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswersTable:
+    """A table of answers that names cells in columns of their own where the screen has room, else in one that wraps.
+
+    Where not even the figures fit, it is wider than the screen: a column that is cut off is not missed by its reader.
+    """
+
+    block: AnsweredBlock
+    made: Callable[[CellColumns], Table]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        table, wide = (self.made(CellColumns(self.block, apart=apart)) for apart in (False, True))
+        narrowest, apart = (self._least(console, options, each) for each in (table, wide))
+        chosen = wide if apart <= options.max_width else table
+        yield from console.render(chosen, options.update(width=max(options.max_width, narrowest)))
+
+    @staticmethod
+    def _least(console: Console, options: ConsoleOptions, table: Table) -> int:
+        return Measurement.get(console, options.update(width=WIDEST), table).minimum
+
+
+def more_words(left: int) -> list[Text]:
+    """That there is more, and how to get it."""
+    return [Text(f"... and {left:,} more {'answer' if left == 1 else 'answers'}; --rows N")] if left > 0 else []
+
+
+def _figured(block: AnsweredBlock) -> Iterable[tuple[int, tuple[str, ...]]]:
+    """Every row with its figures; noise: the standard deviation of what was measured."""
+    columns = (
+        answer_texts(block.estimate, block.precision),
+        _sizes(block.error) if block.erring else [""] * block.rows,
+        answer_texts(block.measured, block.deviation),
+        _sizes(block.deviation),
+        lower_texts(block.lower, block.spread),
+        upper_texts(block.upper, block.spread),
+        ("" if place == NO_BASIS else BASES[place] for place in block.basis.tolist()),
+    )
+    return enumerate(zip(*columns, strict=True))
+
+
+def _add_figure(table: Table, figure: str) -> None:
+    table.add_column(figure, justify="left" if figure == "basis" else "right", no_wrap=True)
+
+
+def _telling(texts: list[str], figure: str) -> bool:
+    """Whether a column says something; what all intervals rest on stands in the legend."""
+    return len(set(texts)) > 1 if figure == "basis" else any(texts)
+
+
+def _sizes(errors: FloatArray) -> list[str]:
+    return [f"+-{error}" if error else "" for error in error_texts(errors)]
+
+
+def _about(block: AnsweredBlock, row: int) -> str:
+    """Which cells a row is about: "sex=F, age=[20, 30), <= 30"; nothing where the query's name says it all."""
+    pairs = zip(block.columns, block.cells(row), strict=True)
+    return plain(", ".join(text if column.name == DETAIL else f"{column.name}={text}" for column, text in pairs))
+
+
+# Figures and views on a screen.
+
+NUMBERS = ("estimate", "error", "lower", "upper")
+SAID = ("figure", "kind", "detail", *NUMBERS, "basis", "flag")
+"""Columns that are no cells of groups."""
+LEGEND = (
+    "lower, upper: 95% interval, one by one; by whole bins for quantiles",
+    "small denominator: the interval is all that a table can give; sure: among the largest by its interval",
+)
+
+
+def figure_texts(records: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Rows of the table of figures: name, cells, NUMBERS, basis and flag."""
+    return [
+        (plain(one["figure"]), _about_figures(one), *each, one["basis"] or "", one["flag"] or "")
+        for one, each in zip(records, _numbers(records), strict=True)
+    ]
+
+
+def figures_legend(records: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """What their columns mean."""
+    return LEGEND[: 2 if {one["flag"] for one in records} - {None} else 1]
+
+
+def figures_view(records: Sequence[dict[str, Any]]) -> RenderableType:
+    """Rows of the table of figures, as text for people."""
+    rows = figure_texts(records)
+    table = plain_table()
+    add_texts(table, "figure", (row[0] for row in rows))
+    add_texts(table, "cells", (row[1] for row in rows))
+    for name in NUMBERS:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("basis", "flag"):
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return Group(table, *(Text(line, style="dim") for line in figures_legend(records)))
+
+
+def views_view(records: Sequence[dict[str, Any]], bias: Sequence[str], base: int) -> RenderableType:
+    """Rows of the table of views."""
+    table = plain_table()
+    said = ("query", "answer", "integer", "rounded", "mark")
+    rows = [(plain(one["query"]), _cells(one, said)) for one in records]
+    add_texts(table, "query", (row[0] for row in rows))
+    add_texts(table, "cells", (row[1] for row in rows))
+    for name in ("integer", f"by {base}"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("mark")
+    for row, one in zip(rows, records, strict=True):
+        table.add_row(*map(Text, (*row, f"{one['integer']:,}", f"{one['rounded']:,}", one["mark"] or "")))
+    legend = [*bias, "unsure: the error of the answer is above a third of it"]
+    return Group(table, *(Text(line, style="dim") for line in legend))
+
+
+def _about_figures(one: dict[str, Any]) -> str:
+    cells = _cells(one, SAID)
+    return ", ".join(filter(None, (cells, plain(one["detail"] or ""))))
+
+
+def _cells(one: dict[str, Any], said: Sequence[str]) -> str:
+    return plain(", ".join(f"{name}={text}" for name, text in one.items() if name not in said and text is not None))
+
+
+def _numbers(records: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Estimate, error, lower and upper with the digits of their errors, figure by figure."""
+    found: list[tuple[str, ...]] = []
+    for name in dict.fromkeys(one["figure"] for one in records):
+        own = [one for one in records if one["figure"] == name]
+        values = {key: np.array([one[key] for one in own], dtype=float) for key in NUMBERS}
+        wide = (values["upper"] - values["lower"]) / 4
+        digits = np.where(np.isnan(values["error"]), wide, values["error"])
+        columns = (
+            answer_texts(values["estimate"], digits),
+            [f"+-{text}" if text else "" for text in error_texts(values["error"])],
+            lower_texts(values["lower"], digits),
+            upper_texts(values["upper"], digits),
+        )
+        found += zip(*columns, strict=True)
+    return found
+
+
+# Digits: answers rounded for people. A figure has as many as its error leaves it; files keep full precision.
+
+OF_ERROR, WITHOUT_ERROR = 2, 4
+"""Significant digits of an error, and of a figure that has none."""
+MOST_DECIMALS = 3
+
+
+def answer_texts(values: FloatArray, errors: FloatArray) -> list[str]:
+    """Each value of a block, rounded to the second significant digit of its error (a standard deviation).
+
+    Without an error to four significant digits, with no more decimals than the largest value needs. NaN is "".
+    """
+    largest = max((abs(value) for value in values.tolist() if isfinite(value)), default=0.0)
+    most = max(_place(largest, WITHOUT_ERROR, MOST_DECIMALS), 0)
+    pairs = zip(values.tolist(), errors.tolist(), strict=True)
+    return _trimmed([_text(v, _decimals(e) if e > 0 else _place(v, WITHOUT_ERROR, most)) for v, e in pairs])
+
+
+def error_texts(errors: FloatArray) -> list[str]:
+    """Each error to two significant digits."""
+    return [_text(error, _decimals(error)) for error in errors.tolist()]
+
+
+def lower_texts(bounds: FloatArray, errors: FloatArray) -> list[str]:
+    """Lower ends of intervals, with the digits of their errors, moved down."""
+    return _bound_texts(bounds, errors, floor)
+
+
+def upper_texts(bounds: FloatArray, errors: FloatArray) -> list[str]:
+    """Upper ends, moved up."""
+    return _bound_texts(bounds, errors, ceil)
+
+
+def _bound_texts(bounds: FloatArray, errors: FloatArray, outward: Callable[[float], int]) -> list[str]:
+    pairs = zip(bounds.tolist(), errors.tolist(), strict=True)
+    return _trimmed([_bound(bound, _decimals(error), outward) for bound, error in pairs])
+
+
+def _bound(value: float, place: int, outward: Callable[[float], int]) -> str:
+    if value != value:
+        return ""
+    return _text(outward(value * 10.0**place) / 10.0**place, place)
+
+
+def _decimals(error: float) -> int:
+    return _place(error, OF_ERROR, MOST_DECIMALS)
+
+
+def _place(value: float, digits: int, most: int) -> int:
+    """The decimal place of the last of so many significant digits, at most `most`; negative: before the point."""
+    return min(digits - 1 - floor(log10(abs(value))), most) if value and isfinite(value) else most
+
+
+def _text(value: float, place: int) -> str:
+    if value != value:
+        return ""
+    return f"{round(value, place) + 0.0:,.{max(place, 0)}f}"
+
+
+def _trimmed(texts: list[str]) -> list[str]:
+    """Without the zeros that all of them end in behind the point: counts are whole."""
+    figures = [text for text in texts if text]
+    if not all("." in text for text in figures):
+        return texts
+    zeros = min((len(text) - len(text.rstrip("0")) for text in figures), default=0)
+    return [text[: len(text) - zeros].rstrip(".") if text else text for text in texts]

@@ -1,0 +1,203 @@
+"""Budgets and their history as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dpqr.kernel.budget import Cost, downward_text, upward_text
+from dpqr.kernel.currency import RHO, Currency
+from dpqr.kernel.wording import Fact, count_words, facts, plain
+from dpqr.ledger.ledger import Account, LedgerEntry
+from dpqr.ledger.periods import PeriodBudgets
+from dpqr.report.answers import plain_table
+from dpqr.tables.policy import OWNER_VOUCHES, Policy
+
+DIGITS = 6
+
+
+def account_view(account: Account, prices: Mapping[str, Fraction | None], delta: Fraction) -> RenderableType:
+    """Terms, what is spent and left, and what the history costs under every accountant."""
+    return facts([*_terms(account), *_state(account), *_prices(account, prices, delta)])
+
+
+def accounts_view(views: Iterable[RenderableType]) -> RenderableType:
+    """Several of them, with a blank line between."""
+    spaced = [part for view in views for part in (Text(""), view)]
+    return Group(*(spaced[1:] or [Text("no dataset has a budget yet; open one with dpqr budget init")]))
+
+
+def history_view(entries: Iterable[LedgerEntry]) -> RenderableType:
+    """One line an entry that changes a budget: not the single draws of runs, which cost nothing beyond their
+    reservation, and not the checkpoints."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("number", justify="right", no_wrap=True)
+    for name in ("time", "entry", "dataset"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("cost", justify="right", no_wrap=True)
+    table.add_column("note", overflow="fold")
+    currencies: dict[str, Currency] = {}
+    reserved: dict[int | None, Cost] = {}
+    for entry in (one for one in entries if one.kind not in {"draw", "record", "checkpoint"}):
+        if entry.terms is not None:
+            currencies[entry.dataset] = entry.terms.currency
+        if entry.kind == "reserve":
+            reserved[entry.number] = entry.cost
+        cost = _cost(entry, currencies.get(entry.dataset), reserved.get(entry.settles))
+        table.add_row(*map(Text, _row(entry, cost)))
+    return table
+
+
+def policy_words(policy: Policy) -> str:
+    """What every run keeps to."""
+    limits = [f"{option[2:]} {value}" for option, value, _ in policy.stated if isinstance(value, int)]
+    parts = limits or ["built-in limits"]
+    parts += [] if policy.delimiter is None else [f"delimiter {policy.delimiter!r}"]
+    parts += [] if policy.encoding is None else [f"encoding {policy.encoding}"]
+    parts.append("no count column" if policy.counts is None else f"counts in column {policy.counts!r}")
+    parts.append("a rule `fail` may occur" if policy.fail else "no rule `fail`")
+    parts += ["approved plans only"] if policy.approval else []
+    return plain(", ".join([*parts, *([f"source {policy.source.words}"] if policy.source else [])]))
+
+
+def _terms(account: Account) -> Iterator[Fact]:
+    terms = account.terms
+    unit, budget = terms.currency.name, f"eps {downward_text(terms.budget.epsilon)}"
+    if not terms.budget.pure:
+        budget = f"({budget}, delta {downward_text(terms.budget.delta)})"
+    limit = f", which is {terms.currency.words(terms.limit, downward_text)}" if terms.currency is RHO else ""
+    yield "Dataset", f"{terms.dataset} ({terms.kind.value})"
+    yield "Budget", f"{budget} for life{limit}; charged by {terms.accountant}, in {unit}"
+    yield "Protects", terms.unit
+    if terms.reason.words:
+        yield "Opened", plain(f"for {terms.reason.words}" if terms.reason.purpose else terms.reason.words)
+    if terms.cap is not None:
+        yield "Cap", f"{terms.currency.words(terms.cap, downward_text)} for one release"
+    yield "Policy", policy_words(replace(terms.policy, source=None))
+    if terms.policy.source is not None:
+        yield "Source", plain(terms.policy.source.words)
+        yield "", OWNER_VOUCHES
+    if terms.periods is not None:
+        yield "Periods", plain(_periods_words(terms.periods, terms.currency))
+
+
+def _periods_words(periods: PeriodBudgets, currency: Currency) -> str:
+    """What each may spend, and how they come together."""
+    first = "" if periods.first is None else f" from {periods.first.name} on"
+    joined = (
+        "a row pays in its own alone" if periods.parallel else "a person's periods add up within the budget for life"
+    )
+    share = currency.words(periods.share, downward_text)
+    return f"{share} for each {periods.every} by column {periods.column!r}{first}; {joined}"
+
+
+def _spent_by_period(account: Account) -> Iterator[Fact]:
+    figures = account.terms.currency.figures
+    spent = [
+        f"{name or 'every period'} {figures(cost, upward_text)}"
+        for name, cost in sorted(account.periods.items())
+        if cost
+    ]
+    if spent:
+        yield "", f"by period: {', '.join(spent)}"
+
+
+def _state(account: Account) -> Iterator[Fact]:
+    currency = account.terms.currency
+    spent, left = currency.words(account.spent, upward_text), currency.words(account.left, downward_text)
+    yield "Spent", f"{spent} in {count_words(account.reservations, 'reservation')}"
+    yield from _spent_by_period(account)
+    if account.unsettled:
+        waiting = count_words(account.unsettled, "reservation")
+        pending = currency.figures(account.pending, upward_text)
+        yield "", f"{pending} of it in {waiting} without a settlement, spent in full"
+    largest = f"the largest request that fits is {account.request}" if account.request else "nothing more fits"
+    yield "Left", f"{left}; {largest}"
+
+
+def _prices(account: Account, prices: Mapping[str, Fraction | None], delta: Fraction) -> Iterator[Fact]:
+    """The whole history by every theorem; only the ledger's own is charged."""
+    name = "History"
+    for accountant, price in prices.items():
+        figure = f"eps {upward_text(price, DIGITS)}" if price is not None else "no finite eps"
+        own = " (charged)" if accountant == account.terms.accountant else ", shown only"
+        yield name, f"{accountant}: {figure} at delta {upward_text(delta)}{own}"
+        name = ""
+    if prices.keys() == {account.terms.accountant}:
+        yield (
+            name,
+            "other accountants: not shown; of a counter a person pays one release a level, which they do not add up",
+        )
+
+
+def _cost(entry: LedgerEntry, currency: Currency | None, reserved: Cost | None) -> str:
+    """What a reservation sets aside; of a settlement what the run cost in the end, where that is another sum.
+
+    currency: of the dataset's budget; None before it is opened. reserved: what a settlement settles.
+    """
+    if currency is None or entry.kind not in {"reserve", "settle"}:
+        return ""
+    return "as reserved" if entry.cost == reserved else currency.words(entry.cost, upward_text)
+
+
+def _row(entry: LedgerEntry, cost: str) -> tuple[str, ...]:
+    reason = entry.terms.reason if entry.terms is not None else entry.reason
+    plan = f"plan {entry.plan[:12]}" if entry.plan else ""
+    period = f"rows of {entry.period}" if entry.period else ""
+    note = plain("; ".join(filter(None, (period, reason.words, entry.note, plan))))
+    if entry.settles is not None:
+        note = f"settles {entry.settles}: {note}"
+    if entry.policy is not None:
+        note = policy_words(entry.policy)
+    if entry.kind == "void":
+        note = "breaks the rules, and counts for nothing"
+    if entry.kind == "reject":
+        note = f"rejects {', '.join(map(str, entry.rejected))}"
+    return str(entry.number), plain(entry.time), entry.kind, plain(entry.dataset), cost, note
+
+
+# An old release's price, and that of today, side by side.
+
+PRICE_DIGITS = 6
+Prices = Mapping[str, Fraction | None]
+
+
+def repriced_view(
+    version: str,
+    charged: str,
+    before: Prices,
+    now: Prices,
+    deltas: tuple[Fraction, Fraction],
+    unverified: str = "",
+) -> RenderableType:
+    """A line an accountant.
+
+    Args:
+        version: of dpqr, that made the release.
+        charged: the accountant of its guarantee.
+        before, now: epsilon by accountant; None where its theorem does not cover the events.
+        deltas: of the two.
+        unverified: why the record may have been changed; empty: its hashes fit.
+    """
+    table = plain_table()
+    table.add_column("accountant", no_wrap=True)
+    for heading, delta in zip((f"dpqr {plain(version)}", "today"), deltas, strict=True):
+        table.add_column(f"{heading}, delta {upward_text(delta)}", justify="right", no_wrap=True)
+    for name in dict.fromkeys((*before, *now)):
+        own = " (charged)" if name == charged else ""
+        table.add_row(Text(plain(name) + own), Text(_figure(before, name)), Text(_figure(now, name)))
+    said = "The guarantee stays what the release states. What is shown here is neither spent nor given back."
+    doubt = [Text(f"Not verified: {plain(unverified)}")] if unverified else []
+    return Group(*doubt, table, Text(said))
+
+
+def _figure(prices: Prices, name: str) -> str:
+    price = prices.get(name)
+    if price is None:
+        return "not covered" if name in prices else "not known"
+    return f"eps {upward_text(price, PRICE_DIGITS)}"

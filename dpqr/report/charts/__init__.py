@@ -1,1 +1,0 @@
-"""Answers and forecasts as charts for the terminal: bars, curves, heat maps, error against epsilon."""

@@ -1,0 +1,269 @@
+"""Compare: two releases, or plans, side by side: what was asked, what it cost, how far their answers lie apart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.budget import upward_text
+from dpqr.kernel.errors import UsageFault
+from dpqr.kernel.wording import optional, plain
+from dpqr.releases.answers.answered import AnsweredBlock
+from dpqr.releases.exact_errors import Accuracy
+from dpqr.releases.files import read_record
+from dpqr.releases.read_release import ReleaseFiles, read_answers, read_release
+from dpqr.releases.reading import parse_release_request
+from dpqr.releases.requests import EvaluateRequest
+from dpqr.report.answers import plain_table
+from dpqr.report.evaluation import evaluate
+from dpqr.tables.source import TableSource
+
+FIGURES = ("noise A", "noise B", "error A", "error B", "apart", "ratio", "off A", "off B")
+"""The figures of a block, by name."""
+PLAN_KIND = "plan/"
+"""How the format of a plan begins."""
+DIGITS = 6
+"""Of epsilon and delta."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareRequest:
+    """Two releases or plans. proxy: a public table that both are held against; None: none."""
+
+    first: str
+    second: str
+    proxy: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRun:
+    """A release, or a plan. plan: its document. files: of a release."""
+
+    place: str
+    plan: dict[str, Any]
+    files: ReleaseFiles | None = None
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What was asked and promised, by name."""
+        plan, budget = self.plan, self.plan["budget"]
+        paid = self.files.dataset if self.files else None
+        return {
+            "place": self.place,
+            "kind": "release" if self.files else "plan",
+            "version": str(plan["version"]),
+            "epsilon": _figure(budget["epsilon"]),
+            "delta": _figure(budget["delta"]),
+            "unit": str(plan["unit"]["words"]),
+            "accountant": str(plan["accountant"]),
+            "price": f"epsilon {_figure(plan['proved_epsilon'])}",
+            "schedule": str(plan["schedule"]["name"]),
+            "update": str(plan["update"]["name"]),
+            "queries": f"{plan['workload']['queries']:,} in {len(plan['workload']['blocks']):,} blocks",
+            "cells": f"{plan['domain']['cells']:,}",
+            "dataset": paid or "none",
+        }
+
+    @property
+    def asked(self) -> dict[str, int]:
+        """The number of queries of each block, by name."""
+        return {block["name"]: block["queries"] for block in self.plan["workload"]["blocks"]}
+
+    @property
+    def forecast(self) -> dict[str, float]:
+        """The standard deviation of the noise on each planned measurement, by block."""
+        return {block["name"]: float(block["noise_deviation"]) for block in self.plan["forecast"]}
+
+
+def _figure(stated: dict[str, Any]) -> str:
+    """As screens and pages write it."""
+    return upward_text(Fraction(stated["exact"]), DIGITS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockComparison:
+    """One block of both. NaN where a side does not say.
+
+    noise: of a planned measurement, standard deviation, of each side. error: root mean square of the stated errors of
+    the estimates, of each side. apart: root mean square difference of the estimates. ratio: of that to what the two
+    errors together explain: about 1 where they tell the truth, and both are of one table.
+    off: mean absolute error against the proxy, of each side.
+    """
+
+    name: str
+    queries: int
+    noise: tuple[float, float]
+    error: tuple[float, float]
+    apart: float
+    ratio: float
+    off: tuple[float, float]
+
+    @property
+    def figures(self) -> tuple[float, ...]:
+        """All of them, in the order of FIGURES."""
+        return (*self.noise, *self.error, self.apart, self.ratio, *self.off)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseComparison:
+    """Two sides, their shared blocks, and the names of those that only one of them has."""
+
+    sides: tuple[ComparedRun, ComparedRun]
+    blocks: tuple[BlockComparison, ...]
+    alone: tuple[tuple[str, ...], tuple[str, ...]]
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values; null where a side does not say."""
+        return {
+            "sides": [side.facts for side in self.sides],
+            "blocks": [_plain(asdict(block)) for block in self.blocks],
+            "alone": [list(names) for names in self.alone],
+        }
+
+
+def compare(request: CompareRequest) -> ReleaseComparison:
+    """Two sides side by side.
+
+    Raises:
+        UsageFault: a place holds neither; a proxy without two releases that hold their documents.
+        DocumentError: files are damaged.
+        BudgetRefused: a ledger knows the dataset of a release as private, and a proxy is named.
+
+    Privacy:
+        Published files only. The proxy is evaluated as `dpqr evaluate` does, and is as public.
+    """
+    first, second = _side(request.first), _side(request.second)
+    blocks = [
+        {block["name"]: block["queries"] for block in side.plan["workload"]["blocks"]} for side in (first, second)
+    ]
+    shared = [name for name, queries in blocks[0].items() if blocks[1].get(name) == queries]
+    off = [_errors(side, request.proxy) for side in (first, second)] if request.proxy else [{}, {}]
+    return ReleaseComparison(
+        sides=(first, second),
+        blocks=tuple(_compare_blocks(first, second, name, blocks[0][name], off) for name in shared),
+        alone=tuple(tuple(name for name in one if name not in shared) for one in blocks),  # type: ignore[arg-type]
+    )
+
+
+def _side(place: str) -> ComparedRun:
+    """A release by its directory, a plan by its file."""
+    if os.path.isdir(place):
+        files = read_release(place)
+        return ComparedRun(place=place, plan=files.record["plan"], files=files)
+    path = Path(place)
+    try:
+        found = read_record(path.parent, path.name)
+        known = str(found["dpqr"]).startswith(PLAN_KIND)
+    except (OSError, ValueError, KeyError, TypeError):
+        known = False
+    if not known:
+        raise UsageFault(f"{place}: is neither a release directory nor a plan; give what dpqr release or plan has made")
+    return ComparedRun(place=place, plan=found)
+
+
+def _compare_blocks(
+    first: ComparedRun, second: ComparedRun, name: str, queries: int, off: list[dict[str, float]]
+) -> BlockComparison:
+    answers = [None if side.files is None else read_answers(side.files, name) for side in (first, second)]
+    errors = [np.nan if block is None else _root_mean(block.error) for block in answers]
+    apart = ratio = np.nan
+    if answers[0] is not None and answers[1] is not None:
+        apart, ratio = _distance(answers[0], answers[1])
+    return BlockComparison(
+        name=name,
+        queries=queries,
+        noise=(first.forecast.get(name, np.nan), second.forecast.get(name, np.nan)),
+        error=(errors[0], errors[1]),
+        apart=apart,
+        ratio=ratio,
+        off=(off[0].get(name, np.nan), off[1].get(name, np.nan)),
+    )
+
+
+def _distance(one: AnsweredBlock, other: AnsweredBlock) -> tuple[float, float]:
+    """How far estimates lie apart, and the ratio of that to what both errors explain."""
+    apart = _root_mean(one.estimate - other.estimate)
+    explained = _root_mean(np.hypot(one.error, other.error))
+    return apart, apart / explained if explained > 0 else np.nan
+
+
+def _root_mean(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def _errors(side: ComparedRun, proxy: str) -> dict[str, float]:
+    """The mean absolute error of each block against the proxy."""
+    stated = side.plan.get("request") if side.files else None
+    if not isinstance(stated, dict):
+        raise UsageFault(f"--proxy: {side.place} is no release that holds its documents; use dpqr evaluate --queries")
+    table = TableSource(paths=(proxy,))
+    asked = parse_release_request(stated, table, Path(side.place)).plan
+    return dict(
+        _means(evaluate(EvaluateRequest(truth=table, release=side.place, queries=asked.queries, domain=asked.domain)))
+    )
+
+
+def _means(found: Accuracy) -> Iterator[tuple[str, float]]:
+    return ((block.name, block.l1 / block.queries) for block in found.blocks)
+
+
+def _plain(value: Any) -> Any:
+    """NaN as None, for JSON."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and np.isnan(value) else value
+
+
+# Two releases or plans side by side, as text.
+
+MEANING = (
+    "noise: deviation of a planned measurement; error: stated error of the estimates; apart: how far A and B differ; "
+    "ratio: that over what both errors explain, about 1 for two releases of one table; off: mean error on the proxy. "
+    "Root mean squares over a block's answers, in records"
+)
+Row = tuple[str, int, Sequence[float]]
+"""A block: its name, its number of answers, and its figures; NaN: none."""
+
+
+def compared_view(
+    facts: tuple[Mapping[str, str], Mapping[str, str]],
+    figures: Sequence[str],
+    rows: Sequence[Row],
+    alone: Sequence[Sequence[str]],
+) -> RenderableType:
+    """What was asked of both, then their shared blocks with the figures of these names, then the names of others."""
+    table = plain_table()
+    for heading in ("", "A", "B"):
+        table.add_column(heading, overflow="fold")
+    for name in facts[0]:
+        one, other = (plain(side[name]) for side in facts)
+        table.add_row(Text(name), Text(one), Text("same" if one == other else other))
+    others = zip("AB", alone, strict=True)
+    lines = [Text(f"only {name}: {plain(', '.join(blocks))}") for name, blocks in others if blocks]
+    if not rows:
+        return Group(table, Text(""), Text("they share no block of queries"), *lines)
+    return Group(table, Text(""), _blocks(figures, rows), Text(MEANING), *lines)
+
+
+def _blocks(names: Sequence[str], rows: Sequence[Row]) -> RenderableType:
+    """Columns that hold anything."""
+    held = [place for place in range(len(names)) if any(row[2][place] == row[2][place] for row in rows)]
+    table = plain_table()
+    table.add_column("query", overflow="fold")
+    table.add_column("answers", justify="right", no_wrap=True)
+    for place in held:
+        table.add_column(names[place], justify="right", no_wrap=True)
+    for name, queries, figures in rows:
+        table.add_row(Text(plain(name)), Text(f"{queries:,}"), *(Text(optional(figures[place])) for place in held))
+    return table

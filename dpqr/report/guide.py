@@ -1,0 +1,126 @@
+"""The guide: topics of Markdown that ship with the package, by name and by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.resources import files
+from typing import ClassVar
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Heading, Markdown, MarkdownElement
+
+from dpqr.kernel.errors import UsageFault
+
+TOPICS = (
+    "start",
+    "privacy",
+    "domain",
+    "queries",
+    "sql",
+    "figures",
+    "hierarchies",
+    "codebooks",
+    "check",
+    "tables",
+    "scale",
+    "units",
+    "results",
+    "answer",
+    "series",
+    "report",
+    "verify",
+    "ledger",
+    "periods",
+    "interactive",
+    "review",
+    "ci",
+    "settings",
+    "strategies",
+    "models",
+    "accountants",
+    "prediction",
+    "forecast",
+    "evaluate",
+    "python",
+    "audit",
+    "sources",
+    "extending",
+    "contributing",
+)
+"""In the order in which a new reader wants them. Each is a file `dpqr/guide/TOPIC.md`, whose first line is its
+heading: the topic, a colon, and one line that says what it holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A line of a topic that holds the words searched for."""
+
+    topic: str
+    heading: str
+    line: str
+
+
+def read_topic(name: str) -> str:
+    """The Markdown of one topic.
+
+    Raises:
+        UsageFault: no such topic; the message holds the nearest names.
+    """
+    if name not in TOPICS:
+        near = get_close_matches(name.lower(), TOPICS, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"topics: {', '.join(TOPICS)}"
+        raise UsageFault(f"no topic {name!r} in the guide; {hint}\nsearch it: dpqr guide --search WORD")
+    return (files("dpqr") / "guide" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def summary(name: str) -> str:
+    """The one line that says what a topic holds."""
+    heading = read_topic(name).partition("\n")[0]
+    return heading.partition(": ")[2]
+
+
+def search_guide(words: str, topics: tuple[str, ...] = TOPICS) -> Iterator[Hit]:
+    """Every line that holds `words`, whatever their case, topic by topic.
+
+    Raises:
+        UsageFault: there is nothing to search for, or no such topic.
+    """
+    sought = words.strip().casefold()
+    if not sought:
+        raise UsageFault("--search is empty; give a word, for example: dpqr guide --search seal")
+    for topic in topics:
+        for heading, line in _lines(read_topic(topic)):
+            if sought in line.casefold():
+                yield Hit(topic=topic, heading=heading, line=line)
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    """Every line that is not empty, with its heading; a comment in a block of code is no heading."""
+    heading, code = "", False
+    for line in map(str.strip, text.splitlines()):
+        code ^= line.startswith("```")
+        if line.startswith("#") and not code:
+            heading = line.lstrip("# ")
+        if line:
+            yield heading, line
+
+
+# A topic of the guide, rendered for a terminal.
+
+
+class _Heading(Heading):
+    """On the left, as the text below it: rich centres the first one."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self.text
+
+
+class _Topic(Markdown):
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": _Heading}
+
+
+def guide_view(text: str) -> Markdown:
+    """The Markdown of a topic. Lines of code that are too long are broken between words."""
+    return _Topic(text, code_theme="ansi_dark", hyperlinks=False)

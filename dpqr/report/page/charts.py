@@ -1,0 +1,454 @@
+"""Charts of the answers of one block: bars, curves or heat maps with errors; what was never measured is hatched."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpqr.kernel.arrays import FloatArray, IntArray
+from dpqr.kernel.budget import downward_text, upward_text
+from dpqr.kernel.wording import amount, count_words, plain
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
+from dpqr.report.page.parts import Chart, require_extra
+from dpqr.report.page.reported import Spending
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+BARS, CURVES, TICKS = 14, 4, 16
+"""The most bars and curves of a chart, and names along an axis of a heat map."""
+DOWN, ACROSS = 14, 24
+"""Letters of a name beside a heat map, and below it."""
+LINES = ("-", "--", "-.", ":")
+Flags = NDArray[np.bool_]
+
+
+def block_chart(block: AnsweredBlock, salt: str) -> Chart:
+    """The chart that suits the block. salt: as of `draw_chart`."""
+    if not block.rows:
+        return _bars(block, salt)
+    if is_prefix(block):
+        return _curves(block, salt)
+    if is_grid(block):
+        return _heat_map(block, salt)
+    if len(block.columns) == 1 and block.columns[0].ordered and block.rows > BARS:
+        return _curves(block, salt)
+    return _bars(block, salt)
+
+
+def is_prefix(block: AnsweredBlock) -> bool:
+    """Whether the answers are cumulative."""
+    last = block.columns[-1] if block.columns else None
+    return last is not None and last.name == DETAIL and all(text.startswith("<") for text in last.texts)
+
+
+def is_grid(block: AnsweredBlock) -> bool:
+    """Whether the answers are all cells of a pair of columns."""
+    if len(block.columns) != 2 or block.columns[1].name == DETAIL:
+        return False
+    down, across = (len(np.unique(column.places)) for column in block.columns)
+    return down * across == block.rows and min(down, across) > 1
+
+
+def never_measured(block: AnsweredBlock) -> Flags:
+    """Which answers rest on the model alone."""
+    return np.isnan(block.measured)
+
+
+def _name(block: AnsweredBlock, row: int) -> str:
+    return ", ".join(block.cells(row)) or "all"
+
+
+def _seen(block: AnsweredBlock) -> str:
+    """What every alternative text says of a block's figures."""
+    if not block.rows:
+        return "no answers."
+    top = int(block.estimate.argmax())
+    words = f"largest estimate {amount(float(block.estimate[top]))} ({_name(block, top)})"
+    if not np.isnan(block.error).all():
+        least, most = float(np.nanmin(block.error)), float(np.nanmax(block.error))
+        words += f"; error {amount(least)}" + (f" to {amount(most)}" if most > least else "")
+    alone = int(never_measured(block).sum())
+    part = "all answers were" if alone == block.rows else f"{count_words(alone, 'answer')} of {block.rows:,} were"
+    return f"{words}." + (f" Hatched: {part} never measured." if alone else "")
+
+
+def _bars(block: AnsweredBlock, salt: str) -> Chart:
+    """Of a long block the largest answers. Long names stand above their bars."""
+    shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
+    what = f"the {BARS} largest of {block.rows:,} answers" if block.rows > BARS else count_words(block.rows, "answer")
+    names = [_name(shown, row) for row in range(shown.rows)]
+    above = max(map(len, names), default=0) > BESIDE
+    pitch, left = (30, 8) if above else (BAR, 128)
+
+    def draw(figure: Figure) -> None:
+        axes = panel(figure, left, 4, 328 - left, pitch * shown.rows + 4)
+        axes.set_ylim(shown.rows - 0.5, -0.5)
+        _lengths(axes, shown, thickness=9 / pitch, drop=0.22 if above else 0.0)
+        axes.set_yticks(np.arange(shown.rows), [""] * shown.rows if above else [label(name, BESIDE) for name in names])
+        for row, name in enumerate(names if above else ()):
+            place = axes.get_yaxis_transform()
+            axes.text(0.0, row - 0.24, label(name, 2 * BESIDE + 8), transform=place, va="center")
+        figures(axes, "x")
+
+    height = pitch * max(shown.rows, 1) + 28
+    return draw_chart(draw, height=height, alt=f"Bars of {what}: {_seen(block)}", salt=salt)
+
+
+def _lengths(axes: Axes, shown: AnsweredBlock, *, thickness: float, drop: float) -> None:
+    """Bars and their intervals."""
+    places, alone = np.arange(shown.rows) + drop, never_measured(shown)
+    styles: tuple[dict[str, Any], ...] = ({"facecolor": FILL}, {"facecolor": "none", "hatch": HATCH})
+    for which, style in zip((~alone, alone), styles, strict=True):
+        if which.any():
+            axes.barh(places[which], shown.estimate[which], thickness, edgecolor=FILL, linewidth=0.8, **style)
+    known = ~np.isnan(shown.lower)
+    axes.hlines(places[known], shown.lower[known], shown.upper[known], color=SECOND, linewidth=2.2)
+    axes.axvline(0, color=FAINT, linewidth=0.8)
+    axes.tick_params(axis="y", length=0)
+
+
+def _curves(block: AnsweredBlock, salt: str) -> Chart:
+    """Steps over the last column, one curve for every combination of the others; of many those that end highest."""
+    groups = _groups(block)
+    kept = sorted(groups, key=lambda group: -float(block.estimate[group[-1]]))[:CURVES]
+
+    names = [block.columns[-1].texts[place] for place in block.columns[-1].places[kept[0]]]
+
+    def draw(figure: Figure) -> None:
+        axes = panel(figure, 48, 8, 208 if len(groups) > 1 else 276, 130)
+        for rows, line in zip(kept, LINES, strict=False):
+            _steps(axes, block.chosen(rows), line)
+        chosen = _ticks(len(names), 5)
+        axes.set_xticks(chosen, [label(names[tick], 14) for tick in chosen], rotation=20, ha="right")
+        axes.set_xlim(-0.5, len(names) - 0.5)
+        axes.set_ylim(bottom=min(0.0, float(block.estimate.min())))
+        figures(axes, "y")
+        if len(groups) > 1:
+            _ends(axes, [block.chosen(rows[-1:]) for rows in kept])
+
+    kind = "Cumulative curves" if is_prefix(block) else "Steps"
+    left = f" {len(groups) - CURVES} of {len(groups)} curves are left out." if len(groups) > CURVES else ""
+    return draw_chart(
+        draw, height=184, alt=f"{kind} of {count_words(block.rows, 'answer')}: {_seen(block)}{left}", salt=salt
+    )
+
+
+def _groups(block: AnsweredBlock) -> list[IntArray]:
+    """The rows of each combination of all columns but the last."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    for row in range(block.rows):
+        found.setdefault(block.cells(row)[:-1], []).append(row)
+    return [np.array(rows, dtype=np.int64) for rows in found.values()]
+
+
+def _steps(axes: Axes, shown: AnsweredBlock, line: str) -> None:
+    places, alone = np.arange(shown.rows), never_measured(shown)
+    axes.fill_between(places, shown.lower, shown.upper, step="mid", color=PALE, linewidth=0)
+    axes.step(places, shown.estimate, where="mid", color=FILL, linewidth=1.4, linestyle=line)
+    if alone.any():
+        hatched: dict[str, Any] = {"facecolor": "none", "hatch": HATCH, "edgecolor": FILL, "linewidth": 0}
+        axes.fill_between(places, 0, shown.estimate, where=alone, step="mid", **hatched)
+
+
+def _ends(axes: Axes, ends: list[AnsweredBlock]) -> None:
+    """The name of each curve where it ends, moved down from that of a higher one where both would meet."""
+    low, high = axes.get_ylim()
+    place, last = np.inf, axes.get_xlim()[1]
+    for end in ends:
+        place = min(float(end.estimate[0]), place - (high - low) / 11)
+        name = label(", ".join(end.cells(0)[:-1]), 12)
+        axes.annotate(
+            name, (last, place), xytext=(5, 0), textcoords="offset points", va="center", annotation_clip=False
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Grid:
+    """A block as a matrix. down, across: names of its lines and columns."""
+
+    down: tuple[str, ...]
+    across: tuple[str, ...]
+    order: IntArray
+
+    @classmethod
+    def of(cls, block: AnsweredBlock) -> _Grid:
+        lines, columns = (np.unique(column.places, return_inverse=True) for column in block.columns)
+        order = np.empty((len(lines[0]), len(columns[0])), dtype=np.int64)
+        order[lines[1], columns[1]] = np.arange(block.rows)
+        names = [
+            tuple(column.texts[place] for place in found[0])
+            for column, found in zip(block.columns, (lines, columns), strict=True)
+        ]
+        return cls(down=names[0], across=names[1], order=order)
+
+
+def _heat_map(block: AnsweredBlock, salt: str) -> Chart:
+    """Estimates beside their errors."""
+    grid = _Grid.of(block)
+    tall = min(max(13 * len(grid.down), 90), 170)
+    maps = [("estimate", block.estimate)]
+    if not np.isnan(block.error).all():
+        maps.append(("error", block.error))
+
+    low = 10 + 5 * min(max(len(grid.across[tick]) for tick in _ticks(len(grid.across), TICKS // 2)), ACROSS)
+
+    def draw(figure: Figure) -> None:
+        left, gap = 84, 12
+        wide = (330 - left - gap * (len(maps) - 1)) / len(maps)
+        for number, (name, values) in enumerate(maps):
+            axes = panel(figure, left + number * (wide + gap), 18, wide, tall)
+            most = float(np.nanmax(values, initial=0.0))
+            axes.set_title(f"{name}, up to {amount(most)}", loc="left", fontsize=9, pad=4)
+            _cells(axes, shades(values[grid.order], most), never_measured(block)[grid.order])
+            _names(axes, grid, lines=not number)
+
+    alt = f"Heat map of {len(grid.down)} by {len(grid.across)} cells, estimates beside errors: {_seen(block)}"
+    return draw_chart(draw, height=tall + 22 + low, alt=alt, salt=salt)
+
+
+def _cells(axes: Axes, colors: IntArray, alone: Flags) -> None:
+    lines, columns = alone.shape
+    axes.imshow(colors, interpolation="none", aspect="auto", extent=(0, columns, lines, 0))
+    if alone.all():
+        runs = [(0, lines, [(0, columns)])]
+    else:
+        runs = [(line, 1, _runs(alone[line])) for line in range(lines) if alone[line].any()]
+    for line, height, found in runs:
+        axes.broken_barh(found, (line, height), facecolor="none", hatch=HATCH, edgecolor=FAINT, linewidth=0)
+    for spine in axes.spines.values():
+        spine.set_visible(True)
+
+
+def _runs(flags: Flags) -> list[tuple[int, int]]:
+    """Where cells in a row are set: each run's start and length."""
+    found = []
+    for value, run in groupby(range(len(flags)), key=lambda place: bool(flags[place])):
+        places = list(run)
+        if value:
+            found.append((places[0], len(places)))
+    return found
+
+
+def _names(axes: Axes, grid: _Grid, *, lines: bool) -> None:
+    """As many names as fit. lines: those of the lines are written, too."""
+    across, down = _ticks(len(grid.across), TICKS // 2), _ticks(len(grid.down), TICKS)
+    axes.set_xticks(
+        across + 0.5,
+        [label(grid.across[tick], ACROSS) for tick in across],
+        rotation=60,
+        ha="right",
+        rotation_mode="anchor",
+    )
+    axes.set_yticks(down + 0.5 if lines else (), [label(grid.down[tick], DOWN) for tick in down] if lines else ())
+    axes.tick_params(left=False, bottom=False)
+
+
+def _ticks(count: int, most: int) -> IntArray:
+    """Places of at most so many names, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
+
+
+# Drawings: matplotlib's SVG made fit to stand in a page: small, without foreign addresses, in the page's colours.
+
+WIDTH = 340.0
+"""Of every drawing, in points of the screen: a phone shows it as it is."""
+INK, FAINT, FILL, SECOND, PALE = "#010101", "#020202", "#030303", "#040404", "#050505"
+"""Names of colours, by which the style sheet replaces them: text, lines, what is shown, what is beside it, bands."""
+VARIABLES = {INK: "ink", FAINT: "faint", FILL: "fill", SECOND: "second", PALE: "pale"}
+SHADE = (0x2B, 0x6C, 0xB0)
+"""Of heat maps. Cells are more or less opaque, so that they stand on white and on black."""
+LEVELS = 15
+"""Of opacity, above none: a cell takes half a byte."""
+HATCH = "////"
+LONGEST, BESIDE, BAR = 18, 21, 16
+"""Letters of a name that is shortened, and of one beside its bar; and the height of a bar with its room."""
+_SETTINGS: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.size": 2,
+    "ytick.major.size": 2,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "hatch.linewidth": 0.7,
+}
+_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_PICTURE = re.compile(r"(?<=base64,)[A-Za-z0-9+/=\s]+")
+_DROPPED = (
+    (re.compile(r"^.*?(?=<svg)", re.S), ""),
+    (re.compile(r"<metadata>.*?</metadata>|<!--.*?-->|<style.*?</style>", re.S), ""),
+    (re.compile(r' id="(?![hmp][0-9a-f]{10}")[^"]*"'), ""),
+    (re.compile(r' xmlns(:xlink)?="[^"]*"| version="1.1"| (width|height)="[\d.]+pt"'), ""),
+    (re.compile(r"xlink:"), ""),
+    (re.compile(r" font-family: [^;\"]*;?"), ""),
+    (re.compile(r' transform="rotate\(-0 [^"]*\)"'), ""),
+    (re.compile(r"\s*\n\s*"), " "),
+    (re.compile(r"> <"), "><"),
+    (re.compile(r"<defs></defs>|<g></g>"), ""),
+)
+
+
+def draw_chart(draw: Callable[[Figure], None], *, height: float, alt: str, salt: str) -> Chart:
+    """A chart of the page's width.
+
+    Args:
+        draw: fills the figure.
+        height: in the same unit as `WIDTH`.
+        alt: what a reader who does not see it is told.
+        salt: differs between the charts of a page, whose definitions would take each other's names otherwise.
+
+    Raises:
+        UsageFault: the extra is not installed.
+    """
+    require_extra()
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    settings = cast(Any, {**_SETTINGS, "svg.hashsalt": salt})
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # letters that matplotlib's own font lacks: the reader's has them
+        figure = Figure(figsize=(WIDTH / 72, height / 72), facecolor="none")
+        draw(figure)
+        for axes in figure.axes:
+            axes.set_facecolor("none")
+        written = io.StringIO()
+        figure.savefig(written, format="svg", metadata={"Date": None})
+    return Chart(svg=_fitted(written.getvalue()), alt=plain(alt))
+
+
+def panel(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:
+    """Axes at a place that is measured in points from the upper left corner."""
+    whole = figure.get_figheight() * 72
+    return figure.add_axes((left / WIDTH, 1 - (top + height) / whole, width / WIDTH, height / whole))
+
+
+def figures(axes: Axes, along: Literal["x", "y"], *, log: bool = False) -> None:
+    """Figures on an axis as all others of the page are written, and lines at them."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+
+    axis = axes.xaxis if along == "x" else axes.yaxis
+    if log:
+        axes.set(**{f"{along}scale": "log"})
+    else:
+        axis.set_major_locator(MaxNLocator(4))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: amount(value)))
+    axis.set_minor_formatter(NullFormatter())
+    axes.grid(visible=True, axis=along, color=FAINT, linewidth=0.3)
+    axes.set_axisbelow(True)
+
+
+def bar_chart(names: Sequence[str], values: Sequence[float], *, alt: str, salt: str, log: bool = False) -> Chart:
+    """A bar for every name, from the top."""
+    places = np.arange(len(names))
+
+    def draw(figure: Figure) -> None:
+        axes = panel(figure, 130, 4, 196, BAR * len(names) + 4)
+        axes.barh(places, values, 0.6, color=FILL)
+        axes.set_yticks(places, [label(name, BESIDE) for name in names])
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.tick_params(axis="y", length=0)
+        figures(axes, "x", log=log)
+
+    return draw_chart(draw, height=BAR * max(len(names), 1) + 28, alt=alt, salt=salt)
+
+
+def label(text: str, longest: int = LONGEST) -> str:
+    """A name as a chart has room for it."""
+    shown = plain(text)
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def shades(values: FloatArray, most: float) -> Any:
+    """Colours of a heat map, shape (*values.shape, 4): opacity is the root of the share of `most`, in few levels."""
+    shares = np.sqrt(np.clip(np.nan_to_num(values) / (most or 1.0), 0.0, 1.0))
+    found = np.zeros((*values.shape, 4), dtype=np.uint8)
+    found[..., :3] = SHADE
+    found[..., 3] = np.round(np.round(shares * LEVELS) / LEVELS * 255)
+    return found
+
+
+def _packed(found: re.Match[str]) -> str:
+    """A picture that `shades` has coloured, in half a byte a cell instead of four."""
+    from PIL import Image
+
+    written = io.BytesIO()
+    opacity = np.asarray(Image.open(io.BytesIO(base64.b64decode(found[0]))))[..., 3]
+    picture = Image.fromarray(np.round(opacity / 255 * LEVELS).astype(np.uint8), mode="P")
+    picture.putpalette(SHADE * (LEVELS + 1))
+    opacities = bytes(round(level / LEVELS * 255) for level in range(LEVELS + 1))
+    picture.save(written, format="png", bits=4, optimize=True, transparency=opacities)
+    return base64.b64encode(written.getvalue()).decode()
+
+
+def _fitted(svg: str) -> str:
+    for pattern, put in _DROPPED:
+        svg = pattern.sub(put, svg)
+    svg = _PICTURE.sub(_packed, svg)
+    svg = _NUMBER.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), svg)
+    svg = svg.replace(f"; fill: {INK}", "").replace("font-size: 10px; ", "")  # the style sheet says so of all texts
+    for color, name in VARIABLES.items():
+        svg = svg.replace(color, f"var(--{name})")
+    return svg.strip()
+
+
+# The budget bar: earlier releases, this one, later ones, and what is left.
+
+
+def budget_chart(spending: Spending) -> Chart | None:
+    """One bar as long as the budget; None for a budget that counts two figures, which no bar adds up."""
+    account = spending.account
+    limit = float(account.terms.limit.amount)
+    if account.terms.limit.delta or not limit:
+        return None
+    own = [float(charge.cost.amount) for charge in spending.charges if charge.own]
+    others = float(account.spent.amount) - sum(own)
+    shares = (("other releases", others / limit, PALE), ("this release", sum(own) / limit, FILL))
+    free = float(account.left.amount) / limit
+
+    def draw(figure: Figure) -> None:
+        axes = panel(figure, 6, 6, 328, 26)
+        start = 0.0
+        for _, share, color in shares:
+            axes.barh(0, share, left=start, color=color, height=1)
+            start += share
+        axes.barh(0, free, left=start, facecolor="none", edgecolor=FAINT, height=1, linewidth=1)
+        axes.set_xlim(0, 1)
+        axes.set_axis_off()
+        words = (*shares, ("left", free, "none"))
+        for place, (name, share, color) in enumerate(words):
+            figure.text(
+                6 / 340 + place * 0.34,
+                0.13,
+                "■" if color != "none" else "□",
+                color=SECOND if color == "none" else color,
+                fontsize=11,
+            )
+            figure.text(20 / 340 + place * 0.34, 0.13, f"{name} {share:.1%}")
+
+    currency = account.terms.currency
+    spent, left = currency.words(account.spent, upward_text), currency.words(account.left, downward_text)
+    alt = (
+        f"Budget bar: this release took {sum(own) / limit:.1%}, others {others / limit:.1%}; spent {spent}, left {left}"
+    )
+    return draw_chart(draw, height=58, alt=alt, salt="budget")

@@ -1,0 +1,339 @@
+"""The chapters of a release's documents: synthetic rows, domain and queries, hashes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from shlex import quote
+from typing import Any
+
+from dpqr.kernel.budget import upward_text
+from dpqr.kernel.wording import Fact, amount, count_words
+from dpqr.report.page.parts import ChecklistLine, Checks, Facts, Items, Paragraph, Part, ReportTable, Section, State
+from dpqr.report.page.reported import NOT_STATED, ReportInput
+
+LONGEST, QUERIES = 240, 200
+"""Signs of a list of labels or rules, and queries that are written out."""
+
+
+def synthetic_section(found: ReportInput) -> Section:
+    """A preview of synthetic rows, and what was moved to make them."""
+    made = found.record.get("synthetic")
+    if not isinstance(made, dict):
+        words = "No synthetic rows were released. dpqr release --synthetic rows writes some; they cost nothing more."
+        return Section(name="synthetic", title="Synthetic rows", parts=(Paragraph(text=words),))
+    parts: list[Part] = [
+        Paragraph(
+            text="Synthetic rows are drawn from the released model, not from the table: no row is anybody's. They "
+            "agree with the estimates above, and are no better than these; what nobody asked about they do not hold."
+        ),
+        Facts(lines=tuple(_making(made))),
+    ]
+    if found.preview:
+        count = len(found.preview.rows)
+        caption = f"The first {count_words(count, 'synthetic row')}"
+        preview = ReportTable(
+            caption=caption, head=found.preview.columns, rows=found.preview.rows, texts=len(found.preview.columns)
+        )
+        parts.append(preview)
+    return Section(name="synthetic", title="Synthetic rows", parts=parts)
+
+
+def _making(made: dict[str, Any]) -> Iterator[Fact]:
+    if "rows" in made:
+        yield "Rows", f"{made['rows']:,}"
+    if "records_a_row" in made:
+        yield "Each stands for", f"{made['records_a_row']:.4g} records"
+    if isinstance(made.get("moved"), int | float):
+        yield "Moved", f"{amount(float(made['moved']))} records, to make whole rows that agree with the answers"
+    yield "Form", f"{made.get('form', NOT_STATED)}; bins by {made.get('bins', NOT_STATED)}"
+    yield "Public seed", str(made.get("seed", NOT_STATED))
+
+
+def domain_section(found: ReportInput) -> Section:
+    """Columns and rules, public facts, and what was asked."""
+    domain = found.plan.get("domain") or {}
+    parts: list[Part] = [
+        Paragraph(
+            text=f"Everything here was fixed in public before the table was opened: "
+            f"{count_words(len(domain.get('columns') or ()), 'column')}, {domain.get('cells', 0):,} cells in all."
+        ),
+        _columns(found, domain),
+    ]
+    if facts := domain.get("facts"):
+        parts.append(Facts(lines=tuple(_facts(facts))))
+    if notes := request_notes(found):
+        parts.append(Facts(lines=tuple(("Asked", note) for note in notes)))
+    parts.append(_blocks(found))
+    return Section(name="domain", title="Domain, rules and queries", parts=[*parts, *_queries(found)])
+
+
+def request_notes(found: ReportInput) -> list[str]:
+    """What the request noted of itself, such as options that dpqr.toml has stated: of no weight for the figures."""
+    return list((found.plan.get("request") or {}).get("notes") or ())
+
+
+def _columns(found: ReportInput, domain: dict[str, Any]) -> ReportTable:
+    document = found.document("domain") or {}
+    fields = {field.get("name"): field for field in document.get("fields") or () if isinstance(field, dict)}
+    rows = [
+        (
+            column["name"],
+            column["kind"],
+            _values(fields.get(column["name"])),
+            _rules(fields.get(column["name"])) or ", ".join(f"a cell for {name}" for name in column["own_cells"]),
+            f"{column['cells']:,}",
+        )
+        for column in domain.get("columns") or ()
+    ]
+    unsaid = "" if fields else "; labels and rules stand in the domain file, which this record does not hold"
+    return ReportTable(
+        caption=f"Columns{unsaid}", head=("column", "kind", "values", "rules", "cells"), rows=rows, texts=4
+    )
+
+
+def _values(field: dict[str, Any] | None) -> str:
+    if field is None:
+        return ""
+    limits, own = field.get("constraints") or {}, field.get("dpqr") or {}
+    if "enum" in limits:
+        return _short(", ".join(map(str, limits["enum"])))
+    stated = {**limits, **{key: own[key] for key in ("edges", "width", "every", "points", "closed") if key in own}}
+    return _short(", ".join(f"{key} {value}" for key, value in stated.items()))
+
+
+def _rules(field: dict[str, Any] | None) -> str:
+    own = (field or {}).get("dpqr") or {}
+    return ", ".join(f"{key}: {own[key]}" for key in ("null", "outside", "otherwise") if key in own)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _facts(facts: dict[str, Any]) -> Iterator[Fact]:
+    yield from (("Impossible", text) for text in facts.get("impossible") or ())
+    yield from (("Public total", f"{each['where']}: {each['count']:,}") for each in facts.get("totals") or ())
+
+
+def _blocks(found: ReportInput) -> ReportTable:
+    workload = found.plan.get("workload") or {"queries": 0, "blocks": ()}
+    return ReportTable(
+        caption=f"What was asked: {workload['queries']:,} queries in {count_words(len(workload['blocks']), 'block')}",
+        head=("block", "columns", "answers", "weight"),
+        rows=[
+            (block["name"], ", ".join(block["columns"]), f"{block['queries']:,}", str(block["weight"]))
+            for block in workload["blocks"]
+        ],
+        texts=2,
+    )
+
+
+def _queries(found: ReportInput) -> Iterator[Part]:
+    document = found.document("queries")
+    if document is None:
+        yield Paragraph(text="The text of the queries stands in the queries file, which this record does not hold.")
+        return
+    asked = document.get("queries") or ()
+    yield Paragraph(text="The same as the queries file says it:")
+    yield Items(lines=[_short(json.dumps(query, ensure_ascii=False)) for query in asked[:QUERIES]], code=True)
+    if asked[QUERIES:]:
+        yield Paragraph(text=f"... and {count_words(len(asked) - QUERIES, 'more query')}, in the record.")
+
+
+def verify_section(found: ReportInput) -> Section:
+    """Hashes, and the commands that check them."""
+    parts: list[Part] = [
+        Paragraph(
+            text="Anybody who has the release can check it. The commands below need no table and spend nothing. They "
+            "recompute hashes, add every charged draw up again under every accountant, and derive answers and "
+            "synthetic rows again from the noisy figures in the record."
+        ),
+        Items(lines=tuple(_commands(found)), code=True),
+    ]
+    if found.hashes:
+        rows = [(name, digest, _as_stated(found, name, digest)) for name, digest in found.hashes.items()]
+        parts.append(
+            ReportTable(
+                caption="SHA-256 of the files of this release", head=("file", "SHA-256", ""), rows=rows, texts=3
+            )
+        )
+    if lines := tuple(_marks(found)):
+        parts.append(Facts(lines=lines))
+    return Section(name="verify", title="Hashes, and how to verify", parts=parts)
+
+
+def _as_stated(found: ReportInput, name: str, digest: str) -> str:
+    """Whether the record states the same hash. Its own it cannot hold; an older one holds none."""
+    stated = (found.record.get("hashes") or {}).get(name)
+    return "" if stated is None else "as recorded" if stated == digest else "NOT AS RECORDED"
+
+
+def _commands(found: ReportInput) -> Iterator[str]:
+    place = quote(found.place)
+    yield f"dpqr verify {place}"
+    if isinstance(found.record.get("ledger"), dict):
+        yield f"dpqr verify {place} --ledger LEDGER{' --plan PLAN' if found.stated('approved_by') else ''}"
+    yield f"dpqr show {place}"
+    if found.hashes:
+        yield f"cd {place} && sha256sum {' '.join(map(quote, found.hashes))}"
+
+
+def _marks(found: ReportInput) -> Iterator[Fact]:
+    paid = found.record.get("ledger")
+    for name, holder in (
+        ("Record, SHA-256 of its content", found.record),
+        ("Plan, SHA-256 of its content", found.plan),
+    ):
+        if isinstance(holder.get("sha256"), str):
+            yield name, holder["sha256"]
+    if isinstance(paid, dict):
+        yield "Ledger entry", f"{paid['entry']} of {paid['dataset']!r}"
+        yield "Ledger seal", str(paid["seal"])
+    versions = found.record.get("versions") or {}
+    yield "Made with", ", ".join(f"{name} {version}" for name, version in versions.items()) or NOT_STATED
+    yield "Format", str(found.record.get("dpqr"))
+
+
+# A checklist after the layers of NIST SP 800-226: what the release states, what dpqr checks, and what nobody checked.
+#
+# References:
+#     Near, Darais, Lefkovitz, Howarth: Guidelines for Evaluating Differential Privacy Guarantees. NIST SP 800-226,
+#     2025.
+
+LARGE, LARGE_DELTA = 3, Fraction(1, 10**6)
+"""Figures from which on the checklist asks for a reason: a factor of 20, and a chance of one in a million."""
+
+
+def checklist_section(found: ReportInput) -> Section:
+    """The three layers, from the claim down to what it stands on."""
+    words = (
+        "Ordered after the layers of NIST SP 800-226: a claim at the top is worth no more than what lies below it. "
+        "The marks say what this program has checked; it is no certificate of NIST."
+    )
+    return Section(
+        name="checklist",
+        title="Checklist, and hazards that were not checked",
+        parts=(
+            Paragraph(text=words),
+            Checks(layer="The claim: parameters and unit", lines=tuple(claim_checks(found))),
+            Checks(layer="Below it: algorithms, accuracy and side channels", lines=tuple(_algorithms(found))),
+            Checks(layer="What all of it stands on: trust, access and collection", lines=_GROUND),
+        ),
+    )
+
+
+def claim_checks(found: ReportInput) -> Iterator[ChecklistLine]:
+    """Parameters and unit: what can be said of a plan, too."""
+    budget = found.plan.get("budget")
+    if budget is None:
+        yield ChecklistLine(asked="Epsilon and delta are stated", state="no", found="The record states no budget.")
+        return
+    epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
+    size = "at most 3" if epsilon <= LARGE else "above 3, which needs a reason that this page does not give"
+    yield _check("Epsilon is stated, exact, and small", epsilon <= LARGE, f"{upward_text(epsilon)}: {size}.")
+    small = "a rare total failure is ruled out" if not delta else "it must be far below one over the number of rows"
+    yield _check("Delta is 0 or tiny", delta <= LARGE_DELTA, f"{upward_text(delta)}; {small}.")
+    yield _unit(found)
+    yield _together(found)
+
+
+def _check(asked: str, passed: bool, found: str) -> ChecklistLine:
+    return ChecklistLine(asked=asked, state="yes" if passed else "part", found=found)
+
+
+def _unit(found: ReportInput) -> ChecklistLine:
+    unit = found.plan.get("unit") or {}
+    if unit.get("column"):
+        text = f"Each {unit['column']}, with at most {unit['max_rows']} rows each; further rows were left out."
+        return ChecklistLine(asked="The unit of privacy is a person", state="yes", found=text)
+    text = "Each row. Where one person has several rows, the protection of the person is weaker, by that many times."
+    return ChecklistLine(asked="The unit of privacy is a person", state="part", found=text)
+
+
+def _together(found: ReportInput) -> ChecklistLine:
+    asked = "Releases of the same table are added up"
+    if isinstance(found.record.get("ledger"), dict):
+        text = "A ledger paid, and refuses what exceeds the table's budget. It knows of no release made without it."
+        return ChecklistLine(asked=asked, state="yes", found=text)
+    return ChecklistLine(
+        asked=asked, state="no", found="No ledger was used: earlier or later releases are not counted."
+    )
+
+
+def _algorithms(found: ReportInput) -> Iterator[ChecklistLine]:
+    charged = (found.record.get("spent") or {}).get("charged", "the accountant")
+    yield ChecklistLine(
+        asked="Every draw is charged before it is made",
+        state="yes" if found.record.get("private", True) else "no",
+        found=f"One gate opens the table, and takes the price by {charged} first; every event stands above.",
+    )
+    yield ChecklistLine(
+        asked="Noise is exact, and from a cryptographic source",
+        state="yes" if found.record.get("private", True) else "no",
+        found="Discrete noise of exact integers and rationals, by the operating system's randomness: no floating-point "
+        "number decides a draw. dpqr audit attacks a build, and compares what is lost with what is claimed.",
+    )
+    yield ChecklistLine(
+        asked="Errors and bias are stated",
+        state="part",
+        found="Each answer has its error, where one is known. Estimates can be biased, more so for small groups, whose "
+        "relative errors are the largest. Whether a group is treated unfairly by that was not checked.",
+    )
+    yield _left_out(found)
+    yield ChecklistLine(
+        asked="Time, memory and machine reveal nothing",
+        state="no",
+        found="Not checked: how long a run takes and how much memory it uses may depend on the table. Do not let "
+        "outsiders start runs and watch them, and keep the machine to yourself while it works.",
+    )
+
+
+def _left_out(found: ReportInput) -> ChecklistLine:
+    dropped = found.record.get("dropped")
+    asked = "Rows that were left out are known"
+    if not isinstance(dropped, dict):
+        text = "They were not counted. Answers speak of the rows that the domain's rules kept."
+        return ChecklistLine(asked=asked, state="no", found=text)
+    noise = dropped["law"]["deviation"]
+    text = f"About {dropped['estimate']:,} (+-{noise:.3g}, noise) of {dropped['counts']}."
+    return ChecklistLine(asked=asked, state="yes", found=text[0].upper() + text[1:])
+
+
+_STANDS: tuple[tuple[str, State, str], ...] = (
+    (
+        "Trust model",
+        "part",
+        "Central: whoever runs the program sees the table. The promise is towards readers of the release, not "
+        "towards the curator.",
+    ),
+    (
+        "Domain, rules and queries come from public knowledge",
+        "no",
+        "Not checked: the program reads no value for them, but cannot know whether a person has looked at the "
+        "table to write them.",
+    ),
+    (
+        "Access to the table, its copies and its machine",
+        "no",
+        "Not checked: access control, encryption, logs and backups are the curator's.",
+    ),
+    (
+        "Collection and consent",
+        "no",
+        "Not checked: what was collected, for which purpose, and how long it is kept; differential privacy "
+        "protects nothing before it.",
+    ),
+    (
+        "One person is one unit",
+        "no",
+        "Not checked: people who appear under several identities, households, and copies of the table elsewhere.",
+    ),
+    (
+        "Other publications from the same table",
+        "no",
+        "Not checked: anything published without differential privacy is outside of every budget.",
+    ),
+)
+_GROUND = tuple(ChecklistLine(asked=asked, state=state, found=text) for asked, state, text in _STANDS)

@@ -1,0 +1,238 @@
+"""A finished release on a screen: promise and price, warnings, a digest of the answers, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from shlex import join, quote
+from typing import Any, Literal
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dpqr.kernel.arrays import FloatArray
+from dpqr.kernel.budget import downward_text, upward_text
+from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, facts, plain
+from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Trend, answered_block
+from dpqr.releases.answers.errors import FACTOR
+from dpqr.releases.receipt import plan_words
+from dpqr.releases.result import FinishedRun
+from dpqr.releases.sentences import certainty, dropped_warning, dropped_words, release_guarantee
+from dpqr.report.answers import add_texts, answer_texts, block_view, error_texts, figures_view, heading, plain_table
+from dpqr.report.charts import Curve, Drawing, bars_view, curve_view, heat_map_view
+
+BARS, NOTES = 6, 3
+"""Answers and notes that a digest has room for on a screen of 24 lines."""
+MARGIN = len("Guarantee")
+COMMAND = 80 - MARGIN - 2
+"""Columns of text that a command may take: a broken one cannot be copied."""
+WARNING = "warning: "
+
+
+def release_view(
+    release: FinishedRun, place: str | None, files: Sequence[str], ledger: Sequence[str] = ()
+) -> RenderableType:
+    """What a person sees of a release at its end.
+
+    place: the directory that it went to; None: nothing is kept. files: what lies there.
+    ledger: the options that named the ledger on the command line, which the next command needs too.
+    """
+    blank, block = Text(""), _largest(release)
+    return Group(
+        facts([*_promise(release), *_warnings(release, place)], MARGIN),
+        blank,
+        *_digest(release, block),
+        blank,
+        facts(_next(release, block, place, files, ledger), MARGIN),
+    )
+
+
+def _promise(release: FinishedRun) -> Iterator[Fact]:
+    """Whom it protects, and what it cost."""
+    yield "Guarantee", release_guarantee(release)
+    charged, paid = release.plan.roles.accountant.name, release.paid
+    spent = release.spent.get(charged)
+    price = f"eps {upward_text(spent, DIGITS)} by {charged}" if spent is not None else f"charged by {charged}"
+    if paid is not None:
+        yield "Price", f"{price}, paid by the budget of {paid.dataset!r} (entry {paid.number})"
+    elif release.private:
+        yield "Price", f"{price}; no ledger: several releases of a table add up"
+    if release.planned and (release.reason.approved_by or (release.plan.inputs and release.plan.inputs.locked)):
+        yield "Plan", plan_words(release)
+
+
+def _warnings(release: FinishedRun, place: str | None) -> Iterator[Fact]:
+    """First what may have gone wrong, then what has to be taken on trust; a receipt that is kept holds all of it."""
+    warning = dropped_warning(release)
+    if warning:
+        yield "Warning", warning
+    elif release.dropped:
+        count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
+        yield "Left out", f"{count} +-{noise} (noise): {dropped_words(release.plan.problem.unit)}"
+    for sentence in release.trust:
+        if sentence.startswith(WARNING):
+            yield "Warning", sentence.removeprefix(WARNING)
+    if release.plan.stop or release.bounds:
+        yield "Accuracy", certainty(release)
+    notes = [sentence for sentence in release.trust if not sentence.startswith(WARNING)]
+    shown = NOTES if place else len(notes)
+    yield from (("Note", sentence) for sentence in notes[:shown])
+    if notes[shown:]:
+        yield "", f"{count_words(len(notes) - shown, 'more note')}: dpqr show {quote(place or '')}"
+
+
+def _largest(release: FinishedRun) -> AnsweredBlock:
+    return answered_block(max(release.answers, key=lambda answers: answers.block.rows), release.plan.problem.domain)
+
+
+def _digest(release: FinishedRun, block: AnsweredBlock) -> Sequence[RenderableType]:
+    """The largest answers of the largest block."""
+    shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
+    return facts([("Answers", _heading(release, block))], MARGIN), bars_view(shown, shown.rows)
+
+
+def _heading(release: FinishedRun, block: AnsweredBlock) -> str:
+    workload = release.plan.problem.workload
+    whole = f"{workload.rows:,} in {count_words(len(workload.blocks), 'block')}"
+    part = f"{BARS} largest of {block.rows:,}" if block.rows > BARS else f"all {block.rows}"
+    return f"{whole}; the {part} in {block.name!r}:"
+
+
+def _next(
+    release: FinishedRun, block: AnsweredBlock, place: str | None, files: Sequence[str], ledger: Sequence[str]
+) -> Iterator[Fact]:
+    if place is None:
+        yield "Kept", "nothing but this screen; --out DIR keeps answers, record and receipt"
+        return
+    show = f"dpqr show {quote(place)}"
+    one = f"{show} --query {quote(block.name)}"
+    form = f"{one} --as {'heatmap' if len(block.columns) > 1 else 'bars'}"
+    yield "Files", f"{place}: {', '.join(files)}"
+    yield "Next", f"{show}  (the full receipt, and all queries by name)"
+    yield "", form if len(form) <= COMMAND else one
+    if release.paid is not None:
+        yield "", join(["dpqr", "budget", "show", release.paid.dataset, *ledger])
+
+
+# A kept release on a screen: its receipt and what it answers; and one block in the form that is asked for.
+
+Form = Literal["table", "bars", "heatmap", "curve"]
+FORMS: dict[Form, Callable[[AnsweredBlock, int], RenderableType]] = {
+    "table": block_view,
+    "bars": bars_view,
+    "heatmap": heat_map_view,
+    "curve": curve_view,
+}
+
+FIGURES = 20
+"""Rows of figures that are shown beside the receipt."""
+NAME = 52
+"""Columns of text in which a name is shown whole, so that it can be copied."""
+QueryRow = tuple[str, int, Sequence[str]]
+"""A block: its name, its number of answers, and the columns that it asks about."""
+
+
+def stored_run_view(
+    receipt: Sequence[Fact], asked: Sequence[QueryRow], figures: Sequence[dict[str, Any]] = ()
+) -> RenderableType:
+    """The whole receipt, the queries by name, and the first figures."""
+    if not asked:
+        return facts(receipt)
+    table = plain_table()
+    longest = max(len(plain(name)) for name, _, _ in asked)
+    table.add_column("query", min_width=min(longest, NAME), overflow="fold")
+    table.add_column("answers", justify="right", no_wrap=True)
+    add_texts(table, "columns", (plain(name) for _, _, columns in asked for name in columns))
+    for name, rows, columns in asked:
+        table.add_row(Text(plain(name)), Text(f"{rows:,}"), Text(plain(", ".join(columns))))
+    parts: list[RenderableType] = [facts(receipt), Text(""), table]
+    if figures:
+        parts += [Text(""), figures_view(figures[:FIGURES])]
+    if len(figures) > FIGURES:
+        parts += [Text(f"... and {len(figures) - FIGURES:,} more; --query NAME shows all of one")]
+    return Group(*parts)
+
+
+def stored_block_view(
+    block: AnsweredBlock, form: Form, rows: int, bound: tuple[float, float] | None = None
+) -> RenderableType:
+    """One block of answers. bound: on its L1 error, in records, and its probability; None: there is none. Raises:
+    UsageFault where this form cannot show it."""
+    return Group(heading(block), *_bound_words(bound), FORMS[form](block, rows))
+
+
+def _bound_words(bound: tuple[float, float] | None) -> list[Text]:
+    if bound is None:
+        return []
+    records, confidence = bound
+    most, probability = upward_text(Fraction(records), 4), downward_text(Fraction(str(confidence)), 9)
+    return [Text(f"L1 error of all its estimates: at most {most}, with probability at least {probability}")]
+
+
+# Series on a screen: each answer from point to point, as a table or as curves.
+
+SeriesForm = Literal["table", "curve"]
+MARK = "*"
+LEGEND = (
+    f"change: from the point before, with the errors of both; {MARK}: more than {FACTOR} of its errors",
+    "error: standard error of the estimate",
+)
+
+
+def series_view(names: Sequence[str], trends: Sequence[Trend], form: SeriesForm = "table") -> RenderableType:
+    """Every answer of every block at all points."""
+    parts: list[RenderableType] = []
+    for trend in trends:
+        parts += [heading(trend.points[0]), (_table if form == "table" else _curves)(names, trend), Text("")]
+    legend = LEGEND if form == "table" else ("shaded: 95% interval of each point, where there is one",)
+    return Group(*parts, *(Text(line, style="dim") for line in legend))
+
+
+def title(block: AnsweredBlock, row: int) -> str:
+    """Which cells an answer is about; nothing where the query's name says it all."""
+    pairs = zip(block.columns, block.cells(row), strict=True)
+    return plain(", ".join(text if column.name == DETAIL else f"{column.name}={text}" for column, text in pairs))
+
+
+def _table(names: Sequence[str], trend: Trend) -> Table:
+    table = plain_table()
+    if trend.points[0].columns:
+        add_texts(table, "cells", (title(trend.points[0], row) for row in range(trend.rows)))
+    add_texts(table, "point", map(plain, names))
+    for name in ("estimate", "error", "change", "+-", ""):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in range(trend.rows):
+        for place, cells in enumerate(_lines(trend, row)):
+            about = [title(trend.points[0], row) if place == 0 else ""] if trend.points[0].columns else []
+            table.add_row(*map(Text, (*about, plain(names[place]), *cells)))
+    return table
+
+
+def _lines(trend: Trend, row: int) -> list[tuple[str, ...]]:
+    """The figures of one answer, point by point."""
+    values, errors = (np.array([getattr(one, name)[row] for one in trend.points]) for name in ("estimate", "precision"))
+    change, unsure = trend.change[:, row], trend.change_error[:, row]
+    marks = [MARK if abs(moved) > FACTOR * error else "" for moved, error in zip(change, unsure, strict=True)]
+    texts = (answer_texts(values, errors), error_texts(errors), answer_texts(change, unsure), error_texts(unsure))
+    return list(zip(*texts, marks, strict=True))
+
+
+def _curves(names: Sequence[str], trend: Trend) -> RenderableType:
+    curves = [_curve(names, trend, row) for row in range(trend.rows)]
+    high = max((curve.top for curve in curves), default=0.0) or 1.0
+    return Group(*(Drawing(curve=curve, high=high) for curve in curves))
+
+
+def _curve(names: Sequence[str], trend: Trend, row: int) -> Curve:
+    def along(figure: str) -> FloatArray:
+        return np.array([getattr(point, figure)[row] for point in trend.points])
+
+    return Curve(
+        title=title(trend.points[0], row),
+        names=tuple(names),
+        values=along("estimate"),
+        lower=along("lower"),
+        upper=along("upper"),
+    )

@@ -1,0 +1,1 @@
+"""Questions and predictions that come one at a time."""

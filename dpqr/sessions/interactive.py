@@ -1,0 +1,229 @@
+"""Questions that come one at a time under one budget: open a session, ask, look at it, close it as a release."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from dpqr.kernel.budget import Pricing
+from dpqr.kernel.errors import AlreadyThere, UsageFault
+from dpqr.kernel.noise.source import SystemNoise
+from dpqr.releases.files import ReleaseDirectory, reserve
+from dpqr.releases.paying import Bill, require_affordable
+from dpqr.releases.questions import BETA, CURRENT_RULE, Answer, SessionTerms
+from dpqr.releases.reading import require_source, resolve_source
+from dpqr.releases.receipt import receipt
+from dpqr.releases.record.parts import draws_digest
+from dpqr.releases.record.plan_document import plan_hash
+from dpqr.releases.record.release_document import draw_parts
+from dpqr.releases.release import ReleaseObserver
+from dpqr.releases.release_files import write_release
+from dpqr.releases.requests import LedgerRequest, OutputRequest, ReleaseRequest
+from dpqr.releases.resources import Resources
+from dpqr.releases.result import FinishedRun
+from dpqr.sessions.folder import store_thresholds
+from dpqr.sessions.planning import OpenRequest, PlannedSession, plan_session
+from dpqr.sessions.release import build_session_release
+from dpqr.sessions.session import (
+    KIND,
+    SessionLock,
+    begin_session,
+    closing_session,
+    compile_questions,
+    lock_session,
+    read_question_session,
+    require_repeatable,
+    session_document,
+)
+from dpqr.sessions.turn import answer_queries, restore_session, start_online, thresholds_of
+from dpqr.strategies.plan import Plan
+from dpqr.tables.points import refuse_table_as_document
+from dpqr.tables.source import TableSource
+from dpqr.tables.structure import check_table
+
+NOTE = "interactive session"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRequest:
+    """Questions to a session. queries: a queries document, or the path of one. source: the table, where it was opened
+    from memory; None: the file that it was opened with."""
+
+    name: str
+    payer: LedgerRequest
+    queries: str | dict[str, Any]
+    source: TableSource | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """A session as it stands. All of it is public.
+
+    surprises: paid for, and so far. margin: how far a free answer may be off before its threshold's noise, and reach:
+    with that noise, in records. checked: whether answers are still compared with the table.
+    """
+
+    name: str
+    dataset: str
+    guarantee: str
+    questions: int
+    free: int
+    surprises: int
+    paid_surprises: int
+    margin: int
+    reach: int
+    checked: bool
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredQuery:
+    """One query's answer, by the name of its block, and what else tells it from the others there."""
+
+    query: str
+    detail: str
+    answer: Answer
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {"query": self.query, "detail": self.detail, **asdict(self.answer)}
+
+
+def open_session(request: OpenRequest, progress: ReleaseObserver) -> Status:
+    """Pay for a session and measure what its questions start from.
+
+    Raises:
+        DpqrError: of the kind that names the exit code. Once rows were looked at, the session stays paid.
+
+    Privacy:
+        The session's budget for everything it ever answers; it is paid in full before the table is opened.
+    """
+    run = replace(request.run, source=resolve_source(request.run.source, request.run.payer))
+    require_source(run.source)
+    require_repeatable(run.source)
+    made = plan_session(replace(request, run=run))
+    if run.payer is None:
+        raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
+    require_affordable(run.payer, _bill(run, made), locked=True)
+    check_table(made.held.source, made.plan.problem.domain, made.held.limits, made.plan.problem.unit)
+    with begin_session(request.name, run.payer, _bill(run, made)) as held:
+        online = start_online(held, made.plan, made.terms, made.held, SystemNoise(), progress)
+        held.folder.write(_document(made, held.journal.number))
+        online.open_watches()
+        with held.folder.faults():
+            held.folder.allocate()
+            store_thresholds(held.folder, 0, thresholds_of(online.watches))
+        return _status(request.name, held, made.terms)
+
+
+def session_plan(request: OpenRequest) -> tuple[Plan, Resources]:
+    """The session on paper, and what its opening takes of the machine; no data is opened.
+
+    Raises: UsageFault, DocumentError, InfeasiblePlan; BudgetRefused where the ledger would not pay for it.
+    """
+    made = plan_session(request)
+    require_affordable(request.run.payer, _bill(request.run, made), locked=request.run.locked is not None)
+    return made.whole, Resources.of(made.plan)
+
+
+def ask(request: AskRequest, progress: ReleaseObserver) -> tuple[AnsweredQuery, ...]:
+    """Answer every query of a document, one after the other.
+
+    Raises:
+        DpqrError: a query that the session cannot be asked is refused before the table is opened, free of charge.
+
+    Privacy:
+        Nothing beyond the session's reservation. Nothing is shown before its draw is on the disk. An error after rows
+        were looked at leaves the session paid in full: what rows decide is an output. A fault of the disk ends the
+        epochs whose thresholds answers were compared with, and says nothing about them (`dpqr.sessions.folder`).
+    """
+    with lock_session(request.name, request.payer) as held:
+        session = read_question_session(held)
+        with refuse_table_as_document(session.reading(request.source).source):
+            asked, document = compile_questions(request.queries, session.paper)
+        state = restore_session(held, session)
+        with held.question(state.room(asked, document)) as asking:
+            online = state.opened(asking, request.source, SystemNoise(), progress)
+            found = answer_queries(state, online, asking, asked, document)
+        return tuple(AnsweredQuery(query=each.name, detail=each.detail, answer=each.answer) for each in found)
+
+
+def status(name: str, payer: LedgerRequest) -> Status:
+    """How a session stands; no table is opened."""
+    with lock_session(name, payer) as held:
+        return _status(name, held, read_question_session(held).paper.terms)
+
+
+def close(name: str, payer: LedgerRequest, output: OutputRequest) -> FinishedRun | None:
+    """End a session: write all its answers as a release, and give back what was not drawn.
+
+    Returns:
+        The release; None for a session whose opening did not end, or that answered nothing: there is none to write.
+
+    Raises:
+        DpqrError: nothing was settled; the session is as it was.
+    """
+    with closing_session(name, payer, NOTE) as held:
+        if not held.folder.is_opened:
+            return None
+        finished = build_session_release(held, read_question_session(held))
+        if finished is not None and output.directory is not None:
+            write_release(finished, _target(output.directory), answers=output.format, receipt=receipt(finished))
+        if finished is not None:
+            held.drawn = draws_digest(draw_parts(finished))
+        return finished
+
+
+def _target(directory: str) -> ReleaseDirectory:
+    try:
+        return reserve(directory)
+    except AlreadyThere:
+        raise AlreadyThere(f"--out {directory}: exists; choose another directory") from None
+
+
+def _bill(run: ReleaseRequest, made: PlannedSession) -> Bill:
+    return Bill(
+        events=made.whole.events,
+        unit=made.plan.problem.unit,
+        pricing=Pricing(accountant=made.accountant.name, delta=made.budget.delta),
+        guard=lambda: made.accountant.filter(made.budget),
+        note=NOTE,
+        plan=plan_hash(made.whole),
+        policy=made.held.policy,
+        reason=run.reason,
+    )
+
+
+def _document(made: PlannedSession, draws: int) -> dict[str, Any]:
+    """What later processes need. Public."""
+    asked = made.asked
+    budget = {"epsilon": asked.epsilon, "delta": asked.delta or "0", "accountant": made.accountant.name}
+    return {
+        **session_document(KIND, budget, made.held),
+        "plan": asdict(made.request),
+        "rest": {made.rest.currency: str(made.rest.figure)},
+        "surprises": made.terms.surprises,
+        "questions": asked.questions,
+        "rule": CURRENT_RULE,
+        "draws": draws,
+    }
+
+
+def _status(name: str, held: SessionLock, terms: SessionTerms) -> Status:
+    online, log = restore_session(held, read_question_session(held)), held.folder.log()
+    answered = [line for line in log if "estimate" in line]
+    return Status(
+        name=name,
+        dataset=held.paid.dataset,
+        guarantee=read_question_session(held).paper.guarantee,
+        questions=len(answered),
+        free=sum(line["free"] for line in answered),
+        surprises=online.surprises,
+        paid_surprises=terms.surprises,
+        margin=terms.margin,
+        reach=terms.margin + terms.slack(BETA / 2),
+        checked=online.checked,
+    )

@@ -1,0 +1,232 @@
+"""A session of questions on paper: what is measured first, and the terms of its questions. No data is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dpqr.domain.text.sources import public_documents
+from dpqr.kernel.accountants.accountant import FilterAccountant, Portion
+from dpqr.kernel.accountants.analytic import squared_mu_to_epsilon
+from dpqr.kernel.accountants.sums import zcdp_to_epsilon
+from dpqr.kernel.budget import Price, PrivacyBudget, downward_text
+from dpqr.kernel.errors import UsageFault
+from dpqr.releases.locked_plan import require_unchanged
+from dpqr.releases.planning import plan_release, read_documents
+from dpqr.releases.questions import BETA, SessionTerms
+from dpqr.releases.reading import (
+    TableReading,
+    charging_accountant,
+    public_inputs,
+    resolve_reading,
+    resolve_source,
+    with_document_notes,
+)
+from dpqr.releases.record.plan_document import plan_document
+from dpqr.releases.requests import PlanRequest, ReleaseRequest
+from dpqr.sessions.session import filter_of
+from dpqr.strategies.plan import Phase, Plan, Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.transcript import Round, Step
+from dpqr.tables.points import refuse_table_as_document
+from dpqr.workload.queries_file import QueriesDocument
+
+FIRST, EXPECTED = Fraction(1, 10), Fraction(1, 2)
+"""Share of the budget that measures the columns by themselves, or the workload that is expected."""
+SLACK = 1 - Fraction(1, 2**20)
+"""Prices are lower by it, for shares of a budget are rounded one by one."""
+DIGITS = 12
+PART, FEWEST, MOST = 20, 10, 200
+"""Surprises that are paid for, where the request states no number: one in so many of the expected questions."""
+QUESTIONS = 1000
+"""That are expected, where the request states no number."""
+NO_QUERIES: dict[str, Any] = {"queries": []}
+"""The document of a session that expects no queries."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRequest:
+    """A new session. run: its table, payer, domain and guarantee, and the locked plan that it follows, if any; the
+    queries are those that are expected, empty: none are."""
+
+    name: str
+    run: ReleaseRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSession:
+    """A session on paper.
+
+    asked: the request, every number stated. whole: the session as a plan, to be reviewed and paid. request, plan: of
+    what is measured first. terms: of its questions, rest: what all of them may cost together.
+    """
+
+    asked: PlanRequest
+    whole: Plan
+    request: PlanRequest
+    plan: Plan
+    terms: SessionTerms
+    budget: PrivacyBudget
+    accountant: FilterAccountant
+    rest: Price
+    held: TableReading
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interactive:
+    """Questions as they came; it plans nothing. surprises, questions: as the session was opened."""
+
+    surprises: int
+    questions: int
+
+    name: ClassVar[str] = "interactive"
+    distinguisher: ClassVar[None] = None
+    adaptive: ClassVar[bool] = True
+
+    def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """The phases are those of the session."""
+        return Plan(problem=problem, budget=budget, roles=roles, schedule=self)
+
+    def start(self, plan: Plan) -> None:
+        """It has no state."""
+
+    def next(self, plan: Plan, state: None) -> Step | None:
+        """Users choose what comes next."""
+        return None
+
+    def after(self, state: None, finished: Round) -> None:
+        """It has no state."""
+
+
+def plan_session(request: OpenRequest) -> PlannedSession:
+    """The session on paper, which is the locked one where the request names one; no data is opened.
+
+    Raises: UsageFault, DocumentError, InfeasiblePlan.
+    """
+    run = replace(request.run, source=resolve_source(request.run.source, request.run.payer))
+    asked = _fill_in_defaults(run)
+    budget = PrivacyBudget.parse(asked.epsilon, asked.delta)
+    accountant = filter_of(str(asked.accountant), budget)
+    share = EXPECTED if _expects(asked) else FIRST
+    first, rest = (price.times(SLACK) for price in accountant.cut(budget, _shares(share)))
+    with refuse_table_as_document(run.source):
+        document = _first_workload(asked)
+    run = replace(run, notes=with_document_notes(run.notes, document))
+    public = public_documents(document.sources)
+    if public.files:
+        raise UsageFault("--expect: files of coefficients are not for sessions of questions; write queries instead")
+    opening = replace(
+        asked,
+        queries=public.queries,
+        domain=public.domain,
+        epsilon=downward_text(_epsilon(first, budget.delta), DIGITS),
+        strict=True,
+        error_bars="none",
+        no_count_dropped=True,
+        surprises=None,
+        questions=None,
+    )
+    plan = plan_release(opening, document)
+    if plan.problem.unit.counted is not None:
+        raise UsageFault("--counts: a session of questions reads rows; release from a histogram instead")
+    surprises, questions = asked.surprises or 0, asked.questions or 0
+    terms = SessionTerms.within(rest, plan.problem.unit, surprises=surprises, questions=questions)
+    held = resolve_reading(run.source, run.limits, plan.problem.domain, run.payer, locked=run.locked is not None)
+    whole = _add_notes(add_question_phase(plan, terms, rest, budget, questions), terms, held, run)
+    return PlannedSession(
+        asked=asked,
+        whole=_attach_inputs(whole, replace(run, plan=asked), held, document),
+        request=opening,
+        plan=plan,
+        terms=terms,
+        budget=budget,
+        accountant=accountant,
+        rest=rest,
+        held=held,
+    )
+
+
+def add_question_phase(first: Plan, terms: SessionTerms, rest: Price, budget: PrivacyBudget, expected: int) -> Plan:
+    """A session as a plan: what is measured first, and the sum that all questions may cost.
+
+    expected: how many questions are.
+    """
+    questions = Phase(noun="questions", count=1, price=rest, events=((rest.event, 1),))
+    whole = replace(
+        first,
+        budget=budget,
+        roles=replace(first.roles, check=terms.check),
+        schedule=Interactive(surprises=terms.surprises, questions=expected),
+        phases=(*first.phases, questions),
+        error_bars=False,
+    )
+    epsilon = whole.roles.accountant.epsilon(whole.events, budget.delta)
+    return replace(whole, epsilon=budget.epsilon if epsilon is None else epsilon)
+
+
+def _add_notes(whole: Plan, terms: SessionTerms, held: TableReading, run: ReleaseRequest) -> Plan:
+    reach = (
+        f"{terms.surprises:,} surprises are paid for; a free answer lies within "
+        f"{terms.margin + terms.slack(BETA / 2):,} records of the truth with probability 0.95"
+    )
+    return replace(whole, notes=tuple(dict.fromkeys((*run.notes, *whole.notes, *held.bits, reach))))
+
+
+def _attach_inputs(whole: Plan, run: ReleaseRequest, held: TableReading, document: QueriesDocument) -> Plan:
+    """With what it was made from. DocumentError: it is not the locked one."""
+    inputs = public_inputs(run, held, document)
+    expected = NO_QUERIES
+    if _expects(run.plan):
+        expected = public_documents(read_documents(run.plan.queries, run.plan.domain, strict=True).sources).queries
+    inputs = replace(inputs, request={**inputs.request, "queries": expected})
+    made = replace(whole, inputs=inputs)
+    if run.locked is None:
+        return made
+    require_unchanged(run.locked, plan_document(made))
+    return replace(made, inputs=replace(inputs, locked=run.locked))
+
+
+def _expects(plan: PlanRequest) -> bool:
+    """Whether queries are expected."""
+    return bool(plan.queries) and plan.queries != NO_QUERIES
+
+
+def _fill_in_defaults(run: ReleaseRequest) -> PlanRequest:
+    """The request with every number stated. UsageFault: no surprise is paid for, or no question is expected."""
+    asked = run.plan
+    questions = QUESTIONS if asked.questions is None else asked.questions
+    if questions < 1 or (asked.surprises is not None and asked.surprises < 1):
+        raise UsageFault("--surprises and --questions must be at least 1")
+    usual = min(max(questions // PART, FEWEST), MOST)
+    pure = PrivacyBudget.parse(asked.epsilon, asked.delta).pure
+    return replace(
+        asked,
+        surprises=usual if asked.surprises is None else asked.surprises,
+        questions=questions,
+        accountant=charging_accountant(asked, run.payer) or ("basic" if pure else "gdp"),
+    )
+
+
+def _first_workload(request: PlanRequest) -> QueriesDocument:
+    """What is measured first: the expected queries, and every column that none of them looks at by itself."""
+    if not _expects(request):
+        return read_documents({"queries": [{"marginals": {"ways": 1}}]}, request.domain, strict=True)
+    document = read_documents(request.queries, request.domain, strict=True)
+    missing = [[name] for name in document.columns if name not in document.domain.names]
+    if not missing:
+        return document
+    public = public_documents(document.sources)
+    queries = [*public.queries["queries"], {"marginals": missing}]
+    return read_documents({"queries": queries}, public.domain, strict=True)
+
+
+def _shares(share: Fraction) -> tuple[Portion, Portion]:
+    return Portion(share=share, count=1), Portion(share=1 - share, count=1)
+
+
+def _epsilon(price: Price, delta: Fraction) -> Fraction:
+    """The epsilon of a release that costs so much."""
+    if price.epsilon is not None:
+        return price.epsilon
+    return zcdp_to_epsilon(price.rho, delta) if price.rho is not None else squared_mu_to_epsilon(price.figure, delta)

@@ -1,0 +1,392 @@
+"""Predictions for points that come one at a time under one budget: open a session, ask, look at it, close it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dpqr.domain.domain import Domain
+from dpqr.domain.domain_file import domain_text
+from dpqr.domain.text.documents import parse_json
+from dpqr.kernel.arrays import AnyArray
+from dpqr.kernel.errors import BudgetRefused, UsageFault
+from dpqr.kernel.gate import measure_together
+from dpqr.kernel.noise.source import NoiseSource, SystemNoise
+from dpqr.kernel.wording import count_words
+from dpqr.prediction.ensembles.ensemble import Aggregate
+from dpqr.prediction.plan import PredictionPlan, deviation, usable
+from dpqr.prediction.planner import one_by_one
+from dpqr.prediction.planning import plan_prediction, planner_input
+from dpqr.prediction.predict import (
+    check_input,
+    checked_prediction,
+    draw_preliminaries,
+    grid,
+    open_table,
+    prediction_bill,
+    prices,
+    session_files,
+    write_session,
+)
+from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
+from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.record import prediction_guarantee
+from dpqr.prediction.result import PredictionRelease
+from dpqr.prediction.tuning import FACTORS
+from dpqr.releases.paying import Bill, require_affordable
+from dpqr.releases.reading import TableReading, require_source, resolve_source
+from dpqr.releases.record.parts import draws_digest
+from dpqr.releases.release import ReleaseObserver
+from dpqr.releases.requests import LedgerRequest, PredictionPlanRequest, PredictionRequest
+from dpqr.releases.table_files import NO_TEXT, Column, Texts, Tidy
+from dpqr.sessions.folder import WriteSpace, refuse_on_disk_fault
+from dpqr.sessions.session import (
+    SessionDocument,
+    SessionLock,
+    begin_session,
+    closing_session,
+    lock_session,
+    read_session_document,
+    require_repeatable,
+    session_document,
+)
+from dpqr.strategies.plan import PublicInputs
+from dpqr.tables.points import read_points, require_public
+from dpqr.tables.source import TableSource
+
+NOTE = "prediction session"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenPredictions:
+    """A new session. run: table, plan and payer of its predictions; its plan says how many points are paid for, and
+    may be a locked one of a session."""
+
+    name: str
+    run: PredictionRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskPredictions:
+    """Points for a session. table: the private one, where it was opened from memory; None: the file that it was opened
+    with."""
+
+    name: str
+    payer: LedgerRequest
+    points: TableSource
+    table: TableSource | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionStatus:
+    """A session as it stands. All of it is public.
+
+    points: paid for, and how many of them are left. noise: standard deviation of one prediction's noise, of a score or
+    in the target's unit; None for labels by votes.
+    """
+
+    name: str
+    dataset: str
+    guarantee: str
+    target: str
+    learner: str
+    points: int
+    left: int
+    noise: float | None
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedPredictions:
+    """A session on paper. read: how its table is read."""
+
+    plan: PredictionPlan
+    outlook: PlanAlternatives
+    read: TableReading
+    bill: Bill
+
+
+def plan_predictions(request: OpenPredictions) -> PlannedPredictions:
+    """The session on paper; no data is opened.
+
+    Raises: UsageFault, DocumentError, InfeasiblePlan; BudgetRefused where the ledger would not pay for it.
+    """
+    run = replace(request.run, plan=replace(request.run.plan, session=True))
+    plan, read, wanted = checked_prediction(run)
+    bill = replace(prediction_bill(plan, read.policy, run.reason), note=NOTE)
+    require_affordable(run.payer, bill, locked=run.locked is not None)
+    return PlannedPredictions(plan=plan, outlook=plan_alternatives(plan, wanted.planner), read=read, bill=bill)
+
+
+def open_predictions(request: OpenPredictions, progress: ReleaseObserver) -> PredictionStatus:
+    """Pay for a session, and buy what its plan buys before the first point.
+
+    Raises:
+        DpqrError: of the kind that names the exit code. Once rows were looked at, the session stays paid.
+
+    Privacy:
+        The session's budget for all points together; it is paid in full before the table is opened. A session keeps no
+        secret: parts, and the rows of persons, are drawn anew for each question, which `one_by_one` allows.
+    """
+    run = replace(request.run, table=resolve_source(request.run.table, request.run.payer))
+    require_source(run.table)
+    require_repeatable(run.table)
+    made = plan_predictions(replace(request, run=run))
+    if run.payer is None:
+        raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
+    if isinstance(made.plan.recipe, Aggregate):
+        made.plan.recipe.base.rehearse()
+    require_affordable(run.payer, made.bill, locked=True)
+    check_input(run, made.plan, made.read, made.bill)
+    domain, noise = domain_text(run.plan.domain or ""), SystemNoise()
+    with begin_session(request.name, run.payer, made.bill) as held:
+        if made.plan.counting is None and made.plan.tuning is None:
+            held.run.look(made.read.source)
+        else:
+            counts = open_table(made.plan, made.read, held.run, progress, noise).counts
+            draw_preliminaries(made.plan, counts, held.run.guard, noise, held.journal)
+        held.folder.write(_document(request, made, domain, held.journal.number))
+    return prediction_status(request.name, run.payer)
+
+
+def ask_predictions(request: AskPredictions, progress: ReleaseObserver) -> PredictionRelease:
+    """Predict for every row of `points`, in their order. A point that was asked about before has the same answer again,
+    free of charge.
+
+    Raises:
+        DpqrError: points that cannot be read, or of which too few are paid for, are refused before the table is opened.
+
+    Privacy:
+        Nothing beyond the session's reservation. Nothing is shown before its draw is on the disk. An error after rows
+        were looked at leaves the session paid in full: what rows decide is an output.
+    """
+    with lock_session(request.name, request.payer) as held:
+        session = read_prediction_session(held)
+        require_public(request.points, session.reading(request.table).source)
+        codes = read_points(request.points, session.columns, session.limits)
+        if not len(codes):
+            raise UsageFault("--points holds no rows, so there is nothing to predict")
+        known = {each.codes: each.number for each in session.answers}
+        new = distinct(codes, known)
+        if new:
+            drawn = session.draw(new, request.table, progress, SystemNoise())
+            known |= dict(zip(new, drawn, strict=True))
+        return session.release([known[tuple(point)] for point in codes.tolist()])
+
+
+def prediction_status(name: str, payer: LedgerRequest) -> PredictionStatus:
+    """How a session stands; no table is opened."""
+    with lock_session(name, payer) as held:
+        session = read_prediction_session(held)
+        plan, target = session.plan, session.plan.problem.target
+        noise = deviation(plan, session.records)
+        if noise is not None and target.numeric:
+            low, high = target.bounds
+            noise *= (high - low) / 2
+        return PredictionStatus(
+            name=name,
+            dataset=held.paid.dataset,
+            guarantee=prediction_guarantee(plan),
+            target=target.attribute.name,
+            learner=plan.recipe.name,
+            points=session.paid,
+            left=session.left,
+            noise=noise,
+        )
+
+
+def close_predictions(name: str, payer: LedgerRequest, out: str | None) -> PredictionRelease | None:
+    """End a session: write all its points with their predictions and the record, and give back what was not drawn.
+
+    Returns:
+        The release; None for a session whose opening did not end, or that predicted nothing: there is none to write.
+
+    Raises:
+        DpqrError: nothing was settled; the session is as it was.
+    """
+    files = session_files(out)
+    with closing_session(name, payer, NOTE) as held:
+        if not held.folder.is_opened:
+            return None
+        session = read_prediction_session(held)
+        if not session.answers:
+            return None
+        finished = session.release([each.number for each in session.answers])
+        record = write_session(finished, session.points, files)
+        held.drawn = draws_digest(record) if record else ""
+        return finished
+
+
+def _document(request: OpenPredictions, made: PlannedPredictions, domain: str, draws: int) -> dict[str, Any]:
+    """What later processes need. Public."""
+    asked, plan = request.run.plan, made.plan
+    counts = plan.problem.unit.counted
+    budget = {"epsilon": asked.epsilon, "delta": asked.delta or "0", "accountant": plan.accountant.name}
+    kept = asdict(replace(asked, domain=None, accountant=plan.accountant.name, counts=counts))
+    return {
+        **session_document(KIND, budget, made.read),
+        "plan": kept,
+        "domain": domain,
+        "notes": list(plan.notes),
+        "request": made.plan.inputs.request if made.plan.inputs else None,
+        "draws": draws,
+    }
+
+
+# One turn of a session of predictions: from its folder and transcript to the draws for further points.
+
+KIND = "prediction"
+RESERVED_COLUMNS = ("ask", "prediction", "score")
+"""Columns of the file beside those of the points."""
+DRAW_ROOM = 1024
+"""Bytes that the line of one draw takes at most."""
+Codes = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredPoint:
+    """One point that was asked about. ask: which question it came with. number: what was drawn for it."""
+
+    ask: int
+    codes: Codes
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionSessionDocument(SessionDocument):
+    """A session of predictions, as its folder and its transcript have it. All of it is public."""
+
+    @cached_property
+    def planned(self) -> PredictionPlan:
+        """As it was opened."""
+        kept = self.document["plan"]
+        domain = parse_json(self.document["domain"].encode(), "domain")
+        request = PredictionPlanRequest(**{**kept, "domain": domain, "trust": tuple(kept["trust"])})
+        plan = plan_prediction(planner_input(replace(request, session=True)))
+        inputs = PublicInputs(request=self.document["request"]) if "request" in self.document else None
+        return replace(plan, notes=tuple(self.document["notes"]), inputs=inputs)
+
+    @cached_property
+    def plan(self) -> PredictionPlan:
+        """With the lambda that was chosen."""
+        if self.planned.tuning is None:
+            return self.planned
+        return replace(self.planned, factor=FACTORS[self.held.past[self.document["draws"] - 1].value])
+
+    @property
+    def counted(self) -> int | None:
+        """The noisy count that was bought."""
+        return None if self.planned.counting is None else int(self.held.past[0].value)
+
+    @property
+    def records(self) -> int:
+        """Declared or bought; an ensemble needs none."""
+        declared = self.planned.problem.records
+        return declared if declared is not None else self.counted or 1
+
+    @property
+    def paid(self) -> int:
+        """Points that were paid for."""
+        return self.planned.form.count
+
+    @property
+    def left(self) -> int:
+        """Of them those that no draw was begun for."""
+        return self.paid - (len(self.held.past) - int(self.document["draws"]))
+
+    @cached_property
+    def answers(self) -> tuple[AnsweredPoint, ...]:
+        """In the order of their draws. A point whose draw was lost in a crash has none."""
+        owners: dict[int, tuple[int, list[int]]] = {}
+        for ask, line in enumerate(self.asks):
+            owners |= {line["first"] + place: (ask, codes) for place, codes in enumerate(line["points"])}
+        drawn = (draw for draw in self.held.past if draw.number in owners and type(draw.value) is int)
+        return tuple(
+            AnsweredPoint(ask=owners[draw.number][0], codes=tuple(owners[draw.number][1]), number=draw.value)
+            for draw in drawn
+        )
+
+    @property
+    def columns(self) -> Domain:
+        """That points need."""
+        return self.planned.problem.features
+
+    @property
+    def points(self) -> Tidy:
+        """The question and the cells of every point in `answers`. A column of a name in OWN has a _ more."""
+        codes = np.array([each.codes for each in self.answers], dtype=np.int64)
+        cells: dict[str, Column] = {}
+        for axis, each in enumerate(self.columns.attributes):
+            name = f"{each.name}_" if each.name in RESERVED_COLUMNS else each.name
+            cells[name] = Texts(np.maximum(codes[:, axis], NO_TEXT), each.titles())
+        return Tidy(len(codes), {"ask": np.array([each.ask + 1 for each in self.answers]), **cells})
+
+    @property
+    def asks(self) -> list[Any]:
+        """The points of every question, and the number of the first draw for them."""
+        return [line for line in self.held.folder.log() if "points" in line]
+
+    def draw(
+        self, new: list[Codes], table: TableSource | None, progress: ReleaseObserver, noise: NoiseSource
+    ) -> list[int]:
+        """Draw for points that have no answer, one after the other; each is on the disk before the next.
+
+        Raises: BudgetRefused, before the table is opened, where fewer points are paid for.
+        """
+        if len(new) > self.left:
+            raise BudgetRefused(
+                f"ask: {count_words(len(new), 'new point')}, and {self.left:,} of the {self.paid:,} that were paid for "
+                "are left; ask for fewer, or open another session"
+            )
+        held, read = self.held, self.reading(table)
+        codes = np.array(new, dtype=np.int64).reshape(len(new), -1)
+        line = {"points": new, "first": held.journal.number}
+        room = WriteSpace(log=len(json.dumps(line)), transcript=DRAW_ROOM * len(new), draws=len(new))
+        numbers = []
+        with held.question(room) as asking:
+            counts = open_table(self.plan, read, held.run, progress, noise).counts
+            with refuse_on_disk_fault(held.folder.name):
+                asking.begin_draws(line)
+                for batch in one_by_one(self.plan, self.records, codes):
+                    ((event, _),) = batch.events
+                    held.journal.begin(event, ())
+                    drawn = measure_together(counts, batch, accountant=held.run.guard, noise=noise).value
+                    numbers.append(int(drawn[0]))
+                    held.journal.record(numbers[-1])
+        return numbers
+
+    def release(self, numbers: list[int]) -> PredictionRelease:
+        """These draws as predictions."""
+        plan, stable = self.plan, isinstance(self.plan.recipe, StableRecipe)
+        learner = plan.learner(self.records) if stable else None
+        return PredictionRelease(
+            plan=plan,
+            numbers=np.array(numbers, dtype=np.int64),
+            step=grid(plan, self.records),
+            spent=prices(plan),
+            private=True,
+            records=usable(self.records) if stable else None,
+            counted=self.counted,
+            penalty=learner.penalty if learner else None,
+            bound=learner.bound if learner else None,
+            paid=self.held.paid,
+            reason=self.held.paid.reason,
+            charged=self.held.run.guard.events,
+        )
+
+
+def read_prediction_session(held: SessionLock) -> PredictionSessionDocument:
+    """LedgerError: its file is damaged, of another version, or of another kind of session."""
+    return PredictionSessionDocument(held=held, document=read_session_document(held, KIND))
+
+
+def distinct(codes: AnyArray, known: dict[Codes, int]) -> list[Codes]:
+    """Points without an answer, each once, in their order."""
+    return list(dict.fromkeys(point for point in map(tuple, codes.tolist()) if point not in known))

@@ -1,0 +1,440 @@
+"""A session: one reservation that several processes draw from, one after the other, under one transcript.
+
+What questions are asked and how they are answered is not this module's: `dpqr.sessions.interactive` and
+`dpqr.sessions.predictions` build on it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from dpqr.domain.domain import Domain
+from dpqr.domain.text.sources import public_documents
+from dpqr.kernel.accountants.accountant import EveryFilter, FilterAccountant
+from dpqr.kernel.accountants.known import ACCOUNTANTS
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.kernel.errors import DpqrError, InfeasiblePlan, LedgerError, UsageFault
+from dpqr.kernel.events import PrivacyEvent
+from dpqr.ledger.budgets import configured_ledger
+from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.ledger.codec import decode_events
+from dpqr.ledger.ledger import Reservation
+from dpqr.ledger.sqlite import SqliteStore
+from dpqr.releases.journal import (
+    BEFORE,
+    LedgerJournal,
+    TranscriptFile,
+    begin_journal,
+    continue_journal,
+    open_transcript,
+    run_of,
+)
+from dpqr.releases.paying import Bill, PaidRun
+from dpqr.releases.planning import plan_release, read_documents
+from dpqr.releases.questions import CURRENT_RULE, Answer, HardQueryRule, SessionTerms
+from dpqr.releases.reading import TableReading
+from dpqr.releases.requests import LedgerRequest, PlanRequest
+from dpqr.releases.sentences import guarantee
+from dpqr.sessions.folder import (
+    QuestionWriter,
+    SessionFolder,
+    WriteSpace,
+    has_failed_question,
+    remove_ballasts,
+    require_locks,
+    writing_question,
+)
+from dpqr.strategies.plan import Plan
+from dpqr.strategies.updates.interface import DENSE_LIMIT
+from dpqr.tables.limits import Limits
+from dpqr.tables.source import TableSource
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.related_blocks import map_to_columns
+from dpqr.workload.workload import row_names
+
+FORMAT = "session/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastDraw:
+    """A draw of an earlier process, which is paid. value: what it released; None: that was lost in a crash."""
+
+    number: int
+    event: PrivacyEvent
+    value: Any
+
+
+@dataclass(slots=True, kw_only=True)
+class SessionLock:
+    """What one process holds of a session.
+
+    run: the reservation's filters and journal. past: draws before this turn. numbers: of their charges, for each was
+    charged again: this process's filters start anew. drawn: SHA-256 of what the record of the closed session says was
+    drawn; empty: there is none.
+    """
+
+    folder: SessionFolder
+    ledger: ChainedLedger
+    paid: Reservation
+    journal: LedgerJournal
+    run: PaidRun
+    past: tuple[PastDraw, ...] = ()
+    numbers: tuple[int, ...] = ()
+    drawn: str = ""
+
+    def settle(self, note: str, *, whole: bool) -> None:
+        """End the session: what was not drawn comes back, unless it is paid as a whole; its files go.
+
+        Privacy:
+            Draws are a function of the released transcript. A lost draw is no such function, nor is an error that rows
+            have decided: either leaves the reservation paid in full.
+        """
+        paid = self.paid.events if whole or self.journal.lost else self.run.guard.events
+        self.ledger.settle(self.paid, paid, note=note, drawn=self.drawn)
+
+    @property
+    def spoilt(self) -> bool:
+        """Whether a question did not end after rows were looked at, by an error or a kill."""
+        return has_failed_question(self.folder.log())
+
+    @contextmanager
+    def question(self, room: WriteSpace) -> Iterator[QuestionWriter]:
+        """Answer a question. Whatever ends the block is an output that rows may have decided: nothing comes back then
+        any more. UsageFault: the disk has no room for what the question writes; nothing was read."""
+        with writing_question(self.folder, self.journal, self.ledger, room) as made:
+            yield made
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionDocument:
+    """What a session's folder states, as it was opened. document: its budget, table and limits, and what its kind of
+    session needs beside."""
+
+    held: SessionLock
+    document: dict[str, Any]
+
+    @property
+    def budget(self) -> PrivacyBudget:
+        """Of the whole session."""
+        stated = self.document["budget"]
+        return PrivacyBudget.parse(stated["epsilon"], stated["delta"])
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(**self.document["limits"])
+
+    def reading(self, source: TableSource | None) -> TableReading:
+        """Of the table that it was opened with. source: that table again, where it is in memory; UsageFault without."""
+        stated = self.document["table"]
+        if source is None and stated is None:
+            raise UsageFault(
+                f"session {self.held.folder.name!r}: was opened with a table in memory; give it again as table="
+            )
+        if source is not None:
+            require_repeatable(source)
+        kept = source or TableSource(**{**stated, "paths": tuple(stated["paths"])})
+        return TableReading(source=kept, limits=self.limits)
+
+
+def read_session_document(held: SessionLock, kind: str) -> dict[str, Any]:
+    """What the folder states. LedgerError: it is damaged, of another version, or of another kind of session."""
+    document = held.folder.document()
+    if not isinstance(document, dict) or (document.get("dpqr"), document.get("kind")) != (FORMAT, kind):
+        raise LedgerError(f"session {held.folder.name!r}: is no {kind} session of this version of dpqr")
+    return document
+
+
+def session_document(kind: str, budget: dict[str, str], read: TableReading) -> dict[str, Any]:
+    """What the folder of every session states, for later processes. Public. budget: epsilon, delta and accountant."""
+    source = read.source
+    files = {
+        "paths": [os.path.abspath(path) for path in source.paths],
+        "delimiter": source.delimiter,
+        "encoding": source.encoding,
+        "count_column": source.count_column,
+    }
+    return {
+        "dpqr": FORMAT,
+        "kind": kind,
+        "budget": budget,
+        "table": None if source.frame is not None else files,
+        "limits": asdict(read.limits),
+    }
+
+
+def require_repeatable(source: TableSource) -> None:
+    """UsageFault: the next question could not read the table again, or not know it as the same."""
+    if source.engine is not None or not source.repeatable:
+        what = source.engine.name if source.engine else "standard input" if source.from_stdin else "a stream"
+        raise UsageFault(
+            f"{what}: every question reads the table again, and it must stay as it was\n"
+            "write it into a file, CSV or Parquet, and name that"
+        )
+
+
+def filter_of(accountant: str, budget: PrivacyBudget) -> FilterAccountant:
+    """The accountant of a session. UsageFault: its theorem covers a schedule that is fixed in advance only."""
+    found = ACCOUNTANTS.get(accountant)
+    if not isinstance(found, FilterAccountant):
+        raise UsageFault(
+            f"--accountant {accountant}: questions follow from answers, which its theorem does not cover; "
+            "choose basic, zcdp or gdp"
+        )
+    refusal = found.refusal(budget)
+    if refusal:
+        raise UsageFault(refusal)
+    return found
+
+
+@contextmanager
+def begin_session(name: str, payer: LedgerRequest, bill: Bill) -> Iterator[SessionLock]:
+    """Pay for a new session and hold its first turn.
+
+    Raises:
+        AlreadyThere: the name is taken. BudgetRefused: the budget does not cover the bill; nothing was opened.
+    """
+    ledger = configured_ledger(payer.ledger, payer.anchor)
+    bill.require_fit(ledger, payer.dataset, locked=True)
+    folder = _folder(ledger, name)
+    folder.make()
+    with folder.turn(), open_transcript(folder.transcript) as file:
+        paid = bill.reserve(ledger, payer.dataset)
+        journal = begin_journal(file, ledger, paid)
+        guard = EveryFilter(filters=(bill.guard(), paid.guard()))
+        run = PaidRun(guard=guard, ledger=ledger, paid=paid, kept=journal)
+        yield SessionLock(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run)
+
+
+@contextmanager
+def lock_session(name: str, payer: LedgerRequest) -> Iterator[SessionLock]:
+    """Hold a session that was opened.
+
+    Raises:
+        UsageFault: there is none, another process holds it for too long, or it is settled.
+        LedgerError: its transcript is not the one that the ledger knows.
+    """
+    ledger = configured_ledger(payer.ledger, payer.anchor)
+    folder = _folder(ledger, name)
+    with folder.turn(), open_transcript(folder.transcript) as file:
+        reservation = run_of(file, ledger) if file.lines else None
+        if reservation is None:
+            raise UsageFault(
+                f"session {name!r}: is settled, or its transcript is gone; its price stays as it is\n"
+                f"remove {folder.path} to use the name again"
+            )
+        journal = continue_journal(file, ledger, reservation)
+        past = tuple(_read_past_draw(file, number) for number in range(journal.known))
+        journal.lost = any(draw.value is None for draw in past)
+        paid = reservation.reservation
+        run = PaidRun(guard=_session_filters(folder, paid), ledger=ledger, paid=paid, kept=journal, looked=True)
+        numbers = tuple(run.guard.charge(draw.event) for draw in past)
+        journal.number = journal.known
+        yield SessionLock(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run, past=past, numbers=numbers)
+
+
+@contextmanager
+def closing_session(name: str, payer: LedgerRequest, note: str) -> Iterator[SessionLock]:
+    """Hold a session, and end it where the block does: settle it, and remove its folder.
+
+    An error in the block leaves it as it was. A session whose opening did not end stays paid, and so does one of which
+    a question did not end.
+    """
+    with lock_session(name, payer) as held:
+        yield held
+        opened = held.folder.is_opened
+        words = "closed" if opened else "its opening did not end"
+        held.settle(f"{note}: {words}", whole=held.spoilt or not opened)
+        held.folder.remove()
+        remove_ballasts(held.folder, held.ledger)
+
+
+def _folder(ledger: ChainedLedger, name: str) -> SessionFolder:
+    """Beside the ledger's file. UsageFault: it lies on a server, or this system has no file locks."""
+    require_locks()
+    if not isinstance(ledger.store, SqliteStore):
+        raise UsageFault(
+            f"--ledger {ledger.store.place}: a session keeps its secret beside a ledger's file, and a server has none\n"
+            "give the session a budget of its own in a file: --ledger FILE"
+        )
+    return SessionFolder(ledger=ledger.store.path, name=name)
+
+
+def _session_filters(folder: SessionFolder, paid: Reservation) -> EveryFilter:
+    """The filters of a turn: what was paid, and the guarantee by the session's accountant."""
+    with suppress(UsageFault):
+        stated = folder.document()["budget"]
+        budget = PrivacyBudget.parse(stated["epsilon"], stated["delta"])
+        return EveryFilter(filters=(filter_of(stated["accountant"], budget).filter(budget), paid.guard()))
+    return EveryFilter(filters=(paid.guard(),))
+
+
+def _read_past_draw(file: TranscriptFile, number: int) -> PastDraw:
+    line = file.document(BEFORE + number)
+    try:
+        ((event, _),) = decode_events([{**line["event"], "count": 1}])
+    except (KeyError, TypeError, ValueError, DpqrError):
+        raise LedgerError(f"the transcript {file.path} is damaged: draw {number} is none") from None
+    return PastDraw(number=number, event=event, value=line.get("value"))
+
+
+# What the folder of a session of questions states, and queries over its domain.
+
+KIND = "interactive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionQuery:
+    """One query of an ask. name: of its block, place: of that in the document, row: its number there. detail: what
+    tells it from the block's other queries, in words."""
+
+    name: str
+    detail: str
+    place: int
+    row: int
+    block: QueryBlock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryAnswer:
+    """The same with its answer."""
+
+    name: str
+    detail: str
+    answer: Answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionPlan:
+    """A session of questions on paper, as its folder or its record states it. request: of what was measured first.
+    budget: of the whole session. rest: what all questions may cost together. rule: of what a surprise measures."""
+
+    request: PlanRequest
+    budget: PrivacyBudget
+    rest: Price
+    surprises: int
+    questions: int
+    rule: HardQueryRule = CURRENT_RULE
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Of what was measured first."""
+        return plan_release(self.request)
+
+    @cached_property
+    def terms(self) -> SessionTerms:
+        """Of its questions."""
+        return SessionTerms.within(
+            self.rest,
+            self.plan.problem.unit,
+            surprises=self.surprises,
+            questions=self.questions,
+            rule=self.rule,
+        )
+
+    @property
+    def guarantee(self) -> str:
+        """In words."""
+        return guarantee(replace(self.plan, budget=self.budget))
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionSessionDocument(SessionDocument):
+    """What the folder of a session of questions states."""
+
+    @cached_property
+    def paper(self) -> QuestionPlan:
+        document = self.document
+        ((currency, figure),) = document["rest"].items()
+        return QuestionPlan(
+            request=PlanRequest(**{**document["plan"], "trust": tuple(document["plan"]["trust"])}),
+            budget=self.budget,
+            rest=Price(**{currency: Fraction(figure)}),
+            surprises=document["surprises"],
+            questions=document["questions"],
+            rule=document.get("rule", "table"),  # sessions that 0.10.0 or before opened state none
+        )
+
+
+PARTS = {
+    "mean": 'its "sum" and the count of its records, and divide',
+    "ratio": 'the "sum" of each column, and divide',
+    "proportion": 'its predicate as "where" and the count of all records, and divide',
+    "median": 'its "prefix"',
+    "quantiles": 'its "prefix"',
+    "top": 'its "marginal"',
+    "variance": "it of a release",
+}
+"""What a session answers in place of each kind of figure."""
+
+
+def read_question_session(held: SessionLock) -> QuestionSessionDocument:
+    """LedgerError: its file is damaged, of another version, or of another kind of session."""
+    return QuestionSessionDocument(held=held, document=read_session_document(held, KIND))
+
+
+def compile_questions(
+    queries: str | dict[str, Any], session: QuestionPlan
+) -> tuple[tuple[SessionQuery, ...], dict[str, Any]]:
+    """The queries of a document over the session's domain, and the document's public form.
+
+    Raises:
+        DocumentError, UsageFault, InfeasiblePlan: one that cannot be asked; nothing was opened.
+    """
+    document = read_documents(queries, session.request.domain, strict=True)
+    public = public_documents(document.sources)
+    if public.files:
+        raise UsageFault("ask: files of coefficients are not for sessions of questions; write queries instead")
+    for figure in document.workload.figures:
+        raise UsageFault(f"ask: {figure.name!r}: a session answers counts and sums; ask {PARTS[figure.kind]}")
+    blocks = map_to_columns(document.workload.blocks, document.domain.names, session.plan.problem.domain.names)
+    for block in blocks:
+        if block.cells > DENSE_LIMIT:
+            raise InfeasiblePlan(
+                f"query {block.name!r}: looks at {block.cells} cells together, and {DENSE_LIMIT} are possible; "
+                "ask about fewer columns"
+            )
+    rows = split_into_queries(blocks, session.plan.problem.domain)
+    for each in rows:
+        if any(factor.matrix.smallest < 0 for factor in each.block.factors):
+            raise UsageFault(f"query {each.name!r}: has a negative coefficient; ask for its positive and negative part")
+    return rows, {"queries": public.queries["queries"]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskHistory:
+    """The queries of all asks of a session. documents: by the number of the ask."""
+
+    paper: QuestionPlan
+    documents: Mapping[int, Any]
+    _rows: dict[int, dict[tuple[int, int], SessionQuery]] = field(default_factory=dict)
+
+    def row(self, ask: int, block: int, row: int) -> SessionQuery:
+        """One query. Raises: LookupError, where there is none of these numbers."""
+        if ask not in self._rows:
+            rows, _ = compile_questions({"queries": self.documents[ask]}, self.paper)
+            self._rows[ask] = {(each.place, each.row): each for each in rows}
+        return self._rows[ask][block, row]
+
+
+def read_ask_history(log: Sequence[Any], paper: QuestionPlan) -> AskHistory:
+    """Of the lines that a session has kept."""
+    return AskHistory(paper=paper, documents={line["ask"]: line["queries"] for line in log if "queries" in line})
+
+
+def split_into_queries(blocks: Sequence[QueryBlock], domain: Domain) -> tuple[SessionQuery, ...]:
+    """Every query of some blocks by itself."""
+    found: list[SessionQuery] = []
+    for place, block in enumerate(blocks):
+        names = row_names(block)
+        for row in range(block.rows):
+            cells = [domain.attributes[axis].titles()[int(codes[row])] for axis, codes in names.cells.items()]
+            texts = [] if names.detail is None else [names.details[int(names.detail[row])]]
+            detail = ", ".join([*cells, *texts])
+            found.append(SessionQuery(name=block.name, detail=detail, place=place, row=row, block=block.row(row)))
+    return tuple(found)

@@ -1,0 +1,274 @@
+"""Hierarchies: trees whose level weights minimise the expected error of a workload."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
+from dpqr.models.fit.descent import Descent
+from dpqr.strategies.designs.gram import AxisQueries, CellQueries
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.matrix import IntMatrix
+from dpqr.workload.partition import BucketMatrix, groups_of
+from dpqr.workload.sensitivity import Norm
+from dpqr.workload.trees import NestedTree, Nesting, Tree, dyadic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HierarchyTuning:
+    """Limits of precision and of time."""
+
+    precision: int = 1024  # sum of the integer weights, about; finer ones change the error by less than a thousandth
+    steps: int = 500  # descent steps, at most
+    tolerance: float = 1e-6  # of the logarithm's gradient: below what integer weights resolve, above rounding
+    smallest: float = 1e-4  # share of the lowest level during the search, so that single cells stay identifiable
+
+
+HIERARCHY_TUNING = HierarchyTuning()
+
+
+def hierarchy(queries: CellQueries, norm: Norm, precision: int = HIERARCHY_TUNING.precision) -> Tree:
+    """The binary tree with the best level weights, rounded to integers whose sum is about `precision`.
+
+    On 2^h cells with weights w_l for the groups of width s_l, A^T A = sum w_l^2 s_l P_l, P_l the projection on vectors
+    constant on those groups. The P_l are nested, so their differences Q_j are orthogonal projections and A^T A has the
+    eigenvalue lambda_j = sum over l >= j of w_l^2 s_l on Q_j. The expected squared error is
+
+        (sum w_l)^2 sum over j of |W Q_j|^2 / lambda_j      (for squared L2: sum w_l^2 in front),
+
+    which is minimised over the h + 1 weights. Levels whose weight rounds to 0 are left out, so trees of larger
+    branching are included.
+
+    Args:
+        queries: the workload over the cells.
+        norm: of a column, L1 or squared L2, to which the noise is scaled.
+
+    References:
+        Hay, Rastogi, Miklau and Suciu 2010 (equal weights); Li, Miklau, Hay, McGregor and Rastogi 2015 (weights).
+
+    >>> from dpqr.strategies.designs.gram import AxisQueries
+    >>> from dpqr.workload.matrix import Prefix
+    >>> hierarchy(AxisQueries(size=64, terms=((Prefix(64), np.ones(64)),)), Norm.L1).cells
+    64
+    """
+    widths = dyadic(queries.size)
+    energies = queries.energies(widths)
+    shares = _best_shares(np.diff(energies, prepend=0.0), np.array(widths, dtype=np.float64), norm)
+    weights = np.rint(shares * precision).astype(int)
+    weights[-1] = max(weights[-1], 1)
+    kept = [level for level, weight in enumerate(weights) if weight > 0]
+    divisor = int(np.gcd.reduce(weights[kept]))
+    return Tree(queries.size, tuple(widths[level] for level in kept), tuple(int(weights[k]) // divisor for k in kept))
+
+
+def _best_shares(energies: FloatArray, widths: FloatArray, norm: Norm) -> FloatArray:
+    """Level weights with sum 1: the best of a descent from every branching, as there are local minima."""
+    levels = len(widths)
+    scaled = np.maximum(energies, 0.0) / max(float(energies.sum()), 1e-300)
+    starts = [np.where((np.arange(levels)[::-1] % step) == 0, 1.0, 0.02) for step in range(1, max(levels, 2))]
+    floor = np.where(np.arange(levels) == levels - 1, HIERARCHY_TUNING.smallest, 0.0)
+
+    def objective(roots: FloatArray) -> tuple[float, FloatArray]:
+        error, slope = log_error(roots**2 + floor, scaled, widths, norm)
+        return error, slope * 2 * roots
+
+    found = [
+        Descent(tolerance=HIERARCHY_TUNING.tolerance, steps=HIERARCHY_TUNING.steps).run(
+            objective, np.sqrt(start / start.sum())
+        )
+        for start in starts
+    ]
+    best = min(found, key=lambda roots: objective(roots)[0]) ** 2 + floor
+    shares: FloatArray = best / best.sum()
+    return shares
+
+
+def log_error(weights: FloatArray, energies: FloatArray, widths: FloatArray, norm: Norm) -> tuple[float, FloatArray]:
+    """Logarithm of the expected squared error, and its gradient in the weights.
+
+    Args:
+        weights: of the levels, shape (levels,).
+        energies: |W Q_j|^2 (`hierarchy`), shape (levels,).
+        widths: cells of a group on each level, shape (levels,).
+        norm: of a column, L1 or squared L2.
+
+    Returns:
+        The logarithm, and the gradient of shape (levels,).
+    """
+    values = np.cumsum((weights**2 * widths)[::-1])[::-1]
+    error = float((energies / values).sum())
+    slope = -np.cumsum(energies / values**2) * 2 * weights * widths / error
+    if norm is Norm.L1:
+        column = float(weights.sum())
+        return np.log(error) + 2 * np.log(column), slope + 2 / column
+    squared = float(weights @ weights)
+    return np.log(error) + np.log(squared), slope + 2 * weights / squared
+
+
+# Levels: the tree over the levels that a workload asks of one column, with the weights of least expected error.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelsTuning:
+    """Limits of precision and of time. Figures: `python tests/benchmarks/hierarchies.py`."""
+
+    steps: int = 60  # descent steps, at most
+    tolerance: float = 1e-3  # of the logarithm's gradient: below what integer weights resolve
+    step: float = 1e-4  # in the logarithm of a weight, between the two values that give a derivative
+    scale: float = 1e9  # of the largest weight during the search, in whole numbers
+    smallest: float = 1e-6  # summed weight of a level that nobody asks for, where it begins
+    above: Fraction = Fraction(1, 8)  # summed weight of a level above the lowest one, as a part of that one's
+
+
+LEVELS_TUNING = LevelsTuning()
+
+
+def balance_levels(blocks: Sequence[QueryBlock]) -> tuple[QueryBlock, ...]:
+    """Blocks of levels with weights by which every level above the lowest one counts alike, however few its nodes.
+
+    Were all answers to count alike, most of the budget would go to the lowest level, and a single node at the top would
+    have ten times the error that an equal split leaves it. Levels that do not help each other share the budget as the
+    cube root of what they count (squared L2: the square root): with an eighth, the lowest of k levels gets 2 of k + 1
+    parts of epsilon, and each other level 1, so none has more than (k + 1) / k times the error of an equal split.
+
+    The blocks' own weights multiply this. All answers of the levels count as much together as before.
+    """
+    found = list(blocks)
+    for axis in {
+        factor.axes for block in blocks for factor in block.factors if isinstance(factor.matrix, BucketMatrix)
+    }:
+        nodes = {place: _nodes(block, axis) for place, block in enumerate(found)}
+        asked = {place: count for place, count in nodes.items() if count}
+        lowest = max(asked.values())
+        counted = {place: Fraction(1) if count == lowest else LEVELS_TUNING.above for place, count in asked.items()}
+        common = Fraction(sum(found[place].rows for place in asked), 1) / sum(counted.values())
+        for place, part in counted.items():
+            weight = found[place].weight * part * common / found[place].rows
+            found[place] = replace(found[place], weight=weight)
+    return tuple(found)
+
+
+def _nodes(block: QueryBlock, axes: Axes) -> int:
+    """Of the level of a column that a block counts; 0 where it counts none."""
+    own = next((factor.matrix for factor in block.factors if factor.axes == axes), None)
+    groups = None if own is None else groups_of(own)
+    return 0 if groups is None else int(groups.max()) + 1
+
+
+def nested_levels(matrices: Iterable[IntMatrix]) -> tuple[IntArray, ...]:
+    """The levels among `matrices` that have fewer groups than cells, coarsest first, each one once.
+
+    Returns:
+        The group of every cell on each level, numbered from 0 without gaps; empty if the levels are not nested.
+    """
+    found: list[IntArray] = []
+    for matrix in matrices:
+        if isinstance(matrix, BucketMatrix) and (groups := groups_of(matrix)) is not None:
+            own = _numbered(groups)
+            if int(own.max()) + 1 < len(own) and not any(np.array_equal(own, other) for other in found):
+                found.append(own)
+    found.sort(key=lambda groups: int(groups.max()))
+    nested = all(_refines(below, above) for above, below in pairwise(found))
+    return tuple(found) if nested else ()
+
+
+def _numbered(groups: IntArray) -> IntArray:
+    """The same groups, numbered from 0 in the order of their first cells."""
+    _, first, numbers = np.unique(groups, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[numbers])
+
+
+def _refines(below: IntArray, above: IntArray) -> bool:
+    parent = np.zeros(int(below.max()) + 1, dtype=np.int64)
+    parent[below] = above
+    return np.array_equal(parent[below], above)
+
+
+def levels_tree(queries: AxisQueries, norm: Norm, precision: int) -> NestedTree:
+    """The tree of the asked levels and the cells, its weights rounded to integers whose sum is about `precision`.
+
+    The expected squared error is (sum w)^2 sum over q of q T(w)^-1 q^T (for squared L2: sum w^2 in front), T = A^T A.
+    It follows from the sizes of the groups alone, and each value takes one pass up the tree and one down. Levels whose
+    weight rounds to 0 are not measured; the cells always are.
+
+    References:
+        Hay, Rastogi, Miklau and Suciu 2010 (consistent trees); Li, Miklau, Hay, McGregor and Rastogi 2015 (weights).
+
+    >>> from dpqr.workload.matrix import Identity
+    >>> levels = BucketMatrix(Identity(2), np.arange(200) // 100), Identity(200)
+    >>> queries = AxisQueries(size=200, terms=tuple((one, np.ones(one.rows)) for one in levels))
+    >>> levels_tree(queries, Norm.L1, 16).weights
+    (1, 7)
+    """
+    levels = nested_levels(matrix for matrix, _ in queries.terms)
+    shares = _best_level_shares(Nesting.of_levels(levels, queries.size), queries, norm)
+    weights = np.rint(shares * precision).astype(int)
+    weights[-1] = max(weights[-1], 1)
+    kept = [place for place, weight in enumerate(weights) if weight > 0]
+    divisor = int(np.gcd.reduce(weights[kept]))
+    measured = [levels[place] for place in kept[:-1]]
+    return NestedTree(Nesting.of_levels(measured, queries.size), tuple(int(w) // divisor for w in weights[kept]))
+
+
+def _best_level_shares(nesting: Nesting, queries: AxisQueries, norm: Norm) -> FloatArray:
+    """Level weights with sum 1: a descent in their logarithms, from the best ones if no level helped another.
+
+    Alone, a level has the error e / w^2, e the sum of its rows' weights, which is least at w in proportion to e^(1/3)
+    (squared L2: e^(1/4)).
+    """
+    asked = _by_level(nesting, queries)
+    totals = np.array([max(float(np.sum(rows)), LEVELS_TUNING.smallest) for rows in asked.levels])
+    start = np.log(totals / totals.max()) * (1 / 3 if norm is Norm.L1 else 1 / 4)
+
+    def objective(logs: FloatArray) -> tuple[float, FloatArray]:
+        value = _log_error(logs, nesting, asked, norm)
+        moved = logs + LEVELS_TUNING.step * np.eye(len(logs))
+        return value, np.array([_log_error(each, nesting, asked, norm) - value for each in moved]) / LEVELS_TUNING.step
+
+    best = np.exp(Descent(tolerance=LEVELS_TUNING.tolerance, steps=LEVELS_TUNING.steps).run(objective, start))
+    shares: FloatArray = best / best.sum()
+    return shares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _LevelQueries:
+    """levels: the weight of every group's squared error, level by level. others: the terms that are no levels."""
+
+    levels: tuple[FloatArray, ...]
+    others: tuple[tuple[IntMatrix, FloatArray], ...]
+
+
+def _by_level(nesting: Nesting, queries: AxisQueries) -> _LevelQueries:
+    levels, others = [np.zeros(count) for count in nesting.counts], []
+    for matrix, weights in queries.terms:
+        groups = groups_of(matrix)
+        place = None if groups is None else _place(nesting, groups)
+        if groups is None or place is None:
+            others.append((matrix, weights))
+        else:
+            found = np.zeros(nesting.counts[place])
+            found[nesting.groups[place]] = weights[groups]
+            levels[place] += found
+    return _LevelQueries(levels=tuple(levels), others=tuple(others))
+
+
+def _place(nesting: Nesting, groups: IntArray) -> int | None:
+    """The level with these groups, whatever their numbers."""
+    own = _numbered(groups)
+    return next((at for at, level in enumerate(nesting.groups) if np.array_equal(level, own)), None)
+
+
+def _log_error(logs: FloatArray, nesting: Nesting, asked: _LevelQueries, norm: Norm) -> float:
+    """Logarithm of the expected squared error."""
+    weights = np.maximum(np.rint(np.exp(logs - logs.max()) * LEVELS_TUNING.scale), 1.0)
+    tree = NestedTree(nesting, tuple(int(weight) for weight in weights))
+    column = float(weights.sum()) ** 2 if norm is Norm.L1 else float(weights @ weights)
+    error = sum(float(rows @ tree.level_variances(level)) for level, rows in enumerate(asked.levels))
+    error += sum(float(rows @ tree.variances(matrix)) for matrix, rows in asked.others)
+    return math.log(column) + math.log(error)

@@ -1,0 +1,574 @@
+"""Ordered: the strategy where records are many, buckets of neighbouring cells where they are few."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache, reduce
+from itertools import islice
+from typing import ClassVar
+
+import numpy as np
+
+from dpqr.kernel.accountants.accountant import Portion
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
+from dpqr.kernel.budget import Price, PrivacyBudget
+from dpqr.models.fit.buckets import BoxCounts
+from dpqr.strategies.designs.buckets import (
+    EqualBuckets,
+    Partition,
+    choose_partition,
+    equal_buckets,
+    level_queries,
+    level_tree,
+    merged_block,
+    partition_design,
+)
+from dpqr.strategies.designs.kronecker import Design, designs
+from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.drafts import (
+    Released,
+    least_squares_forecast,
+    proved_epsilon,
+    search_phases,
+    strategy_name,
+)
+from dpqr.strategies.schedules.strategy import Strategy
+from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, IntMatrix
+from dpqr.workload.partition import Bisection, BucketMatrix
+from dpqr.workload.ranges import everything
+from dpqr.workload.sensitivity import Norm
+from dpqr.workload.trees import Tree
+from dpqr.workload.workload import Measurement, Workload, by_home
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ordered:
+    """Paid counts of the records decide: one, and further ones while it is not sure. Few: noisy counts of ever smaller
+    boxes of cells choose buckets, for which a strategy is measured with what is left. Many: a first look at boxes
+    decides whether to do the same, or to measure one strategy for all cells with the rest.
+
+    Groups of attributes that no query joins have the budget cut among them, and each decides for itself; groups of too
+    few or too many cells are measured as by `Strategy`. Queries ask by single columns. Where n is public no count is
+    bought. The steps themselves: `measurement_sequence`.
+
+    Privacy:
+        Neighbours: those of the problem's unit. One to three counts and up to three draws a group, each a noisy answer
+        to integer blocks (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts
+        of boxes; such a tree again; a strategy over the buckets or over all cells. What is drawn, how deep, at which
+        share of the group's budget, and whether the price of a draw that is left out goes to the last one, is a
+        function of public facts and of what the draws before released; so is the choice of buckets, which is
+        post-processing and free (Dwork and Roth 2014, Proposition 2.1):
+        every box that is counted gets noise, the smallest ones too. The last draw's sensitivity is that of the integer
+        matrix over the buckets: a record lies in one bucket, so the columns over cells are those over buckets, repeated
+        (Merged). A further count takes its share from every price of the groups that wait for it, so given any outcome
+        of the earlier draws all prices together are within the budget: adaptive composition (Dwork, Rothblum and Vadhan
+        2010), for prices that depend on releases that of a filter (Rogers, Roth, Ullman and Vadhan 2016). So the plan
+        states the sum that a filter allows, and no price of single draws.
+
+    >>> Ordered().adaptive
+    True
+    """
+
+    name: ClassVar[str] = "ordered"
+    distinguisher: ClassVar[str | None] = None
+    adaptive: ClassVar[bool] = True
+
+    def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """A count of the records where n is private, then up to three draws a group.
+
+        Raises:
+            InfeasiblePlan: `Strategy` has no plan either.
+        """
+        direct = Strategy().plan(problem, budget, roles)
+        counted = problem.n is None
+        prices = roles.accountant.cut(budget, _portions(counted, _shares(problem, roles)))
+        first = Phase(noun="opening", count=1, price=prices[0], blocks=((RECORDS,),))
+        stages = (Phase(noun="stage", count=1, price=price) for price in (prices[1:] if counted else prices))
+        phases = search_phases((first, *stages) if counted else stages, reduce(Price.plus, prices))
+        staged = replace(direct, schedule=self, phases=phases, epsilon=proved_epsilon(roles.accountant, phases, budget))
+        refusals = {part.unsuited for part in groups(staged)}
+        if None not in refusals:
+            return replace(direct, notes=(*direct.notes, f"no buckets: {'; '.join(sorted(map(str, refusals)))}"))
+        return replace(staged, forecast=_forecast(staged), notes=(*direct.notes, _announced(staged)))
+
+    def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
+        return plan.asked_columns
+
+    def start(self, plan: Plan) -> Released:
+        return Released()
+
+    def next(self, plan: Plan, state: Released) -> Step | None:
+        """The count; then the strategy, or the boxes and the buckets that these suggest."""
+        one = next(islice(measurement_sequence(plan, state.rounds), len(state.rounds), None), None)
+        return None if one is None else one.step
+
+    def after(self, state: Released, finished: Round) -> Released:
+        return state.after(finished)
+
+    def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
+        """What was chosen, and why: from public and released figures."""
+        if not plan.named("stage"):
+            return ()
+        released = [finished.measurement for finished in transcript.rounds]
+        steps = zip(transcript.rounds, measurement_sequence(plan, released), strict=False)
+        return tuple(sentence for finished, one in steps for sentence in _reasons(one, finished))
+
+
+def _reasons(one: MeasurementStep, finished: Round) -> tuple[str, ...]:
+    """Why the step was chosen; of one that decides, and was lost, what that leaves."""
+    if finished.measurement is not None or not one.why:
+        return one.why
+    return (f"{one.step.only[0].name}: drawn, and lost in a crash; answers rest on earlier counts, if there are any",)
+
+
+def _shares(problem: Problem, roles: Roles) -> list[Fraction]:
+    """Of the budget, by groups of attributes: what would leave the least error if strategies were measured for all.
+
+    Noise of a group goes with 1 / eps_g^2 (Laplace) or 1 / rho_g (Gaussian), so errors e_g at unit noise are least
+    together at shares in proportion to e_g^(1/3) or e_g^(1/2) (Hoelder).
+    """
+    norm = Norm.L1 if roles.check.pure else Norm.L2_SQUARED
+    groups = by_home(problem.workload.blocks).items()
+    partitions = [TwoStagePartition(problem=problem, roles=roles, axes=axes, blocks=blocks) for axes, blocks in groups]
+    power = 1 / 3 if norm is Norm.L1 else 1 / 2
+    weights = [min(unit_error(one, norm) for one in each.offered) ** power for each in partitions]
+    grains = [max(1, round(TUNING.grain * weight / sum(weights))) for weight in weights]
+    return [Fraction(grain, sum(grains)) for grain in grains]
+
+
+def _portions(counted: bool, shares: list[Fraction]) -> list[Portion]:
+    """The count's, and every group's three."""
+    first = [TUNING.count] if counted else []
+    rest = 1 - sum(first) - TUNING.first_look
+    each = (TUNING.first_look, rest * TUNING.boxes, rest * (1 - TUNING.boxes))
+    return [Portion(share=share, count=1) for share in (*first, *(one * own for own in shares for one in each))]
+
+
+def _forecast(plan: Plan) -> tuple[BlockForecast, ...]:
+    """Of every block's answers if the strategy is measured, in the workload's order; errors where it surely is."""
+    found = {}
+    for part in groups(plan):
+        asked = replace(plan.problem, workload=Workload(part.two_stage.blocks))
+        price = part.whole if part.unsuited else part.look.plus(part.last)
+        for known in least_squares_forecast(asked, plan.roles, price, (part.two_stage.direct(price).strategy,)):
+            found[known.name] = known if part.unsuited else replace(known, error=None)
+    return tuple(found[block.name] for block in plan.problem.workload.blocks)
+
+
+def _announced(plan: Plan) -> str:
+    """What the plan knows of the choice."""
+    suited = [part for part in groups(plan) if not part.unsuited]
+    limits = ", ".join(f"{part.limit:,.0f} ({part.columns})" for part in suited)
+    share = f"a noisy count of all records ({float(TUNING.count):.1%} of the budget; more while it is not sure) decides"
+    who = share if plan.opening else f"the declared {plan.problem.n:,} records decide"
+    return (
+        f"{who}: below {limits}, {float(TUNING.boxes):.0%} of what is left buys counts of boxes of cells, "
+        "neighbours that these do not tell apart are merged, and the rest measures a strategy for the buckets; from "
+        f"there on, a first look at boxes, for {float(TUNING.first_look):.0%} of the budget, decides whether to do the "
+        "same or to measure the strategy, with the error that is forecast"
+    )
+
+
+# Tuning of the schedule for ordered columns.
+#
+# Set by `python tests/benchmarks/dense.py`, on the histograms of DPBench; figures: tests/benchmarks/RESULTS.md,
+# "Schedules".
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderedTuning:
+    """One constant a line, with what it sets."""
+
+    count: Fraction = Fraction(1, 200)  # share of the budget of the noisy number of records
+    recounts: tuple[Fraction, ...] = (Fraction(1, 40), Fraction(1, 10))  # shares of further counts, while unsure
+    sure: int = 3  # times its noise a count must be, or records are counted again
+    first_look: Fraction = Fraction(1, 25)  # share of the first counts of boxes, where records are many
+    boxes: Fraction = Fraction(1, 4)  # part of the rest for the counts of boxes that choose the buckets
+    grain: int = 1000  # parts of the budget that groups of attributes share
+    fewest_cells: int = 8  # of fewer cells none are merged
+    most_cells: int = 2**18  # of more cells no boxes are counted
+    crowded: int = 5  # n eps / cells from which a first look decides whether cells are merged: one column
+    crowded_pair: int = 1  # the same: two columns and more
+    worth: float = 1.0  # part of the strategy's error that buckets must be expected to leave, at most
+    first_boxes: int = 4  # times as many records in each box of the first look
+    reach: int = 8  # boxes that are counted for every record that the noise of a single count leaves sure
+    shallowest: int = 2  # levels of boxes that are counted, at least
+    deepest: int = 10  # levels of boxes that are counted, at most
+    finest: int = 10  # level below which a box's effect on the workload is extrapolated: half of its parent's
+    work: int = 2**33  # multiplications for what the workload asks of all boxes of one level, at most
+
+
+TUNING = OrderedTuning()
+
+
+# TwoStagePartition: counts of boxes, and the buckets that they suggest, for the queries on one group of attributes.
+
+GRID = 2**20
+"""Parts of a record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordEstimate:
+    """An estimate of the number of records, and the deviation of its noise. Public.
+
+    >>> RecordEstimate(count=10.0, noise=4.0).combined(RecordEstimate(count=20.0, noise=4.0)).count
+    15.0
+    """
+
+    count: float
+    noise: float
+
+    @property
+    def likely(self) -> float:
+        """The count, or its noise where that is more."""
+        return max(self.count, self.noise)
+
+    def combined(self, other: RecordEstimate) -> RecordEstimate:
+        """Both, weighted by their precision; the one without noise, if there is one."""
+        if self.noise > other.noise:
+            return other.combined(self)
+        if not self.noise:
+            return self
+        odds = (self.noise / other.noise) ** 2  # at most 1: a tiny noise overflows nothing
+        count = (self.count + odds * other.count) / (1 + odds)
+        return RecordEstimate(count=count, noise=self.noise * (1 + odds) ** -0.5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TwoStagePartition:
+    """A group of attributes that some blocks ask about together, and noise as the roles have it. Public."""
+
+    problem: Problem
+    roles: Roles
+    axes: Axes
+    blocks: tuple[QueryBlock, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.problem.domain.shape[axis] for axis in self.axes)
+
+    @property
+    def bisection(self) -> Bisection:
+        return Bisection(self.shape)
+
+    @property
+    def norm(self) -> Norm:
+        return Norm.L1 if self.roles.check.pure else Norm.L2_SQUARED
+
+    @property
+    def rows(self) -> int:
+        return sum(block.rows for block in self.blocks)
+
+    @property
+    def offered(self) -> tuple[Design, ...]:
+        """Strategies for all cells."""
+        name = strategy_name(self.problem, self.axes)
+        return tuple(designs(name, self.axes, self.shape, self.blocks, self.norm))
+
+    def direct(self, price: Price) -> Design:
+        """The strategy for all cells of least expected error: a large budget's integer noise favours small integers."""
+        return min(self.offered, key=lambda design: self._error(design, price))
+
+    def sureness(self, records: float, price: Price) -> float:
+        """Records over the noise of one count at `price`; eps n for Laplace noise, one row a unit."""
+        return max(records, 0.0) * math.sqrt(2 / self._variance(price))
+
+    def box_tree(self, records: float, price: Price, what: str = "scouting") -> QueryBlock:
+        """A weighted tree of counts of ever smaller boxes, as deep as so many records bear at `price`."""
+        depth = math.log2(max(TUNING.reach * self.sureness(records, price), 1.0))
+        level = min(max(round(depth), TUNING.shallowest), TUNING.deepest, self.bisection.depth)
+        tree = level_tree(self.blocks, self.axes, self.shape, level, self.norm)
+        return self._block(what, tree, self.bisection.places(level))
+
+    def partition(self, counted: Measurement, records: RecordEstimate, price: Price) -> Partition:
+        """The buckets that least squares on the first stage's counts suggests, if they are measured at `price`."""
+        whole = min(unit_error(design, self.norm) for design in self.offered)
+        equal = equal_buckets(self.blocks, self.axes, self.shape, self.norm, whole)
+        return _fit_partition(self.blocks, self.axes, self.shape, equal, self._variance(price), counted, records)
+
+    def cells_error(self, price: Price) -> float:
+        """Expected weighted sum of squared errors if every cell is measured by itself at `price`."""
+        return self._error(self.direct(price), price)
+
+    def strategy(self, partition: Partition) -> QueryBlock:
+        """The best strategy for the workload on the buckets."""
+        boxes = partition.boxes
+        ends = tuple(map(tuple, np.concatenate([boxes.starts, boxes.stops], axis=1).tolist()))
+        design = partition_design(self.blocks, self.axes, ends, self.norm)
+        return self._block("buckets", design, partition.buckets)
+
+    def _block(self, what: str, matrix: IntMatrix, buckets: IntArray) -> QueryBlock:
+        return merged_block(strategy_name(self.problem, self.axes, what), self.axes, self.shape, matrix, buckets)
+
+    def _error(self, design: Design, price: Price) -> float:
+        return design.error * self.roles.check.law((design.strategy,), self.problem.unit, price).deviation ** 2
+
+    def _variance(self, price: Price) -> float:
+        """Of the noise on answers of sensitivity 1, which a matrix with columns of norm 1 has: on so fine a grid that
+        a large budget's noise is not rounded away."""
+        sizes = self.shape[:1] or (1,)
+        fine = QueryBlock(
+            name="cells",
+            factors=(Factor(axes=self.axes[:1] or (0,), sizes=sizes, matrix=Tree(sizes[0], (1,), (GRID,))),),
+        )
+        return (self.roles.check.law((fine,), self.problem.unit, price).deviation / GRID) ** 2
+
+
+def unit_error(design: Design, norm: Norm) -> float:
+    """Weighted sum of squared errors at noise of variance 1 on columns of norm 1."""
+    column = float(math.prod(factor.matrix.column_norm(norm.value) for factor in design.strategy.factors))
+    return design.error * (column**2 if norm is Norm.L1 else column)
+
+
+@lru_cache(maxsize=64)
+def _fit_partition(
+    blocks: tuple[QueryBlock, ...],
+    axes: Axes,
+    shape: tuple[int, ...],
+    equal: EqualBuckets,
+    variance: float,
+    measured: Measurement,
+    records: RecordEstimate,
+) -> Partition:
+    """Kept by the identities of blocks, errors and measurement, for every later step asks again."""
+    known = box_counts(measured, shape)
+    total = records.combined(RecordEstimate(count=known.total, noise=known.deviation))
+    known, bisection = replace(known, total=total.count, deviation=total.noise), known.bisection
+    rows = sum(block.rows for block in blocks)
+    finest = min(bisection.depth, TUNING.finest, int(math.log2(max(TUNING.work / max(rows, 1), 4.0)) / 2))
+    queries = level_queries(blocks, axes, shape, finest)
+    return choose_partition(known, queries, lambda buckets: equal.error(buckets) * variance)
+
+
+def box_counts(measured: Measurement, shape: tuple[int, ...]) -> BoxCounts:
+    """Counts of boxes by least squares, from a first look or from the first stage.
+
+    Args:
+        measured: a tree over the boxes of one level.
+        shape: cells of each axis.
+    """
+    matrix, noise = measured.blocks[0].factors[0].matrix, measured.law.deviation
+    assert isinstance(matrix, BucketMatrix), "the first stage measures boxes"
+    tree = matrix.inner
+    assert isinstance(tree, Tree), "in a tree"
+    counts = tree.recover(measured.values[0].astype(np.float64)[:, None])[:, 0]
+    return BoxCounts(
+        bisection=Bisection(shape),
+        counts=counts,
+        variances=_halves(tree) * noise**2,
+        total=float(counts.sum()),
+        deviation=float(tree.variances(everything(tree.size))[0]) ** 0.5 * noise,
+    )
+
+
+def _halves(tree: Tree) -> FloatArray:
+    """Variance that unit noise leaves in the difference of a box's halves, one a level: all boxes are alike."""
+    size = tree.size
+    rows = np.zeros((size.bit_length() - 1, size), dtype=np.int64)
+    for level, row in enumerate(rows):
+        half = size >> (level + 1)
+        row[:half], row[half : 2 * half] = 1, -1
+    return tree.variances(Dense(rows)) if len(rows) else np.zeros(0)
+
+
+# Measurement sequence of an ordered workload: each step is decided by what the steps before released.
+
+RECORDS = QueryBlock(name="number of records")
+
+TINY, MANY = 1e-300, 100
+"""Stands for the error of a strategy without noise; from so many times on a ratio is not stated."""
+
+Measurements = Iterator[Measurement | None]
+"""What the rounds released, in order; None for a draw that was lost in a crash."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurementStep:
+    """A step, and why it is taken: sentences from public and released figures."""
+
+    step: Step
+    why: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeGroup:
+    """One group of attributes, and the prices of its steps: first look, counts of boxes, last measurement."""
+
+    two_stage: TwoStagePartition
+    first_look: Price
+    look: Price
+    last: Price
+
+    @property
+    def whole(self) -> Price:
+        return self.first_look.plus(self.look).plus(self.last)
+
+    def less(self, share: Fraction) -> AttributeGroup:
+        """The group with that share of every price taken away."""
+        if not share:
+            return self
+        prices = (price.times(1 - share) for price in (self.first_look, self.look, self.last))
+        first_look, look, last = prices
+        return replace(self, first_look=first_look, look=look, last=last)
+
+    @property
+    def columns(self) -> str:
+        attributes = self.two_stage.problem.domain.attributes
+        return ", ".join(attributes[axis].name for axis in self.two_stage.axes) or "the total"
+
+    @property
+    def unsuited(self) -> str | None:
+        """Why its cells are not merged; None where they can be."""
+        cells = math.prod(self.two_stage.shape)
+        if cells < TUNING.fewest_cells:
+            return "there are too few cells to merge any"
+        return f"{cells:,} cells are more than {TUNING.most_cells:,}" if cells > TUNING.most_cells else None
+
+    @property
+    def limit(self) -> float:
+        """Records from which a first look decides."""
+        shape = self.two_stage.shape
+        crowded = TUNING.crowded if len(shape) == 1 else TUNING.crowded_pair
+        return crowded * math.prod(shape) / self.two_stage.sureness(1.0, self.whole)
+
+
+def groups(plan: Plan) -> tuple[AttributeGroup, ...]:
+    """Groups in order of first mention, each with three of the plan's prices."""
+    problem, prices = plan.problem, (phase.price for phase in plan.named("stage"))
+    return tuple(
+        AttributeGroup(
+            two_stage=TwoStagePartition(problem=problem, roles=plan.roles, axes=axes, blocks=blocks),
+            first_look=next(prices),
+            look=next(prices),
+            last=next(prices),
+        )
+        for axes, blocks in by_home(problem.workload.blocks).items()
+    )
+
+
+def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> Iterator[MeasurementStep]:
+    """All steps so far and the next one: counts of the records, then one group of attributes after the other.
+
+    Args:
+        plan: with a price for the count, where one is bought, and three for each group.
+        released: what the rounds so far released, in order; None for a draw that was lost in a crash.
+
+    Each step is decided by the rounds before it, which are read only after these steps were handed out; so a longer
+    list never changes an earlier step. A lost draw is not made again: the strategy is measured with what is left. Boxes
+    are as small as the records bear, or as the noise of their count would.
+    """
+    measured, parts = iter(released), groups(plan)
+    if plan.problem.n is None:
+        records, parts = yield from _count_records(plan, parts, measured)
+    else:
+        records = RecordEstimate(count=float(plan.problem.n), noise=0.0)
+    for part in parts:
+        if part.unsuited:
+            yield _direct(part, part.whole, part.unsuited)
+        elif records is None:
+            yield _direct(part, part.whole, "the count of records was lost")
+        else:
+            shown = f"{records.count:,.0f} records ({'a noisy count' if plan.opening else 'declared'})"
+            yield from _measure_group(part, measured, records, shown)
+        next(measured, None)  # a group's last draw decides nothing
+
+
+RecordCounting = Generator[MeasurementStep, None, tuple[RecordEstimate | None, tuple[AttributeGroup, ...]]]
+"""Steps that count the records; returns the estimate, and the groups with what is left to them."""
+
+
+def _count_records(plan: Plan, parts: tuple[AttributeGroup, ...], measured: Measurements) -> RecordCounting:
+    """A noisy count; while that is not sure, further ones at shares of what the suited groups have."""
+    price = plan.price("opening")
+    assert price is not None, "where records are private, their count is bought"
+    suited = [part for part in parts if not part.unsuited]
+    records, spent, shares = None, Fraction(0), iter(TUNING.recounts)
+    while True:
+        yield _passing(RECORDS, price)
+        counted = next(measured)
+        if counted is not None:
+            found = RecordEstimate(count=float(counted.values[0][0]), noise=counted.law.deviation)
+            records = found if records is None else records.combined(found)
+        share = next(shares, None)
+        if records is None or counted is None or share is None or records.count >= TUNING.sure * records.noise:
+            return records, tuple(part if part.unsuited else part.less(spent) for part in parts)
+        spent += share
+        price = reduce(Price.plus, (part.whole for part in suited)).times(share)
+
+
+def _measure_group(
+    part: AttributeGroup, measured: Measurements, records: RecordEstimate, shown: str
+) -> Iterator[MeasurementStep]:
+    """Few records: counts of boxes and then buckets. Many: a first look decides."""
+    if records.count < part.limit:
+        why = f"{shown} are below {part.limit:,.0f}"
+        yield from _by_boxes(part, measured, records, part.last.plus(part.first_look), why)
+    else:
+        yield from _first_look(part, measured, records, f"{shown} are not below {part.limit:,.0f}")
+
+
+def _first_look(
+    part: AttributeGroup, measured: Measurements, records: RecordEstimate, why: str
+) -> Iterator[MeasurementStep]:
+    """A first look, at a small price, decides whether buckets are worth a second one."""
+    rest, price = part.look.plus(part.last), part.first_look
+    yield _passing(part.two_stage.box_tree(records.likely / TUNING.first_boxes, price, "first look"), price)
+    seen = next(measured)
+    if seen is None:
+        yield _direct(part, rest, "the first counts of boxes were lost")
+        return
+    merged = part.two_stage.partition(seen, records, part.last).error
+    ratio = math.sqrt(merged / max(part.two_stage.cells_error(rest), TINY))
+    times = f"{ratio:.2f} of" if ratio < MANY else f"over {MANY} times"
+    expected = f"a first look at boxes expects {times} the strategy's error from buckets"
+    if ratio > TUNING.worth:
+        yield _direct(part, rest, f"{why}, and {expected}")
+    else:
+        yield from _by_boxes(part, measured, records, part.last, f"{why}, but {expected}")
+
+
+def _by_boxes(
+    part: AttributeGroup, measured: Measurements, records: RecordEstimate, last: Price, why: str
+) -> Iterator[MeasurementStep]:
+    """Counts of boxes, and then a strategy for the buckets that they suggest."""
+    two_stage = part.two_stage
+    yield _passing(two_stage.box_tree(records.likely, part.look), part.look)
+    seen = next(measured)
+    if seen is None:
+        yield _direct(part, last, "the counts of boxes were lost")
+        return
+    partition = two_stage.partition(seen, records, last)
+    if len(partition.boxes) == math.prod(two_stage.shape) or partition.error >= two_stage.cells_error(last):
+        yield _direct(part, last, f"{why}, yet counts of boxes tell most cells apart")
+        return
+    step = Step(candidates=(two_stage.strategy(partition),), select=None, measure=last)
+    yield MeasurementStep(step=step, why=_merged(part, partition, why))
+
+
+def _passing(block: QueryBlock, price: Price) -> MeasurementStep:
+    """Measured for the next step's sake: nobody reads an estimate before that."""
+    return MeasurementStep(step=Step(candidates=(block,), select=None, measure=price, refit=False))
+
+
+def _direct(part: AttributeGroup, price: Price, why: str) -> MeasurementStep:
+    """The strategy over single cells."""
+    sentence = f"{part.columns}: {why}: the strategy was measured, and its answers are unbiased"
+    return MeasurementStep(
+        step=Step(candidates=(part.two_stage.direct(price).strategy,), select=None, measure=price), why=(sentence,)
+    )
+
+
+def _merged(part: AttributeGroup, partition: Partition, why: str) -> tuple[str, ...]:
+    rows = part.two_stage.rows
+    expected, whole = (math.sqrt(error / rows) for error in (partition.error, part.two_stage.cells_error(part.whole)))
+    return (
+        f"{part.columns}: {why}: cells were merged into {len(partition.boxes):,} buckets by noisy counts of boxes; "
+        f"expected error {expected:.4g} a query, noise and unevenness together (of the strategy: {whole:.4g}); answers "
+        "are biased by what an even spread hides",
+    )

@@ -1,1 +1,0 @@
-"""The source's loop on single queries, and the accuracy that it can promise."""

@@ -1,0 +1,1 @@
+"""Private tables to sealed counts: files, frames, databases."""

@@ -1,0 +1,541 @@
+"""Columns as a codebook states them, which may be less than a domain file needs; and several statements joined."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from difflib import get_close_matches
+from typing import Any, TypeVar, get_args
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from dpqr.domain.domain_file import PLACEHOLDER, decode_domain
+from dpqr.domain.form import (
+    DOMAIN_VERSION,
+    Category,
+    Constraints,
+    DocumentPart,
+    Field,
+    FieldType,
+    TableSchema,
+    Treatment,
+)
+from dpqr.domain.text.decoding import Location, decode, describe_value
+from dpqr.kernel.errors import DocumentError, UsageFault
+
+CUTS = ("bins", "width", "edges", "every", "closed")
+"""Keys of the `dpqr` block that cut an ordered column."""
+
+
+class CodebookColumn(Field, frozen=True, kw_only=True):
+    """A field of the domain file, as far as it is known: its type may be missing too."""
+
+    type: FieldType | UnsetType = UNSET  # type: ignore[assignment]  # a field that is not finished yet
+
+
+class Outline(TableSchema, frozen=True, kw_only=True):
+    """A domain file that may have gaps."""
+
+    fields: tuple[CodebookColumn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Codebook:
+    """What one codebook states about one table.
+
+    name: of the table; empty where it has none.
+    remarks: what a domain file cannot hold, or what the curator must do with it.
+    """
+
+    name: str = ""
+    outline: Outline
+    remarks: tuple[str, ...] = ()
+
+
+def is_placeholder(value: Any) -> bool:
+    """Whether a domain file has this where it waits for its curator."""
+    return isinstance(value, str) and value.startswith(PLACEHOLDER)
+
+
+def has_bins(kind: FieldType | UnsetType) -> bool:
+    """Whether columns of this type are cut into bins."""
+    return kind in ("integer", "number", "date", "datetime")
+
+
+def require_sound(column: CodebookColumn, document: str) -> None:
+    """DocumentError where a bound, an edge or a label is of another kind than the column."""
+    limits, edges = column.constraints, column.dpqr.edges
+    stated = (limits.minimum, limits.maximum, *(edges or ()), *(limits.enum or ()))
+    for value in stated if has_bins(column.type) or column.type == "string" else ():
+        if not _fits(value, numbers=column.type in ("integer", "number")):
+            said = f"{describe_value(value)} is no value of type {column.type!r}"
+            raise DocumentError(f"{document}: column {column.name!r}: {said}; correct it")
+
+
+def _fits(value: Any, *, numbers: bool) -> bool:
+    if value is UNSET or is_placeholder(value):
+        return True
+    return (
+        isinstance(value, int | float | Decimal) and not isinstance(value, bool) if numbers else isinstance(value, str)
+    )
+
+
+def has_labels(column: CodebookColumn) -> bool:
+    """Whether labels are stated."""
+    return column.constraints.enum is not UNSET or column.categories is not UNSET
+
+
+def with_bounds(column: CodebookColumn, *, low: Any = UNSET, high: Any = UNSET) -> CodebookColumn:
+    """The column with these bounds; one that is UNSET stays as it was."""
+    stated = column.constraints
+    bounds = msgspec.structs.replace(
+        stated,
+        minimum=stated.minimum if low is UNSET else low,
+        maximum=stated.maximum if high is UNSET else high,
+    )
+    return msgspec.structs.replace(column, constraints=bounds)
+
+
+def beyond(column: CodebookColumn, *, low: Any = UNSET, high: Any = UNSET) -> CodebookColumn:
+    """The column with bounds that its values do not reach; of whole numbers the next one is a bound that they do."""
+    if column.type == "integer":
+        low = low + 1 if isinstance(low, int) else low
+        high = high - 1 if isinstance(high, int) else high
+    return with_bounds(column, low=low, high=high)
+
+
+def with_labels(column: CodebookColumn, values: Sequence[Any]) -> CodebookColumn:
+    """The column with these values: labels of texts and whole numbers, the bounds of what the domain file bins.
+
+    Booleans have the labels that their type says.
+    """
+    if not values or column.type == "boolean":
+        return column
+    if column.type == "number" and all(isinstance(value, int) for value in values):
+        column = msgspec.structs.replace(column, type="integer")
+    if column.type in ("number", "date", "datetime"):
+        return with_bounds(column, low=min(values), high=max(values))
+    kept = tuple(dict.fromkeys(values if column.type == "integer" else map(str, values)))
+    return msgspec.structs.replace(column, constraints=msgspec.structs.replace(column.constraints, enum=kept))
+
+
+def exact(text: str) -> int | Decimal | None:
+    """A number that is written in decimal; None where the text is none."""
+    try:
+        value = Decimal(text.strip())
+    except ArithmeticError:
+        return None
+    if not value.is_finite() or abs(value.adjusted()) > 60:
+        return None
+    return int(value) if value == value.to_integral_value() else value
+
+
+Struct = TypeVar("Struct", bound=DocumentPart)
+
+
+def non_default_parts(part: DocumentPart) -> Iterator[tuple[str, Any]]:
+    """Names and values of what is stated in a part of a document: all that is not its default."""
+    for field in msgspec.structs.fields(part):
+        value = getattr(part, field.name)
+        if value is not UNSET and value != field.default:
+            yield field.name, value
+
+
+def merge_columns(base: CodebookColumn, over: CodebookColumn) -> CodebookColumn:
+    """Both statements about one column. Where they differ, `over` wins; what its type or cells replace is dropped."""
+    if over.type is not UNSET and base.type not in (UNSET, over.type):
+        base = CodebookColumn(
+            name=base.name, title=base.title, description=base.description, missing_values=base.missing_values
+        )
+    limits, cut = base.constraints, base.dpqr
+    if has_labels(over):
+        limits, cut = msgspec.structs.replace(limits, minimum=UNSET, maximum=UNSET), uncut(cut)
+    if has_labels(over) or _bounded(over) or over.dpqr.edges is not UNSET:
+        limits = msgspec.structs.replace(limits, enum=UNSET)
+        base = msgspec.structs.replace(base, categories=UNSET, categories_ordered=False)
+    if over.dpqr.edges is not UNSET:
+        limits = msgspec.structs.replace(limits, minimum=UNSET, maximum=UNSET)
+    if any(getattr(over.dpqr, key) is not UNSET for key in CUTS) or (_bounded(over) and cut.edges is not UNSET):
+        cut = uncut(cut)
+    return _joined(msgspec.structs.replace(base, constraints=limits, dpqr=cut), over)
+
+
+def _bounded(column: CodebookColumn) -> bool:
+    return column.constraints.minimum is not UNSET or column.constraints.maximum is not UNSET
+
+
+def uncut(cut: Treatment) -> Treatment:
+    """The same rules without bins."""
+    return msgspec.structs.replace(cut, **dict.fromkeys(CUTS, UNSET))
+
+
+def _joined(base: Struct, over: Struct) -> Struct:
+    changes = {}
+    for name, value in non_default_parts(over):
+        changes[name] = _joined(getattr(base, name), value) if isinstance(value, Constraints | Treatment) else value
+    return msgspec.structs.replace(base, **changes)
+
+
+def own_missing(outline: Outline) -> Outline:
+    """The same with the table's missingValues stated by each column, as joining columns of several sources needs it."""
+    if outline.missing_values == ("",):
+        return outline
+    return msgspec.structs.replace(
+        outline,
+        missing_values=("",),
+        fields=tuple(
+            msgspec.structs.replace(column, missing_values=outline.missing_values)
+            if column.missing_values is UNSET
+            else column
+            for column in outline.fields
+        ),
+    )
+
+
+def outline_document(outline: Outline) -> dict[str, Any]:
+    """The outline as a JSON object; what is not stated is absent, and numbers are written as they are.
+
+    missingValues that all columns state alike stand once, for the table.
+    """
+    missing = {column.missing_values for column in outline.fields}
+    if len(missing) == 1 and UNSET not in missing:
+        fields = tuple(msgspec.structs.replace(column, missing_values=UNSET) for column in outline.fields)
+        outline = msgspec.structs.replace(outline, fields=fields, missing_values=missing.pop())
+    members = builtin(outline)
+    fields = members.pop("fields", [])
+    version = {"dpqr": members.pop("dpqr")} if "dpqr" in members else {}
+    return {**version, **members, "fields": fields}
+
+
+def builtin(value: Any) -> Any:
+    """A part of a document as JSON's own types."""
+    if isinstance(value, DocumentPart):
+        names = {field.name: field.encode_name for field in msgspec.structs.fields(value)}
+        members = ((names[name], builtin(member)) for name, member in non_default_parts(value))
+        return {name: member for name, member in members if member != {}}
+    if isinstance(value, tuple | list):
+        return [builtin(member) for member in value]
+    if isinstance(value, dict):
+        return {key: builtin(member) for key, member in value.items()}
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return value
+
+
+# The gaps of an outline, filled in: placeholders where only the curator knows, proposals where any value is sound.
+
+FIRST_BINS = 10
+"""Bins proposed for a column of numbers."""
+SINGLE_VALUES = 120
+"""Whole values up to which a column whose bounds are known gets one bin each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftDomain:
+    """A domain file, and what its curator has still to look at.
+
+    to_fill: "labels of sex, region" and the like. proposed: "10 bins of income" and the like.
+    """
+
+    outline: Outline
+    to_fill: tuple[str, ...]
+    proposed: tuple[str, ...]
+
+
+def fill_gaps(outline: Outline) -> DraftDomain:
+    """Fill the gaps, and check every column that has no placeholder as `dpqr check` would.
+
+    Raises:
+        DocumentError: what the sources state about a column contradicts itself.
+    """
+    columns = tuple(map(_proposed, outline.fields))
+    whole = msgspec.structs.replace(
+        outline,
+        dpqr=DOMAIN_VERSION,
+        malformed="drop" if outline.malformed is UNSET else outline.malformed,
+        fields=tuple(map(_with_placeholders, columns)),
+    )
+    for column in columns:
+        if not any(_needs(column)):
+            _check(column)
+    return DraftDomain(
+        outline=whole,
+        to_fill=tuple(_grouped((" and ".join(_needs(column)), column.name) for column in columns)),
+        proposed=tuple(_grouped(_proposals(outline.fields, columns))),
+    )
+
+
+def _grouped(needs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Needs that are not empty, each with its columns."""
+    columns: dict[str, list[str]] = defaultdict(list)
+    for need, column in needs:
+        columns[need].append(column)
+    return (f"{need} of {', '.join(names)}" for need, names in columns.items() if need)
+
+
+def _check(column: CodebookColumn) -> None:
+    alone = outline_document(Outline(fields=(column,)))
+    decode_domain(alone, Location(f"column {column.name!r} as its sources state it"))
+
+
+def _proposals(before: tuple[CodebookColumn, ...], after: tuple[CodebookColumn, ...]) -> Iterator[tuple[str, str]]:
+    for old, new in zip(before, after, strict=True):
+        if new.dpqr.bins is not old.dpqr.bins:
+            yield f"{new.dpqr.bins} bins", new.name
+        if new.dpqr.every is not old.dpqr.every:
+            yield f"one bin per {new.dpqr.every}", new.name
+
+
+def _proposed(column: CodebookColumn) -> CodebookColumn:
+    """With a type, a cut and rules."""
+    kind = "string" if column.type is UNSET else column.type
+    column = _without_single_value(msgspec.structs.replace(column, type=kind))
+    cut = _cut(column)
+    if all(getattr(cut, rule) is UNSET for rule in ("null", "unparsable", "nan", "infinite", "outside", "otherwise")):
+        null = UNSET if column.constraints.required is True else "cell"
+        cut = msgspec.structs.replace(cut, null=null)
+    if cut.otherwise is UNSET:
+        cut = msgspec.structs.replace(cut, otherwise="drop")
+    return msgspec.structs.replace(column, dpqr=cut)
+
+
+def _without_single_value(column: CodebookColumn) -> CodebookColumn:
+    """An integer from 3 to 3 has the label 3: bounds must differ."""
+    limits = column.constraints
+    if column.type != "integer" or limits.minimum is UNSET or limits.minimum != limits.maximum:
+        return column
+    only = msgspec.structs.replace(limits, enum=(limits.minimum,), minimum=UNSET, maximum=UNSET)
+    return msgspec.structs.replace(column, constraints=only, dpqr=uncut(column.dpqr))
+
+
+def _cut(column: CodebookColumn) -> Treatment:
+    """The cut of an ordered column: as stated, else one that is proposed."""
+    limits, cut = column.constraints, column.dpqr
+    stated = any(getattr(cut, key) is not UNSET for key in CUTS if key != "closed")
+    if stated or has_labels(column) or not has_bins(column.type):
+        return cut
+    if column.type in ("date", "datetime"):
+        return msgspec.structs.replace(cut, every="month")
+    low, high = limits.minimum, limits.maximum
+    if column.type == "integer" and isinstance(low, int) and isinstance(high, int) and high - low < SINGLE_VALUES:
+        return cut
+    return msgspec.structs.replace(cut, bins=FIRST_BINS)
+
+
+def _needs(column: CodebookColumn) -> Iterator[str]:
+    """What no source states about a column."""
+    limits, edges = column.constraints, column.dpqr.edges
+    if isinstance(edges, tuple) and any(map(is_placeholder, edges)):
+        yield "outermost edges"
+    if isinstance(limits.enum, tuple) and any(map(is_placeholder, limits.enum)):
+        yield "other labels"
+    if has_bins(column.type) and not has_labels(column) and edges is UNSET:
+        if limits.minimum is UNSET:
+            yield "minimum"
+        if limits.maximum is UNSET:
+            yield "maximum"
+    if column.type == "string" and not has_labels(column):
+        yield "labels"
+
+
+def _with_placeholders(column: CodebookColumn) -> CodebookColumn:
+    for need in _needs(column):
+        if need == "labels":
+            enum = msgspec.structs.replace(column.constraints, enum=(PLACEHOLDER,))
+            column = msgspec.structs.replace(column, constraints=enum)
+        elif need in ("minimum", "maximum"):
+            column = with_bounds(column, **{"low" if need == "minimum" else "high": PLACEHOLDER})
+    return column
+
+
+# Columns as they are stated on the command line: COLUMN=TYPE[:VALUES][:KEY=VALUE]..., separated by commas.
+#
+# VALUES are LOW..HIGH, or labels joined by |. The keys are those of a field and of its `dpqr` block.
+
+_COLUMNS = re.compile(r",(?=[^,=:|]+=)")
+"""A comma before the next column's name; labels and marks may hold others."""
+_PART = re.compile(r":(?!\d)|(?<!\d):")
+"""A colon that is not one of a time."""
+EXAMPLE = "--types 'age=integer:0..99,sex=string:female|male,income=number:0..250000:bins=50'"
+
+
+def read_types(texts: Sequence[str]) -> Codebook:
+    """The columns that the options state.
+
+    Raises:
+        UsageFault: a text is not of this form; the message shows one that is.
+    """
+    columns: dict[str, CodebookColumn] = {}
+    for each in (part for text in texts for part in _COLUMNS.split(text)):
+        name, sign, stated = each.strip().partition("=")
+        if not (name and sign and stated):
+            raise UsageFault(f"--types {each!r}: expected COLUMN=TYPE...; for example: {EXAMPLE}")
+        if name in columns:
+            raise UsageFault(f"--types: the column {name!r} stands twice; keep one")
+        columns[name] = _column(name, stated)
+    return Codebook(outline=Outline(fields=tuple(columns.values())))
+
+
+def _column(name: str, stated: str) -> CodebookColumn:
+    kind, *parts = _PART.split(stated)
+    if kind not in get_args(FieldType):
+        near = get_close_matches(kind, get_args(FieldType), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"types: {', '.join(get_args(FieldType))}"
+        raise UsageFault(f"--types {name}: unknown type {kind!r}; {hint}")
+    keys = dict(part.split("=", 1) for part in parts if "=" in part)
+    try:
+        column = decode({"name": name, "type": kind, **_nested(keys)}, CodebookColumn, Location("--types", name))
+    except DocumentError as error:
+        raise UsageFault(str(error)) from None
+    for part in parts:
+        if "=" not in part:
+            column = _with_values(column, part)
+    return column
+
+
+def _with_values(column: CodebookColumn, part: str) -> CodebookColumn:
+    """LOW..HIGH, either of which may be left out, or labels."""
+    low, sign, high = part.partition("..")
+    if sign and has_bins(column.type):
+        sides = {side: _value(text) for side, text in (("low", low), ("high", high)) if text}
+        return with_bounds(column, **sides)
+    if has_bins(column.type) and column.type != "integer":
+        raise UsageFault(f"--types {column.name}: {part!r} is no range; write LOW..HIGH; for example: {EXAMPLE}")
+    return with_labels(column, [_value(each) if column.type == "integer" else each for each in part.split("|")])
+
+
+def _nested(keys: dict[str, str]) -> dict[str, Any]:
+    """A field's keys, those of its `dpqr` block in it."""
+    inner = {field.encode_name for field in msgspec.structs.fields(Treatment)}
+    values = {key: _member(key, text) for key, text in keys.items()}
+    ours = {key: value for key, value in values.items() if key in inner}
+    return {**{key: value for key, value in values.items() if key not in inner}, "dpqr": ours}
+
+
+def _member(key: str, text: str) -> Any:
+    """A key's value in the type that it has: a list, a truth value, a text, or else a number where it is one."""
+    if key in ("edges", "categories"):
+        return [_value(each) for each in text.split("|")]
+    if key in ("trueValues", "falseValues", "missingValues"):
+        return text.split("|")
+    if text in ("true", "false"):
+        return text == "true"
+    return _value(text) if key in ("bins", "width") else text
+
+
+def _value(text: str) -> Any:
+    """A number, where it is one."""
+    number = exact(text)
+    return text if number is None else number
+
+
+# What is written in another form, and what that form has no place for.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A codebook in one form.
+
+    content: a JSON object, or the text of a form that is not JSON. remarks: what it does not hold.
+    """
+
+    content: dict[str, Any] | str
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON object. Raises: UsageFault for a form that is not JSON."""
+        if isinstance(self.content, str):
+            raise UsageFault("this form is no JSON object; take its text")
+        return self.content
+
+    @property
+    def text(self) -> str:
+        """The file's text."""
+        if isinstance(self.content, str):
+            return self.content
+        return json.dumps(self.content, indent=2, ensure_ascii=False) + "\n"
+
+
+def bounded(column: CodebookColumn) -> CodebookColumn:
+    """The column with the outermost of its stated edges as bounds."""
+    if not isinstance(column.dpqr.edges, tuple) or not column.dpqr.edges:
+        return column
+    low, high = (UNSET if is_placeholder(edge) else edge for edge in (column.dpqr.edges[0], column.dpqr.edges[-1]))
+    return with_bounds(column, low=low, high=high)
+
+
+def plain(column: CodebookColumn) -> CodebookColumn:
+    """The same in the keys of the standard alone, as far as they go: edges as bounds, and categories as an enum.
+
+    Categories stay beside it where they have labels of their own.
+    """
+    column = bounded(column)
+    limits = column.constraints
+    if isinstance(limits.enum, tuple):
+        known = tuple(label for label in limits.enum if not is_placeholder(label))
+        limits = msgspec.structs.replace(limits, enum=known or UNSET)
+        column = msgspec.structs.replace(column, constraints=limits)
+    if not isinstance(column.categories, tuple):
+        return column
+    if limits.enum is UNSET:
+        values = tuple(each.value if isinstance(each, Category) else each for each in column.categories)
+        limits = msgspec.structs.replace(limits, enum=values)
+    categories = column.categories if own_titles(column) else UNSET
+    return msgspec.structs.replace(column, constraints=limits, categories=categories)
+
+
+def own_titles(column: CodebookColumn) -> dict[str | int, str]:
+    """The labels that differ from the values which they stand for, by value."""
+    stated = [each for each in column.categories or () if isinstance(each, Category)]
+    return {each.value: each.label for each in stated if isinstance(each.label, str) and each.label != str(each.value)}
+
+
+def ranged(outline: Outline) -> tuple[Outline, tuple[str, ...]]:
+    """For forms without labels of whole numbers: with bounds in their place, and a remark where they leave a gap."""
+    columns, holed = [], []
+    for column in map(plain, outline.fields):
+        labels = column.constraints.enum
+        if column.type == "integer" and isinstance(labels, tuple):
+            low, high = min(labels), max(labels)
+            column = msgspec.structs.replace(
+                column, constraints=msgspec.structs.replace(column.constraints, enum=UNSET)
+            )
+            column = with_bounds(column, low=low, high=high)
+            holed += [column.name] if high - low >= len(labels) else []
+        columns.append(column)
+    remarks = (f"whole numbers between the labels are allowed as well: {', '.join(holed)}",) if holed else ()
+    return msgspec.structs.replace(outline, fields=tuple(columns)), remarks
+
+
+def left_out(outline: Outline, held: Collection[str]) -> tuple[str, ...]:
+    """One remark on all that is stated in the outline and has no place among the keys that are held.
+
+    held: keys like "constraints.enum", "dpqr.null" or "title"; name and type are always held.
+    """
+    missing: dict[str, list[str]] = defaultdict(list)
+    for column in outline.fields:
+        for key in _keys(column):
+            if key not in held:
+                missing[key].append(column.name)
+    parts = [f"{key} ({', '.join(names)})" for key, names in missing.items()]
+    tops = {"fields", "dpqr", "name", "schema"}
+    parts += [key for key, _ in non_default_parts(outline) if key not in tops and key not in held]
+    return (f"left out, for the form has no place for it: {'; '.join(parts)}",) if parts else ()
+
+
+def _keys(column: CodebookColumn) -> Iterator[str]:
+    for key, value in non_default_parts(column):
+        if isinstance(value, Constraints):
+            yield from (f"constraints.{part}" for part, _ in non_default_parts(value))
+        elif isinstance(value, Treatment):
+            yield from (
+                f"dpqr.{part}" for part, rule in non_default_parts(value) if (part, rule) != ("otherwise", "drop")
+            )
+        elif key not in ("name", "type"):
+            yield key

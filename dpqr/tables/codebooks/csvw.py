@@ -1,0 +1,251 @@
+"""CSVW: the metadata of a table, of a group of tables, or a table's schema alone.
+
+References: W3C, Metadata Vocabulary for Tabular Data (https://www.w3.org/TR/tabular-metadata/), sections 5.4 to 5.11,
+and Model for Tabular Data, section 6.4 (https://www.w3.org/TR/tabular-data-model/).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from dpqr.domain.columns import missing_texts
+from dpqr.domain.form import Constraints, FieldType, MissingValues
+from dpqr.domain.text.decoding import Location
+from dpqr.tables.codebooks.columns import (
+    Codebook,
+    CodebookColumn,
+    Outline,
+    Written,
+    beyond,
+    builtin,
+    exact,
+    left_out,
+    ranged,
+    with_bounds,
+    with_labels,
+)
+
+CONTEXT = "http://www.w3.org/ns/csvw"
+_WHOLE = "integer long int short byte nonNegativeInteger positiveInteger unsignedLong unsignedInt unsignedShort"
+_BASES: dict[str, FieldType] = {
+    **dict.fromkeys([*_WHOLE.split(), "unsignedByte", "nonPositiveInteger", "negativeInteger", "gYear"], "integer"),
+    **dict.fromkeys(["decimal", "double", "float", "number"], "number"),
+    **dict.fromkeys(["datetime", "dateTime", "dateTimeStamp"], "datetime"),
+    **dict.fromkeys(["string", "normalizedString", "token", "anyAtomicType", "any"], "string"),
+    "boolean": "boolean",
+    "date": "date",
+}
+_LEAST = {"positiveInteger": 1, **dict.fromkeys(["nonNegativeInteger", *_WHOLE.split()[-3:], "unsignedByte"], 0)}
+_DIRECTIVES = {
+    "yyyy": "%Y",
+    "MM": "%m",
+    "M": "%m",
+    "dd": "%d",
+    "d": "%d",
+    "HH": "%H",
+    "mm": "%M",
+    "ss": "%S",
+    **dict.fromkeys(["S" * count for count in range(1, 7)], "%f"),
+    **dict.fromkeys(["XXX", "XX", "X", "xxx", "xx"], "%z"),
+    "%": "%%",
+}
+_DATES = re.compile("|".join(sorted(_DIRECTIVES, key=len, reverse=True)))
+"""Fields of Unicode's date patterns, as far as CSVW has them."""
+_ISO = ("yyyy-MM-dd", "yyyy-MM-ddTHH:mm", "yyyy-MM-ddTHH:mm:ss", "yyyy-MM-dd HH:mm", "yyyy-MM-dd HH:mm:ss")
+_SIGNS = re.compile(r"[\\.^$*+?{}\[\]|()]")
+_LITERAL = r"(?:[^\\.^$*+?{}\[\]|()]|\\\W)*"
+_ALTERNATIVES = re.compile(rf"\^?\(?(?:\?:)?({_LITERAL}(?:\|{_LITERAL})*)\)?\$?")
+"""A regular expression that lists texts, and nothing else."""
+_HELD = {
+    "constraints.enum",
+    "constraints.minimum",
+    "constraints.maximum",
+    "constraints.required",
+    "missing_values",
+    "description",
+    "format",
+    "true_values",
+    "false_values",
+    "decimal_char",
+    "group_char",
+}
+
+
+def is_csvw(tree: Any) -> bool:
+    """Whether an object is such metadata."""
+    if not isinstance(tree, dict):
+        return False
+    context = tree.get("@context")
+    named = CONTEXT in (context if isinstance(context, list) else [context])
+    return named or "tableSchema" in tree or isinstance(tree.get("tables"), list)
+
+
+def read_csvw(tree: Any, location: Location) -> tuple[Codebook, ...]:
+    """One table for each description whose columns stand in the file."""
+    if not isinstance(tree, dict) or not is_csvw(tree):
+        raise location.fault("CSVW metadata has 'tableSchema', or 'tables'; both are missing")
+    if not isinstance(tree.get("tables"), list):
+        return (_table(tree, {}, location),)
+    where = location.key("tables")
+    return tuple(_table(table, tree, where.item(index)) for index, table in enumerate(tree["tables"]))
+
+
+def write_csvw(outline: Outline, name: str) -> Written:
+    """Metadata of one table; labels are a regular expression that lists them."""
+    outline, remarks = ranged(outline)
+    columns = list(map(_described, outline.fields))
+    top = {"@context": CONTEXT, "url": f"{name or 'data'}.csv"}
+    if outline.missing_values != ("",):
+        top |= {"null": _unwrapped(outline.missing_values)}
+    remarks += left_out(outline, _HELD)
+    return Written(content={**top, "tableSchema": {"columns": columns}}, remarks=remarks)
+
+
+def _table(table: Any, group: dict[str, Any], location: Location) -> Codebook:
+    schema = table.get("tableSchema", group.get("tableSchema", table)) if isinstance(table, dict) else None
+    if isinstance(schema, str):
+        raise location.key("tableSchema").fault("stands in another file; give that file")
+    if not isinstance(schema, dict) or not isinstance(schema.get("columns"), list):
+        raise location.key("tableSchema").fault("has no list of 'columns'; add it")
+    inherited = {**group, **table, **schema}
+    where, remarks, columns = location.key("tableSchema").key("columns"), list[str](), []
+    for index, column in enumerate(schema["columns"]):
+        if not isinstance(column, dict):
+            raise where.item(index).fault("a column is an object with 'titles' or a 'name'")
+        if column.get("virtual") is not True:
+            columns.append(_column(column, inherited, where.item(index), remarks))
+    name = str(table.get("url", "")).rpartition("/")[2].partition(".")[0]
+    return Codebook(name=name, outline=Outline(fields=tuple(columns)), remarks=tuple(remarks))
+
+
+def _column(
+    column: dict[str, Any], inherited: dict[str, Any], location: Location, remarks: list[str]
+) -> CodebookColumn:
+    name = _title(column.get("titles")) or column.get("name")
+    if not isinstance(name, str) or not name:
+        raise location.fault("has neither 'titles' nor a 'name'; the header's text is needed")
+    stated = column.get("datatype", inherited.get("datatype", UNSET))
+    datatype = stated if isinstance(stated, dict) else {"base": "string" if stated is UNSET else stated}
+    base = datatype.get("base", "string")
+    kind = UNSET if stated is UNSET else _BASES.get(base, UNSET) if isinstance(base, str) else UNSET
+    if "separator" in column or (stated is not UNSET and kind is UNSET):
+        remarks.append(f"{name} holds lists, or values of a type that a domain file lacks; give it another by --types")
+        kind = UNSET
+    null = column.get("null", inherited.get("null", UNSET))
+    description = column.get("dc:description", UNSET)
+    found = CodebookColumn(
+        name=name,
+        type=kind,
+        constraints=Constraints(required=True if column.get("required") is True else UNSET),
+        missing_values=UNSET if null is UNSET else tuple(map(str, null if isinstance(null, list) else [null])),
+        description=description if isinstance(description, str) else UNSET,
+    )
+    return _formatted(_limits(found, datatype, str(base)), datatype.get("format"))
+
+
+def _limits(column: CodebookColumn, datatype: dict[str, Any], base: str) -> CodebookColumn:
+    """Bounds; `minimum` and `minInclusive` are the same."""
+    if column.type in ("string", "boolean", UNSET):
+        return column
+    low, high = (_bound(datatype, f"{side}imum", f"{side}Inclusive") for side in ("min", "max"))
+    if column.type == "integer" and low is UNSET:
+        low = _LEAST.get(base, UNSET)
+    column = with_bounds(column, low=low, high=high)
+    return beyond(column, low=_bound(datatype, "minExclusive"), high=_bound(datatype, "maxExclusive"))
+
+
+def _bound(datatype: dict[str, Any], *keys: str) -> Any:
+    """The stated bound; numbers may be written as texts."""
+    value = next((datatype[key] for key in keys if key in datatype), UNSET)
+    number = exact(value) if isinstance(value, str) else None
+    return value if number is None else number
+
+
+def _formatted(column: CodebookColumn, form: Any) -> CodebookColumn:
+    """What the `format` says: labels in a regular expression, words for true and false, marks of numbers, dates."""
+    if column.type in ("integer", "number"):
+        return _marked(column, form if isinstance(form, dict) else {"pattern": form})
+    if not isinstance(form, str):
+        return column
+    if column.type == "string":
+        listed = _ALTERNATIVES.fullmatch(form)
+        return with_labels(column, [_unescaped(each) for each in _split(listed[1])]) if listed else column
+    if column.type == "boolean":
+        true, _, false = form.partition("|")
+        return msgspec.structs.replace(column, true_values=(true,), false_values=(false,)) if true and false else column
+    pattern = _DATES.sub(lambda found: _DIRECTIVES[found[0]], form)
+    return column if column.type is UNSET or form in _ISO else msgspec.structs.replace(column, format=pattern)
+
+
+def _marked(column: CodebookColumn, form: dict[str, Any]) -> CodebookColumn:
+    """Numbers with the stated marks; a pattern with a comma has that for groups."""
+    pattern, decimal = form.get("pattern"), form.get("decimalChar")
+    grouped = isinstance(pattern, str) and "," in pattern and decimal != ","
+    group = form.get("groupChar", "," if grouped else None)
+    return msgspec.structs.replace(
+        column,
+        group_char=group if isinstance(group, str) and len(group) == 1 else UNSET,
+        decimal_char=decimal if isinstance(decimal, str) and len(decimal) == 1 and column.type == "number" else UNSET,
+    )
+
+
+def _split(alternatives: str) -> list[str]:
+    return re.findall(rf"(?:^|(?<=\|))({_LITERAL})(?=\||$)", alternatives)
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def _title(titles: Any) -> str | None:
+    """The header's text: the first of several titles or languages."""
+    while isinstance(titles, dict | list) and titles:
+        titles = next(iter(titles.values())) if isinstance(titles, dict) else titles[0]
+    return titles if isinstance(titles, str) else None
+
+
+def _described(column: CodebookColumn) -> dict[str, Any]:
+    """A column of the schema. `name` is for URLs, and so only written where the name needs no escapes."""
+    limits, base = column.constraints, "string" if column.type is UNSET else str(column.type)
+    datatype: dict[str, Any] = {"base": base}
+    if limits.enum is not UNSET and base == "string":
+        listed = "|".join(_SIGNS.sub(r"\\\g<0>", str(label)) for label in limits.enum)
+        datatype["format"] = f"^({listed})$"
+    if (form := _written_format(column)) is not None:
+        datatype["format"] = form
+    for key, bound in (("minimum", limits.minimum), ("maximum", limits.maximum)):
+        if bound is not UNSET:
+            datatype[key] = builtin(bound)
+    described: dict[str, Any] = {"titles": column.name, "datatype": datatype if len(datatype) > 1 else base}
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_.]*", column.name):
+        described = {"name": column.name, **described}
+    if limits.required is True:
+        described["required"] = True
+    if column.missing_values is not UNSET:
+        described["null"] = _unwrapped(column.missing_values)
+    if column.description is not UNSET:
+        described["dc:description"] = column.description
+    return described
+
+
+def _written_format(column: CodebookColumn) -> Any:
+    """The `format` of marks, words or a date's pattern; None where nothing of the kind is stated."""
+    if isinstance(column.true_values, tuple) and isinstance(column.false_values, tuple):
+        return f"{column.true_values[0]}|{column.false_values[0]}"
+    marks = {"decimalChar": column.decimal_char, "groupChar": column.group_char}
+    stated = {key: mark for key, mark in marks.items() if mark is not UNSET}
+    if stated:
+        return stated
+    if column.type not in ("date", "datetime") or not isinstance(column.format, str) or column.format == "default":
+        return None
+    back = {directive: field for field, directive in reversed(_DIRECTIVES.items())}
+    return re.sub("%.", lambda found: back.get(found[0], found[0]), column.format.removeprefix("fmt:"))
+
+
+def _unwrapped(missing: MissingValues) -> Any:
+    texts = missing_texts(missing)
+    return texts[0] if len(texts) == 1 else list(texts)

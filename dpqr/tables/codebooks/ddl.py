@@ -1,0 +1,288 @@
+"""SQL: the types, NOT NULL and CHECK constraints of CREATE TABLE statements.
+
+Only the definitions of types and tables are parsed: a dump's rows are not looked at, and no error quotes the text.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from dpqr.domain.form import Constraints, FieldType
+from dpqr.domain.text.decoding import Location
+from dpqr.kernel.errors import UsageFault
+from dpqr.tables.codebooks.columns import (
+    Codebook,
+    CodebookColumn,
+    Outline,
+    Written,
+    beyond,
+    exact,
+    has_bins,
+    left_out,
+    plain,
+    with_bounds,
+    with_labels,
+)
+
+DIALECTS = ("postgres", "mysql", "tsql", "oracle")
+"""The dialects in which a definition is tried, in this order."""
+_HELD = {"constraints.enum", "constraints.minimum", "constraints.maximum", "constraints.required"}
+
+
+def is_ddl(data: bytes) -> bool:
+    """Whether a text has a CREATE TABLE statement."""
+    return re.search(rb"\bcreate\s+(?:\w+\s+){0,3}table\b", data, re.IGNORECASE) is not None
+
+
+def read_ddl(data: bytes, location: Location) -> tuple[Codebook, ...]:
+    """One table for each CREATE TABLE.
+
+    Raises:
+        UsageFault: the package that reads SQL is not installed.
+        DocumentError: there is no such statement, or none of the dialects reads it.
+    """
+    try:
+        from sqlglot import errors, exp
+    except ImportError:
+        raise UsageFault(
+            f"{location.document}: SQL is read by the package sqlglot; install it by: pip install 'dpqr[codebooks]'"
+        ) from None
+    text = data.decode("utf-8-sig", errors="replace")
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # its warnings quote the text
+    for dialect in DIALECTS:
+        try:
+            statements = list(_definitions(text, dialect))
+        except errors.SqlglotError:
+            continue
+        enums = dict(each for statement in statements for each in _enum_types(statement))
+        tables = [each for each in statements if isinstance(each, exp.Create) and isinstance(each.this, exp.Schema)]
+        if tables:
+            return tuple(_table(each, enums) for each in tables)
+    raise location.fault(f"no CREATE TABLE statement that can be read as one of {', '.join(DIALECTS)}; correct it")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """One comparison of a column with constants. kind: "in", "from" (>=), "above" (>), "to" (<=) or "below" (<)."""
+
+    column: str
+    kind: str
+    values: tuple[Any, ...]
+
+
+def _definitions(text: str, dialect: str) -> Iterator[Any]:
+    """The parsed CREATE TYPE and CREATE TABLE statements; of all others only the end is looked for."""
+    from sqlglot import TokenType
+    from sqlglot.dialects import Dialect
+
+    language = Dialect.get_or_raise(dialect)
+    statement: list[Any] = []
+    for token in [*language.tokenize(text), None]:
+        if token is not None and token.token_type is not TokenType.SEMICOLON:
+            statement.append(token)
+            continue
+        words = [each.text.upper() for each in statement[:5]]
+        if words[:2] == ["CREATE", "TYPE"]:
+            yield tuple(statement)
+        elif words[:1] == ["CREATE"] and "TABLE" in words:
+            yield from language.parser().parse(statement, text)
+        statement = []
+
+
+def _enum_types(statement: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Name and labels of CREATE TYPE ... AS ENUM."""
+    from sqlglot import TokenType
+
+    if isinstance(statement, tuple) and any(token.token_type is TokenType.ENUM for token in statement):
+        texts = [token.text.upper() for token in statement]
+        name = statement[texts.index("AS") - 1].text.lower()
+        yield name, tuple(token.text for token in statement if token.token_type is TokenType.STRING)
+
+
+def _table(create: Any, enums: Mapping[str, tuple[str, ...]]) -> Codebook:
+    from sqlglot import exp
+
+    schema = create.this
+    columns = {
+        each.name.lower(): _column(each, enums) for each in schema.expressions if isinstance(each, exp.ColumnDef)
+    }
+    remarks = []
+    for check in schema.find_all(exp.CheckColumnConstraint):
+        facts = list(_facts(check.this))
+        if not facts or any(fact.column not in columns for fact in facts):
+            remarks.append("a CHECK that is no comparison of a column with constants is left out")
+        for fact in facts:
+            if fact.column in columns:
+                columns[fact.column] = _applied(columns[fact.column], fact)
+    outline = Outline(fields=tuple(columns.values()))
+    return Codebook(name=schema.this.name, outline=outline, remarks=tuple(dict.fromkeys(remarks)))
+
+
+def _column(definition: Any, enums: Mapping[str, tuple[str, ...]]) -> CodebookColumn:
+    from sqlglot import exp
+
+    kind = definition.args.get("kind")
+    labels: Sequence[str] = ()
+    if kind is not None and kind.this is exp.DataType.Type.ENUM:
+        labels = [each.name for each in kind.expressions]
+    elif kind is not None and kind.this is exp.DataType.Type.USERDEFINED:
+        labels = enums.get(kind.sql(dialect="postgres").lower().strip('"'), ())
+    required = bool(definition.find(exp.NotNullColumnConstraint) or definition.find(exp.PrimaryKeyColumnConstraint))
+    comment = definition.find(exp.CommentColumnConstraint)
+    column = CodebookColumn(
+        name=definition.name,
+        type="string" if labels else _type(kind),
+        constraints=Constraints(required=True if required else UNSET),
+        description=comment.this.name if comment is not None else UNSET,
+    )
+    return with_labels(column, labels)
+
+
+def _type(kind: Any) -> FieldType | Any:
+    """The column's type in the domain file; UNSET where it has none."""
+    from sqlglot import exp
+
+    data = exp.DataType
+    if kind is None:
+        return UNSET
+    if kind.this in (data.Type.DECIMAL, data.Type.BIGDECIMAL) and kind.expressions:
+        scale = kind.expressions[1].this.name if len(kind.expressions) > 1 else "0"
+        return "integer" if scale == "0" else "number"
+    named: tuple[tuple[FieldType, set[Any]], ...] = (
+        ("boolean", {data.Type.BOOLEAN, data.Type.BIT}),
+        (
+            "integer",
+            {*data.INTEGER_TYPES, data.Type.SERIAL, data.Type.BIGSERIAL, data.Type.SMALLSERIAL, data.Type.YEAR},
+        ),
+        ("number", data.NUMERIC_TYPES),
+        ("string", data.TEXT_TYPES),
+        ("date", {data.Type.DATE, data.Type.DATE32}),
+        ("datetime", {each for each in data.TEMPORAL_TYPES if each.name.startswith(("TIMESTAMP", "DATETIME"))}),
+    )
+    return next((name for name, kinds in named if kind.this in kinds), UNSET)
+
+
+def _facts(predicate: Any) -> Iterator[_Fact]:
+    """The comparisons that a CHECK joins by AND; nothing where it holds anything else."""
+    from sqlglot import exp
+
+    comparisons = {exp.GTE: "from", exp.GT: "above", exp.LTE: "to", exp.LT: "below", exp.EQ: "in"}
+    turned = {"from": "to", "to": "from", "above": "below", "below": "above", "in": "in"}
+    parts = list(predicate.flatten()) if isinstance(predicate, exp.And) else [predicate]
+    for part in (_not_null(_bare(each)) for each in parts):
+        if isinstance(part, exp.And):
+            yield from _facts(part)
+        elif isinstance(part, exp.In) and part.expressions:
+            yield from _fact("in", part.this, part.expressions)
+        elif isinstance(part, exp.Between):
+            yield from _fact("from", part.this, [part.args["low"]])
+            yield from _fact("to", part.this, [part.args["high"]])
+        elif isinstance(part, exp.EQ) and isinstance(part.expression, exp.Any):
+            yield from _fact("in", part.this, _bare(part.expression.this).expressions)
+        elif kind := comparisons.get(type(part)):
+            swap = not isinstance(_bare(part.this), exp.Column)
+            left, right = (part.expression, part.this) if swap else (part.this, part.expression)
+            yield from _fact(turned[kind] if swap else kind, left, [right])
+
+
+def _not_null(part: Any) -> Any:
+    """Without "or it is null"."""
+    from sqlglot import exp
+
+    if not isinstance(part, exp.Or):
+        return part
+    others = [each for each in part.flatten() if not isinstance(_bare(each), exp.Is)]
+    return _bare(others[0]) if len(others) == 1 else part
+
+
+def _fact(kind: str, column: Any, constants: Sequence[Any]) -> Iterator[_Fact]:
+    from sqlglot import exp
+
+    name, values = _bare(column), tuple(map(_constant, constants))
+    if isinstance(name, exp.Column) and values and None not in values:
+        yield _Fact(name.name.lower(), kind, values)
+
+
+def _bare(part: Any) -> Any:
+    """Without parentheses and casts."""
+    from sqlglot import exp
+
+    while isinstance(part, exp.Paren | exp.Cast):
+        part = part.this
+    return part
+
+
+def _constant(part: Any) -> Any:
+    """A text or a number; None for anything else."""
+    from sqlglot import exp
+
+    part = _bare(part)
+    if isinstance(part, exp.Neg) and isinstance(part.this, exp.Literal):
+        return exact(f"-{part.this.name}")
+    if not isinstance(part, exp.Literal):
+        return None
+    return part.name if part.is_string else exact(part.name)
+
+
+def _applied(column: CodebookColumn, fact: _Fact) -> CodebookColumn:
+    if fact.kind == "in":
+        return with_labels(column, fact.values)
+    value = fact.values[0]
+    if column.type == "datetime" and isinstance(value, str):
+        value = value.replace(" ", "T", 1)
+    if not has_bins(column.type):
+        return column
+    side = "low" if fact.kind in ("from", "above") else "high"
+    return (beyond if fact.kind in ("above", "below") else with_bounds)(column, **{side: value})
+
+
+_SQL_TYPES = {
+    "string": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "integer": "BIGINT",
+    "number": "NUMERIC",
+    "date": "DATE",
+    "datetime": "TIMESTAMP",
+}
+
+
+def write_ddl(outline: Outline, name: str) -> Written:
+    """One CREATE TABLE in standard SQL; labels as CHECK ... IN, bounds as CHECK with >= and <=."""
+    outline = msgspec.structs.replace(outline, fields=tuple(map(plain, outline.fields)))
+    lines = ",\n".join(f"  {_definition(column)}" for column in outline.fields)
+    text = f"CREATE TABLE {_identifier(name or 'data')} (\n{lines}\n);\n"
+    return Written(content=text, remarks=left_out(outline, _HELD))
+
+
+def _definition(column: CodebookColumn) -> str:
+    name, limits = _identifier(column.name), column.constraints
+    parts = [name, _SQL_TYPES.get(str(column.type), "VARCHAR")]
+    if limits.required is True:
+        parts.append("NOT NULL")
+    checks = [
+        f"{name} {sign} {_literal(bound, column.type)}"
+        for sign, bound in ((">=", limits.minimum), ("<=", limits.maximum))
+        if bound is not UNSET
+    ]
+    if limits.enum is not UNSET:
+        checks.append(f"{name} IN ({', '.join(_literal(label, column.type) for label in limits.enum)})")
+    return " ".join(parts + ([f"CHECK ({' AND '.join(checks)})"] if checks else []))
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(value: Any, kind: Any) -> str:
+    """A constant, typed where it is a date or a time."""
+    if not isinstance(value, str):
+        return str(value)
+    typed = {"date": "DATE ", "datetime": "TIMESTAMP "}.get(kind, "")
+    return typed + "'" + value.replace("'", "''") + "'"

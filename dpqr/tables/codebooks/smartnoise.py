@@ -1,0 +1,167 @@
+"""SmartNoise SQL: the YAML metadata of tables, with types, bounds and the column that names persons.
+
+References: https://docs.smartnoise.org/sql/metadata.html.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime
+from textwrap import indent
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from dpqr.domain.form import Constraints, FieldType, Treatment, UnitForm
+from dpqr.domain.text.decoding import Location
+from dpqr.tables.codebooks.columns import (
+    Codebook,
+    CodebookColumn,
+    Outline,
+    Written,
+    exact,
+    has_bins,
+    left_out,
+    ranged,
+    with_bounds,
+)
+
+_TYPES: dict[str, FieldType] = {
+    "int": "integer",
+    "float": "number",
+    "string": "string",
+    "boolean": "boolean",
+    "datetime": "datetime",
+}
+_NAMES: dict[str, str] = {**{kind: name for name, kind in _TYPES.items()}, "date": "datetime"}
+_BOUNDS = ("lower", "upper")
+_HELD = {"unit", "constraints.minimum", "constraints.maximum", "constraints.required"}
+
+
+def is_smartnoise(tree: Any) -> bool:
+    """Whether some object three levels down is a table with a typed column."""
+    return any(True for _ in _tables(tree))
+
+
+def read_smartnoise(tree: Any, location: Location) -> tuple[Codebook, ...]:
+    """One table for each. Row counts are not taken; the column that names persons is left out."""
+    found = tuple(_table(name, table) for name, table in _tables(tree))
+    if not found:
+        raise location.fault("SmartNoise metadata is database: schema: table: column: {type: ...}; no column is there")
+    return found
+
+
+def _tables(tree: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and members of every object, two levels below the top, that has a typed column."""
+    for schemas in _objects(tree):
+        for tables in _objects(schemas):
+            for name, table in tables.items():
+                if isinstance(table, dict) and any("type" in column for column in _objects(table)):
+                    yield str(name), table
+
+
+def _objects(value: Any) -> list[dict[Any, Any]]:
+    return [member for member in value.values() if isinstance(member, dict)] if isinstance(value, dict) else []
+
+
+def _table(name: str, table: dict[Any, Any]) -> Codebook:
+    clamped = not _is(table.get("clamp_columns"), False)
+    columns, remarks = list[CodebookColumn](), list[str]()
+    unit: UnitForm | UnsetType = UNSET
+    for key, stated in table.items():
+        if not isinstance(stated, dict) or "type" not in stated:
+            continue
+        if _is(stated.get("private_id"), True):
+            unit = _unit(str(key), table.get("max_ids"))
+            if unit is UNSET:
+                remarks.append(f"{key} says whose row it is; state how many rows of each person to use: --max-rows K")
+            continue
+        columns.append(_column(str(key), stated, clamped))
+        if stated.get("missing_value") is not None:
+            remarks.append(f"{key} has a missing_value, which is not put in for null; null has a cell or is dropped")
+    return Codebook(name=name, outline=Outline(fields=tuple(columns), unit=unit), remarks=tuple(remarks))
+
+
+def _unit(name: str, most: Any) -> UnitForm | UnsetType:
+    """The column that names persons, with the bound on their rows; UNSET where there is no bound."""
+    return UnitForm(column=name, max_rows=most) if type(most) is int and most > 0 else UNSET
+
+
+def _column(name: str, stated: dict[Any, Any], clamped: bool) -> CodebookColumn:
+    kind = _type(stated)
+    required = _is(stated.get("nullable"), False)
+    column = CodebookColumn(name=name, type=kind, constraints=Constraints(required=True if required else UNSET))
+    if not has_bins(kind):
+        return column
+    low, high = (_bound(stated.get(side), kind) for side in _BOUNDS)
+    column = with_bounds(column, low=low, high=high)
+    if not clamped or low is UNSET or high is UNSET:
+        return column
+    return msgspec.structs.replace(
+        column, dpqr=Treatment(null=UNSET if required else "cell", outside="clip", otherwise="drop")
+    )
+
+
+def _is(value: Any, truth: bool) -> bool:
+    """Whether this is the truth value, in whatever case YAML has it."""
+    return str(value).lower() == str(truth).lower()
+
+
+def _type(stated: dict[Any, Any]) -> FieldType | Any:
+    """The form has one type for dates and times: bounds that are days say which of them it is."""
+    kind = _TYPES.get(str(stated["type"]).lower(), UNSET)
+    days = all(re.fullmatch(r"\d{4}-\d\d-\d\d", str(stated.get(side))) for side in _BOUNDS)
+    return "date" if kind == "datetime" and days else kind
+
+
+def _bound(value: Any, kind: FieldType) -> Any:
+    """A number, or the text of a date or a time; UNSET for what is no bound, such as .inf."""
+    if kind in ("date", "datetime"):
+        return value.replace(" ", "T", 1) if isinstance(value, str) else UNSET
+    number = None if value is None or isinstance(value, bool) else exact(str(value))
+    return UNSET if number is None else number
+
+
+def write_smartnoise(outline: Outline, name: str) -> Written:
+    """The metadata of one table; the form has no labels."""
+    import yaml
+
+    outline, remarks = ranged(outline)
+    columns = {column.name: _described(column) for column in outline.fields}
+    table = name or "data"
+    members = {**_protected(outline), **columns}
+    text = yaml.safe_dump({table: {table: members}}, sort_keys=False, allow_unicode=True)
+    dates = [column.name for column in outline.fields if column.type == "date"]
+    remarks += left_out(outline, _HELD)
+    if dates:
+        remarks += (f"dates are written as datetime, the form's only type for them: {', '.join(dates)}",)
+    return Written(content='"":\n' + indent(text, "  "), remarks=remarks)
+
+
+def _protected(outline: Outline) -> dict[str, Any]:
+    """Whom the table's metadata protects: rows, or persons by a column of their own."""
+    if isinstance(outline.unit, UnsetType):
+        return {"row_privacy": True}
+    person = {"type": "string", "private_id": True}
+    return {"row_privacy": False, "max_ids": outline.unit.max_rows, outline.unit.column: person}
+
+
+def _described(column: CodebookColumn) -> dict[str, Any]:
+    limits = column.constraints
+    described: dict[str, Any] = {"type": _NAMES.get(str(column.type), "string")}
+    for key, bound in (("lower", limits.minimum), ("upper", limits.maximum)):
+        if bound is not UNSET:
+            described[key] = _written_bound(bound, column.type == "date")
+    return {**described, "nullable": limits.required is not True}
+
+
+def _written_bound(bound: Any, day: bool) -> Any:
+    """As YAML's own number, date or time."""
+    if not isinstance(bound, str):
+        return bound if isinstance(bound, int) else float(bound)
+    try:
+        return date.fromisoformat(bound) if day else datetime.fromisoformat(bound)
+    except ValueError:
+        return bound

@@ -1,0 +1,682 @@
+"""Parquet tables: the schema's contract, and the wanted columns as Arrow batches.
+
+Types and names are public by declaration. The footer's statistics and the dictionaries are private and decide
+nothing; its sizes and row counts are private too, and are compared with the declared caps once the run is paid for.
+Rows that cannot be read are malformed, as they are in CSV.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpqr.kernel.arrays import AnyArray
+from dpqr.kernel.errors import DataError
+from dpqr.tables.cell_values import is_text, mask, numpy_values
+from dpqr.tables.encoders import TableBatch
+from dpqr.tables.files import TableFile
+from dpqr.tables.limits import Limits, discreetly
+
+
+def drop_malformed_rows(batch: Any, unit: str | None, longest: int) -> TableBatch:
+    """The rows of an Arrow batch all of whose texts are UTF-8, and whose text in column `unit` has at most `longest`
+    bytes. Arrow itself takes any bytes for a text, and some of its functions fail on others than UTF-8."""
+    good = np.ones(batch.num_rows, dtype=bool)
+    for place, name in enumerate(batch.schema.names):
+        unreadable = _unreadable(batch.column(place), longest if name == unit else None)
+        if unreadable is not None:
+            good &= ~unreadable
+    return TableBatch(batch) if good.all() else TableBatch(batch.filter(mask(good)), np.flatnonzero(~good))
+
+
+def _unreadable(cells: Any, longest: int | None) -> AnyArray | None:
+    """Which rows hold such a text, shape (rows,); None: none does. A dictionary's entries count where rows use them."""
+    from pyarrow import types
+
+    if not types.is_dictionary(cells.type):
+        return _bad_texts(cells, longest)
+    bad = _bad_texts(cells.dictionary, longest)
+    if bad is None:
+        return None
+    found: AnyArray = np.append(bad, False)[numpy_values(cells.indices.cast("int64"), len(bad))]
+    return found
+
+
+def _bad_texts(texts: Any, longest: int | None) -> AnyArray | None:
+    """Which of these values are no UTF-8 or too long; None: none is, or they are no texts."""
+    from pyarrow import compute
+
+    if not is_text(texts.type):
+        return None
+    bad = np.zeros(len(texts), dtype=bool)
+    if longest is not None:
+        bad |= numpy_values(compute.binary_length(texts)) > longest
+    if not _is_utf8(texts):
+        bad |= np.array([value is not None and not _decodes(value) for value in _bytes(texts)], dtype=bool)
+    return bad if bad.any() else None
+
+
+def _is_utf8(texts: Any) -> bool:
+    """Whether Arrow finds nothing else in all of them."""
+    import pyarrow as pa
+
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _bytes(texts: Any) -> list[bytes | None]:
+    import pyarrow as pa
+    from pyarrow import types
+
+    wide = pa.binary_view() if types.is_string_view(texts.type) else pa.large_binary()
+    found: list[bytes | None] = texts.cast(wide).to_pylist()
+    return found
+
+
+def _decodes(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_BUFFER = 2**20
+_TYPE_WIDTH = 60
+
+Accepts = Callable[[Any], str | None]
+"""Given an Arrow type: None if the column may have it, or else the types that it may have, in words."""
+
+
+def parquet_schema(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> Any:
+    """The Arrow schema, which must hold `columns`; nothing else in the footer is looked at. Raises: DataError."""
+
+    def look() -> Any:
+        with _raw(file) as raw:
+            schema = _known(file, raw, limits).schema.to_arrow_schema()
+        check_columns(file.path, schema.names, lambda name: schema.field(name).type, columns, form="Parquet type")
+        return schema
+
+    return discreetly(look, _explainer(file))
+
+
+def parquet_batches(
+    file: TableFile,
+    columns: Mapping[str, Accepts],
+    limits: Limits,
+    progress: Callable[[int], None],
+    *,
+    spelt: str | None = None,
+) -> Iterator[TableBatch]:
+    """Arrow record batches, one column a name in `columns`. Raises: DataError, constant in words.
+
+    Texts stay in dictionary form where they can: it is faster to encode, and spelt out they could fill the memory.
+    spelt: the column whose texts will be spelt out all the same.
+    progress: is given the bytes of each row group that is begun; together they are the file's size.
+    """
+    explain, left = _explainer(file), file.bytes or 0
+    with ExitStack() as stack:
+        table, footer = discreetly(lambda: stack.enter_context(_opened(file, columns, limits)), explain)
+        budget = discreetly(lambda: _budget(file, table, limits, stack), explain)
+        rows = _row_groups(table, footer, list(columns), budget, spelt)
+        while (found := discreetly(lambda: next(rows, None), explain)) is not None:
+            batch, packed = found
+            progress(min(left, packed))
+            left -= min(left, packed)
+            yield batch
+    progress(left)
+
+
+def _budget(file: TableFile, table: Any, limits: Limits, stack: ExitStack) -> ParquetBudget:
+    from pyarrow import types
+
+    descriptor = os.open(file.path, os.O_RDONLY)
+    stack.callback(os.close, descriptor)
+    coded = {field.name for field in table.schema_arrow if types.is_dictionary(field.type)}
+    return ParquetBudget(file=file, descriptor=descriptor, coded=coded, limits=limits)
+
+
+def _row_groups(
+    table: Any, footer: Footer, names: list[str], budget: ParquetBudget, spelt: str | None
+) -> Iterator[tuple[TableBatch, int]]:
+    """Batches, the first one of each row group with the packed bytes of what is read from that group."""
+    for place, group in enumerate(footer.groups):
+        packed = sum(chunk.packed for chunk in group.chunks)
+        left, most = group.rows, budget.rows(group)
+        for batch in table.iter_batches(batch_size=most, row_groups=[place], columns=names):
+            if batch.schema.names != names:
+                raise DataError("a column and a nested field of the table share one name; rename one of them")
+            left -= batch.num_rows
+            if left < 0:
+                raise BadParquet
+            for piece in [batch] if spelt is None else budget.pieces(batch, spelt):
+                yield drop_malformed_rows(piece, spelt, budget.limits.row_bytes), packed
+                packed = 0
+
+
+def _raw(file: TableFile) -> Any:
+    import pyarrow as pa
+
+    return pa.OSFile(os.fsencode(file.path), "rb")  # as bytes: names need not be UTF-8
+
+
+def _known(file: TableFile, raw: Any, limits: Limits) -> Any:
+    """Arrow's metadata of the file."""
+    from pyarrow import parquet
+
+    known = parquet.read_metadata(raw)
+    if known.num_columns > limits.columns:
+        raise DataError(f"{file.path} has more columns than the declared limit of {limits.columns}")
+    return known
+
+
+@contextmanager
+def _opened(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> Iterator[tuple[Any, Footer]]:
+    from pyarrow import default_memory_pool, parquet
+
+    with _raw(file) as raw:
+        known = _known(file, raw, limits)
+        leaves = [known.schema.column(place).path for place in range(known.num_columns)]
+        footer = _footer(file, leaves, set(columns))
+        _check_sizes(file, footer, limits)
+        with parquet.ParquetFile(
+            raw,
+            metadata=known,
+            read_dictionary=_codable(footer),
+            pre_buffer=False,
+            buffer_size=_BUFFER,
+            coerce_int96_timestamp_unit="us",
+        ) as table:
+            schema = table.schema_arrow
+            check_columns(file.path, schema.names, lambda name: schema.field(name).type, columns, form="Parquet type")
+            yield table, footer
+    default_memory_pool().release_unused()
+
+
+def _footer(file: TableFile, leaves: list[str], wanted: set[str]) -> Footer:
+    descriptor = os.open(file.path, os.O_RDONLY)
+    try:
+        return read_footer(descriptor, leaves, wanted)
+    finally:
+        os.close(descriptor)
+
+
+def _codable(footer: Footer) -> list[str]:
+    """The columns that the decoder can keep in dictionary form: all but those with texts written as differences."""
+    chunks = [chunk for group in footer.groups for chunk in group.chunks]
+    return sorted({chunk.name for chunk in chunks} - {chunk.name for chunk in chunks if chunk.delta})
+
+
+def _check_sizes(file: TableFile, footer: Footer, limits: Limits) -> None:
+    """Declared caps against the footer, before anything is decoded."""
+    rows = sum(group.rows for group in footer.groups)
+    limits.require_records(max(footer.rows, rows))
+    if rows != footer.rows:
+        raise BadParquet
+    if limits.is_crowd(file.bytes or 0, rows):
+        raise DataError(
+            f"{file.path} has more than 32 rows for each of its bytes; state --max-records if that is meant"
+        )
+    limits.require_bytes(sum(chunk.unpacked for group in footer.groups for chunk in group.chunks))
+
+
+def check_columns(
+    where: str,
+    names: Sequence[str],
+    kind: Callable[[str], Any],
+    columns: Mapping[str, Accepts],
+    *,
+    form: str = "type",
+) -> None:
+    """That each of `columns` is there once, of a type that it may have. kind: the Arrow type of a column, by its name.
+    where: what messages call the table.
+
+    Raises: DataError.
+    """
+    times = Counter(names)
+    for name, accepts in columns.items():
+        if not times[name]:
+            raise DataError(
+                f"{where} has no column {name!r}; correct its name in the table, or where it is stated (domain "
+                "file, --unit, --counts)"
+            )
+        if times[name] > 1:
+            raise DataError(f"{where} has the column {name!r} twice; keep one of them")
+        found = kind(name)
+        allowed = accepts(found)
+        if allowed is not None:
+            raise DataError(
+                f"{where}: column {name!r} has the {form} {str(found)[:_TYPE_WIDTH]}\n"
+                f"the domain declares it such that it must hold {allowed}"
+            )
+
+
+def _explainer(file: TableFile) -> Callable[[Exception], str]:
+    def explain(_: Exception) -> str:
+        return f"{file.path} cannot be read as Parquet; it is damaged, cut short, or of a form that is not supported"
+
+    return explain
+
+
+# Parquet footer: rows, and sizes of the column chunks that will be read, from the file's last bytes.
+#
+# Chunks go with the schema's columns by their order, as in the decoder; the name that a chunk gives itself is not
+# looked at. Thrift is read more strictly than in the decoder: a field that stands twice, or has another type than
+# the format gives it, is refused and not passed over, for then the two could read one text in two ways. Sources:
+# Thrift's compact protocol specification; the Parquet format's FileMetaData (parquet.thrift).
+
+TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, STRUCT = (*range(1, 11), 12)
+_FIXED = {TRUE: 0, FALSE: 0, BYTE: 1, DOUBLE: 8}
+_VARYING = (I16, I32, I64)
+_MOST_FIELDS = 100
+_DEEPEST = 16
+
+
+class BadThrift(Exception):
+    """The bytes are no sound Thrift. (That they end too early is an IndexError.)"""
+
+
+Take = tuple[int, Callable[["Compact"], Any]]
+"""The type that a field must have, and what reads its value."""
+
+
+@dataclass(slots=True)
+class Compact:
+    """A cursor over `data`, which stands at `at`. Its methods raise IndexError where the bytes end too early."""
+
+    data: bytes
+    at: int = 0
+
+    def struct(self, taken: Mapping[int, Take]) -> dict[int, Any]:
+        """The fields that are `taken`, by number; all others are passed over."""
+        found: dict[int, Any] = {}
+        number = 0
+        for _ in range(_MOST_FIELDS):
+            mark = self._byte()
+            if mark == 0:
+                return found
+            number = number + (mark >> 4) if mark >> 4 else self.whole()
+            take = taken.get(number)
+            if take is None:
+                self._pass(mark & 15, _DEEPEST)
+            elif take[0] != mark & 15 or number in found:
+                raise BadThrift
+            else:
+                found[number] = take[1](self)
+        raise BadThrift
+
+    def whole(self) -> int:
+        """A whole number of 16, 32 or 64 bits."""
+        coded = self._varint()
+        return (coded >> 1) ^ -(coded & 1)
+
+    def list_of(self, kind: int) -> int:
+        """The head of a list of that kind: how many elements follow."""
+        found, count = self._list()
+        if found != kind and count:
+            raise BadThrift
+        return count
+
+    def _byte(self) -> int:
+        found = self.data[self.at]
+        self.at += 1
+        return found
+
+    def _varint(self) -> int:
+        value, shift = 0, 0
+        while shift <= 63:
+            byte = self._byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+        raise BadThrift
+
+    def _list(self) -> tuple[int, int]:
+        mark = self._byte()
+        return mark & 15, self._varint() if mark >> 4 == 15 else mark >> 4
+
+    def _skip(self, count: int) -> None:
+        self.at += count
+        if self.at > len(self.data):
+            raise IndexError
+
+    def _pass(self, kind: int, depth: int) -> None:
+        """Over one value of this type."""
+        if kind in _VARYING:
+            self._varint()
+        elif kind in _FIXED:
+            self._skip(_FIXED[kind])
+        elif kind == BINARY:
+            self._skip(self._varint())
+        elif kind in (LIST, SET) and depth:
+            self._pass_list(depth)
+        elif kind == STRUCT and depth:
+            while mark := self._byte():
+                if not mark >> 4:
+                    self._varint()
+                self._pass(mark & 15, depth - 1)
+        else:  # neither a footer nor a page header holds maps
+            raise BadThrift
+
+    def _pass_list(self, depth: int) -> None:
+        kind, count = self._list()
+        if kind in _FIXED:  # a truth value takes a byte where it stands in a list
+            self._skip(count * max(1, _FIXED[kind]))
+            return
+        for _ in range(count):
+            self._pass(kind, depth - 1)
+
+
+MOST_BYTES = 2**27
+MOST_CHUNKS = 2**20
+_MAGIC = b"PAR1"
+_TAIL = 8
+BYTE_ARRAY = 6
+_DELTA = {5, 6, 7}
+_TYPE, _ENCODINGS, _VALUES, _UNPACKED, _PACKED, _FIRST, _DICTIONARY = 1, 2, 5, 6, 7, 9, 11
+
+
+class BadParquet(Exception):
+    """The footer or the page headers are no sound Parquet; the reader of the table says so in its own words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """One column's part of a row group. name: of the schema's column. values: rows, nulls included. unpacked, packed:
+    bytes. first, dictionary: where its first data page and its dictionary begin. texts: whether values have any length.
+    delta: whether some page holds differences.
+    """
+
+    name: str
+    values: int
+    unpacked: int
+    packed: int
+    first: int
+    dictionary: int | None
+    texts: bool
+    delta: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowGroup:
+    """One row group: its rows, and the chunks of the columns that were asked for."""
+
+    rows: int
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footer:
+    """What the footer declares; claims, as far as pages go."""
+
+    rows: int
+    groups: tuple[RowGroup, ...]
+
+
+def read_footer(file: int, columns: list[str], wanted: Set[str]) -> Footer:
+    """The footer of the file with this descriptor.
+
+    columns: names of the schema's leaves, in order, as the decoder has them. Raises: BadParquet where the bytes are no
+    footer, numbers are negative, a row group has other columns, or there are more chunks than any table needs.
+    """
+    data = _footer_bytes(file)
+    try:
+        found = Compact(data).struct({3: _NUMBER, 4: (LIST, partial(_groups, columns=columns, wanted=wanted))})
+        return Footer(rows=_count(found.get(3)), groups=found.get(4, ()))
+    except (BadThrift, IndexError):
+        raise BadParquet from None
+
+
+def _footer_bytes(file: int) -> bytes:
+    size = os.fstat(file).st_size
+    tail = os.pread(file, _TAIL, max(0, size - _TAIL))
+    length = int.from_bytes(tail[:4], "little")
+    if tail[4:] != _MAGIC or length > min(size - _TAIL, MOST_BYTES):
+        raise BadParquet
+    return os.pread(file, length, size - _TAIL - length)
+
+
+def _groups(at: Compact, columns: list[str], wanted: Set[str]) -> tuple[RowGroup, ...]:
+    count = at.list_of(STRUCT)
+    if count * len(columns) > MOST_CHUNKS:
+        raise BadParquet
+    fields: dict[int, Take] = {1: (LIST, partial(_chunks, columns=columns, wanted=wanted)), 3: _NUMBER}
+    groups = []
+    for _ in range(count):
+        found = at.struct(fields)
+        groups.append(RowGroup(rows=_count(found.get(3)), chunks=found.get(1, ())))
+    return tuple(groups)
+
+
+def _chunks(at: Compact, columns: list[str], wanted: Set[str]) -> tuple[Chunk, ...]:
+    if at.list_of(STRUCT) != len(columns):
+        raise BadParquet
+    found = []
+    for name in columns:
+        if name in wanted:
+            found.append(_chunk(at.struct(_FACTS).get(3), name))
+        else:
+            at.struct({})
+    return tuple(found)
+
+
+def _chunk(facts: dict[int, Any] | None, name: str) -> Chunk:
+    if facts is None:
+        raise BadParquet
+    first, dictionary = _count(facts.get(_FIRST)), facts.get(_DICTIONARY)
+    return Chunk(
+        name=name,
+        values=_count(facts.get(_VALUES)),
+        unpacked=_count(facts.get(_UNPACKED)),
+        packed=_count(facts.get(_PACKED)),
+        first=first,
+        dictionary=dictionary if dictionary is not None and 0 < dictionary < first else None,
+        texts=facts.get(_TYPE) == BYTE_ARRAY,
+        delta=not _DELTA.isdisjoint(facts.get(_ENCODINGS, ())),
+    )
+
+
+def _count(value: int | None) -> int:
+    if value is None or not 0 <= value < 2**63:
+        raise BadParquet
+    return value
+
+
+def _encodings(at: Compact) -> set[int]:
+    return {at.whole() for _ in range(at.list_of(I32))}
+
+
+_NUMBER: Take = (I64, Compact.whole)
+_META: dict[int, Take] = {
+    _TYPE: (I32, Compact.whole),
+    _ENCODINGS: (LIST, _encodings),
+    **dict.fromkeys((_VALUES, _UNPACKED, _PACKED, _FIRST, _DICTIONARY), _NUMBER),
+}
+_FACTS: dict[int, Take] = {3: (STRUCT, lambda at: at.struct(_META))}
+
+
+# Parquet pages: what their headers declare, read before anything is decoded, and how many rows are decoded at a time.
+#
+# A page header decides how much is unpacked at once. The footer's sizes are claims that the decoder never compares
+# with the pages. Rows alone bound nothing: a text may be as long as a page, and one page in a dictionary may stand
+# in every row. Source: the Parquet format's PageHeader (parquet.thrift).
+
+_HEADER = 2**8
+LONGEST_HEADER = 2**20
+_DATA, _DICTIONARY_PAGE, _DATA_2 = 0, 2, 3
+_PLACES = {_DATA: (5, 2), _DICTIONARY_PAGE: (7, 2), _DATA_2: (8, 4)}
+"""By page type: the fields of the header of that type and, in it, of the encoding. Field 1 is its number of values."""
+_DELTA_BYTE_ARRAY = 7
+_WHOLE: Take = (I32, Compact.whole)
+_FIELDS: dict[int, Take] = {
+    **dict.fromkeys((1, 2, 3), _WHOLE),
+    5: (STRUCT, lambda at: at.struct({1: _WHOLE, 2: _WHOLE})),
+    7: (STRUCT, lambda at: at.struct({1: _WHOLE, 2: _WHOLE})),
+    8: (STRUCT, lambda at: at.struct({1: _WHOLE, 4: _WHOLE})),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetPage:
+    """unpacked: bytes it unpacks to. values: how many it holds, nulls included. data: whether they are rows and no
+    dictionary. prefixed: texts are stored as differences, so each may be as long as the whole page."""
+
+    unpacked: int
+    values: int
+    data: bool
+    prefixed: bool
+
+
+def chunk_pages(file: int, chunk: Chunk) -> Iterator[ParquetPage]:
+    """The pages of one column chunk, up to its declared number of values.
+
+    file: a descriptor of the file.
+
+    Raises: BadParquet for headers that lie outside the chunk, or hold sizes that no page has.
+    """
+    at = chunk.first if chunk.dictionary is None else chunk.dictionary  # as the decoder finds it
+    end, seen = at + chunk.packed, 0
+    while seen < chunk.values:
+        if at >= end:
+            raise BadParquet
+        header, length = _header(file, at, end)
+        packed = _whole(header, 3)
+        at += length + packed
+        if at > end:
+            raise BadParquet
+        page = _page(header)
+        if page is not None:
+            seen += page.values if page.data else 0
+            yield page
+
+
+def _page(header: dict[int, Any]) -> ParquetPage | None:
+    """None: a page of a kind that the decoder passes over."""
+    kind, unpacked = _whole(header, 1), _whole(header, 2)
+    if kind not in _PLACES:
+        return None
+    place, encoding = _PLACES[kind]
+    own = header.get(place)
+    if not isinstance(own, dict):
+        raise BadParquet
+    values = _whole(own, 1)
+    if kind == _DICTIONARY_PAGE and values > unpacked:  # each of its values takes a byte at least
+        raise BadParquet
+    prefixed = kind != _DICTIONARY_PAGE and own.get(encoding) == _DELTA_BYTE_ARRAY
+    return ParquetPage(unpacked=unpacked, values=values, data=kind != _DICTIONARY_PAGE, prefixed=prefixed)
+
+
+def _whole(fields: dict[int, Any], number: int) -> int:
+    found = fields.get(number)
+    if not isinstance(found, int) or not 0 <= found < 2**31:
+        raise BadParquet
+    return found
+
+
+def _header(file: int, at: int, end: int) -> tuple[dict[int, Any], int]:
+    """The fields of the header at `at`, and its length. Statistics in it may be long, so more is read where needed."""
+    size = _HEADER
+    while True:
+        cursor = Compact(os.pread(file, min(size, end - at), at))
+        try:
+            return cursor.struct(_FIELDS), cursor.at
+        except BadThrift:
+            raise BadParquet from None
+        except IndexError:
+            if size >= min(LONGEST_HEADER, end - at):
+                raise BadParquet from None
+            size *= 8
+
+
+PAGE_BYTES = 2**28
+"""What one page of every column that is read may unpack to, all together."""
+BATCH_BYTES = 2**23
+"""What the rows that are decoded at a time may come to."""
+_MANY_PAGES = 2**17
+_TINY = 2**8
+_SMALL = 2**22
+"""Texts that come to no more when they are spelt out need no count."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ParquetBudget:
+    """Meters the pages of one file. descriptor: of that file. coded: columns that stay in dictionary form.
+
+    **Privacy** Sizes of pages depend on cells. Above a cap they end the run, which has paid for it.
+    """
+
+    file: TableFile
+    descriptor: int
+    coded: Set[str]
+    limits: Limits
+    pages: int = 0
+    unpacked: int = 0
+
+    def rows(self, group: RowGroup) -> int:
+        """Rows of this group to decode at a time. Raises: DataError above a cap; BadParquet."""
+        weighed = [self._weighed(chunk) for chunk in group.chunks]
+        if sum(largest for largest, _ in weighed) > PAGE_BYTES:
+            raise DataError(
+                f"{self.file.path} has pages that unpack to more than {PAGE_BYTES} bytes; write it with smaller pages"
+            )
+        wide = sum(each for _, each in weighed)
+        return min(self.limits.batch_rows, max(1, BATCH_BYTES // max(1, wide)))
+
+    def _weighed(self, chunk: Chunk) -> tuple[int, int]:
+        """The largest page of a column chunk, and the most bytes that one of its rows takes on average in any page.
+
+        A value that is written as a difference, or as a place in a dictionary that is not kept, may be as long as the
+        page that it comes from.
+        """
+        whole = largest = each = 0
+        loose = chunk.texts and chunk.name not in self.coded
+        for page in chunk_pages(self.descriptor, chunk):
+            self.pages += 1
+            # each batch has a copy of its own of the dictionary
+            self._count(page.unpacked * (1 if page.data else 1 + chunk.values // self.limits.batch_rows))
+            whole, largest = whole + page.unpacked, max(largest, page.unpacked)
+            stretched = page.prefixed or (loose and not page.data)
+            each = max(each, page.unpacked if stretched else page.unpacked // max(1, page.values))
+        return largest, each
+
+    def pieces(self, batch: Any, spelt: str) -> Iterator[Any]:
+        """The batch, cut so that the texts of column `spelt` fit the memory when they are spelt out; those longer than
+        a CSV row may be never are, for their rows are malformed.
+
+        Raises: DataError where few texts come to a great many bytes.
+        """
+        from pyarrow import compute, types
+
+        cells, rows = batch.column(spelt), batch.num_rows
+        if types.is_dictionary(cells.type) and len(cells.dictionary) and not types.is_primitive(cells.type.value_type):
+            lengths = numpy_values(compute.binary_length(cells.dictionary)).astype(np.int64)
+            lengths[lengths > self.limits.row_bytes] = 0
+            longest = int(lengths.max())
+            if longest * rows > _SMALL:
+                places = numpy_values(cells.indices.cast("int64"), len(lengths))
+                self._count(int(np.append(lengths, 0)[places].sum()))
+                rows = min(rows, BATCH_BYTES // longest)
+        for start in range(0, batch.num_rows, max(1, rows)):
+            yield batch.slice(start, rows)
+
+    def _count(self, unpacked: int) -> None:
+        self.unpacked += unpacked
+        packed = self.file.bytes or 0
+        self.limits.require_bytes(self.unpacked)
+        if self.limits.is_decompression_bomb(packed, self.unpacked):
+            raise DataError(
+                f"{self.file.path} unpacks to more than 100 times its size; state --max-bytes if that is meant"
+            )
+        if self.pages > _MANY_PAGES and packed < self.pages * _TINY:
+            raise DataError(f"{self.file.path} consists of tiny pages; write it with larger ones")

@@ -1,0 +1,220 @@
+"""Tallies: count rows of codes, batch by batch, in memory free of the number of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpqr.domain.histogram import (
+    LARGEST_JOINT,
+    Counts,
+    DenseHistogram,
+    GroupedHistogram,
+    Packing,
+    SparseHistogram,
+    marginals,
+    occupied_cells,
+    passes,
+)
+from dpqr.kernel.arrays import AnyArray, Axes, IntArray
+
+_LEAST_PENDING = 2**15
+_WORD = 64
+_PIECE = 2**16
+"""Rows whose indices are made at a time. tests/benchmarks/counting.py"""
+_WAITING = 2**19
+"""Rows that are counted at a time: more than LARGEST_JOINT has cells."""
+_WAITING_BYTES = 2**23
+"""Their codes take no more, but for rows so wide that fewer than LARGEST_JOINT would wait."""
+
+
+class Tally(Protocol):
+    """Counts records by cell. The result does not depend on the order or the batches in which rows come."""
+
+    def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
+        """Count `rows` rows, given by one array of codes an attribute; counts: records a row, None for one each."""
+        ...
+
+    def include(self, other: Counts) -> None:
+        """Add what another one of the same kind has counted."""
+        ...
+
+    def histogram(self) -> Counts: ...
+
+
+class JointTally:
+    """Arrays of joint counts. Rows wait until they are many; then each group of columns is counted by itself, for one
+    array at a time stays in the processor's cache.
+
+    groups: columns that are counted together, each with the sets of columns whose sums are kept.
+    """
+
+    def __init__(self, shape: tuple[int, ...], groups: Sequence[tuple[Axes, Sequence[Axes]]]) -> None:
+        self._shape, self._groups = shape, groups
+        kept = [axes for _, members in groups for axes in members]
+        self._cells = {axes: np.zeros([shape[axis] for axis in axes], dtype=np.int64) for axes in kept}
+        kinds = [np.min_scalar_type(max(size, 1) - 1) for size in shape]
+        most = min(_WAITING, max(LARGEST_JOINT, _WAITING_BYTES // max(sum(kind.itemsize for kind in kinds), 1)))
+        self._codes = [np.empty(most, dtype=kind) for kind in kinds]
+        self._counts = np.empty(most, dtype=np.int64)
+        self._rows, self._weighted = 0, False
+
+    def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
+        start = 0
+        while start < rows:
+            stop = min(rows, start + len(self._counts) - self._rows)
+            waiting = slice(self._rows, self._rows + stop - start)
+            for kept, each in zip(self._codes, codes, strict=True):
+                kept[waiting] = each[start:stop]
+            self._counts[waiting] = 1 if counts is None else counts[start:stop]
+            self._weighted |= counts is not None
+            self._rows, start = waiting.stop, stop
+            if self._rows == len(self._counts):
+                self._count()
+
+    def include(self, other: Counts) -> None:
+        for axes, cells in self._cells.items():
+            cells += other.marginal(axes)
+
+    def _count(self) -> None:
+        for union, members in self._groups if self._rows else ():
+            if tuple(members) == (union,):
+                self._add_rows(union, self._cells[union])
+                continue
+            joint = np.zeros([self._shape[axis] for axis in union], dtype=np.int64)
+            self._add_rows(union, joint)
+            within = {tuple(union.index(axis) for axis in axes): axes for axes in members}
+            for places, cells in marginals(joint, [*within]):
+                self._cells[within[places]] += cells
+        self._rows = 0
+
+    def _add_rows(self, axes: Axes, joint: IntArray) -> None:
+        """Count the waiting rows in an array over these axes."""
+        cells = joint.reshape(-1)
+        for start in range(0, self._rows, _PIECE):
+            piece = slice(start, min(start + _PIECE, self._rows))
+            np.add.at(cells, self._index(axes, piece), self._counts[piece] if self._weighted else 1)
+
+    def _index(self, axes: Axes, piece: slice) -> AnyArray:
+        """The cells of these rows: their codes in mixed radix, in the narrowest type while the first columns fit it."""
+        index: AnyArray = np.zeros(piece.stop - piece.start, dtype=np.uint16)
+        cells = 1
+        for axis in axes:
+            cells *= self._shape[axis]
+            kind = _index_type(cells)
+            index = np.multiply(index, kind(self._shape[axis]), dtype=kind)
+            index += self._codes[axis][piece]
+        return index
+
+    def histogram(self) -> Counts:
+        self._count()
+        everything = self._cells.get(tuple(range(len(self._shape))))
+        return GroupedHistogram(self._shape, self._cells) if everything is None else DenseHistogram(everything)
+
+
+class SparseTally:
+    """Sorted packed rows and their counts; new rows wait until they are as many as the cells, then are merged in.
+
+    So merging costs O(log) per row on the whole, and memory stays within a small multiple of the occupied cells.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._packing = Packing(shape)
+        self._shape = shape
+        self._cells: tuple[AnyArray, IntArray] = (self._packing.empty(), np.zeros(0, dtype=np.int64))
+        self._waiting: list[tuple[AnyArray, IntArray]] = []
+        self._pending = 0
+
+    def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
+        words = self._packing.pack(codes, rows)
+        self._waiting.append((words, np.ones(rows, dtype=np.int64) if counts is None else counts))
+        self._pending += rows
+        if self._pending >= max(_LEAST_PENDING, len(self._cells[1])):
+            self._merge()
+
+    def include(self, other: Counts) -> None:
+        codes, counts = occupied_cells(other)
+        self.add(tuple(codes.T), len(counts), counts)
+
+    def _merge(self) -> None:
+        if self._waiting:
+            self._cells = merged(*self._joined())
+            self._pending = 0
+
+    def _joined(self) -> tuple[AnyArray, IntArray]:
+        """The cells and the rows that wait, which nothing else holds then: merging has their room."""
+        parts = [self._cells, *self._waiting]
+        self._cells, self._waiting = (self._packing.empty(), np.zeros(0, dtype=np.int64)), []
+        words = np.concatenate([part[0] for part in parts], axis=1)
+        return words, np.concatenate([part[1] for part in parts])
+
+    def histogram(self) -> SparseHistogram:
+        self._merge()
+        words, counts = self._cells
+        return SparseHistogram(self._shape, self._packing.unpack(words), counts)
+
+
+def merged(words: AnyArray, counts: IntArray) -> tuple[AnyArray, IntArray]:
+    """Distinct columns of `words` (shape (words a row, m), most significant word first), sorted, and their counts.
+
+    Rows that count nothing leave no cell.
+    """
+    if not counts.all():
+        words, counts = words[:, counts > 0], counts[counts > 0]
+    order = ordered(words)
+    words, counts = words[:, order], counts[order]
+    del order
+    starts = np.ones(len(counts), dtype=bool)
+    starts[1:] = (words[:, 1:] != words[:, :-1]).any(axis=0)
+    places = np.flatnonzero(starts)
+    return words[:, starts], np.add.reduceat(counts, places) if len(places) else counts
+
+
+def ordered(words: AnyArray) -> AnyArray:
+    """The order of the columns of `words`, most significant word first; any order among equal ones.
+
+    Words that fit into one together are sorted as one, which is several times faster.
+    """
+    if not words.size:
+        return np.zeros(0, dtype=np.int64)
+    joined = words[0]
+    for word in words[1:]:
+        bits = int(word.max()).bit_length()
+        if int(joined.max()).bit_length() + bits > _WORD:
+            return np.lexsort(words[::-1])
+        joined = (joined << np.uint64(bits)) | word
+    return np.argsort(joined)
+
+
+def tally(shape: tuple[int, ...], largest: int, asked: Sequence[Axes] | None = None) -> Tally:
+    """Of groups of columns that hold all that is asked, of what is asked alone, or of all columns together, in at most
+    `largest` cells; of the occupied cells where these are more.
+
+    asked: columns that are looked at together; None: nobody knows beforehand.
+    """
+    everything = tuple(range(len(shape)))
+    if asked is not None and _cells(shape, everything) > LARGEST_JOINT:
+        wanted = tuple(dict.fromkeys(tuple(sorted(axes)) for axes in asked))
+        groups = [(tuple(sorted(union)), members) for union, members in passes(shape, wanted)]
+        if _together(shape, [union for union, _ in groups]) <= largest:
+            return JointTally(shape, [(union, (union,)) for union, _ in groups])
+        if _together(shape, wanted) <= largest:
+            return JointTally(shape, groups)
+    whole = _cells(shape, everything) <= largest
+    return JointTally(shape, [(everything, (everything,))]) if whole else SparseTally(shape)
+
+
+def _index_type(cells: int) -> type[np.integer[Any]]:
+    """A type that holds the places of so many cells, and their number."""
+    return np.uint16 if cells < 2**16 else np.int32 if cells < 2**31 else np.int64
+
+
+def _together(shape: tuple[int, ...], groups: Sequence[Axes]) -> int:
+    return sum(_cells(shape, axes) for axes in groups)
+
+
+def _cells(shape: tuple[int, ...], axes: Axes) -> int:
+    return math.prod(shape[axis] for axis in axes)

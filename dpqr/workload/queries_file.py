@@ -1,0 +1,383 @@
+"""The queries file: decoded and compiled into the workload that a release must answer. Marginals are compiled here."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from dpqr.domain.attribute import Attribute, HierarchyLevel
+from dpqr.domain.domain import Domain
+from dpqr.domain.domain_file import UNREADABLE, DomainDraft, checked_domain, list_items, parse_draft
+from dpqr.domain.open_columns import NO_QUERIED_COLUMNS, QueriedColumns, describe_added_cells, queried_columns
+from dpqr.domain.text.decoding import Location, describe_value, fitting, fix_shape, nearest, obvious
+from dpqr.domain.text.documents import document_root, read_document
+from dpqr.domain.text.faults import Faults
+from dpqr.domain.text.sources import Sources
+from dpqr.kernel.arrays import Axes
+from dpqr.kernel.errors import UsageFault
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.coefficients import compile_coefficients
+from dpqr.workload.conditions import compile_conjunctions, compile_where, condition, restrict_factors
+from dpqr.workload.entry import CompiledEntry, EntryContext, default_name, missing_kind_fault, selection_weight
+from dpqr.workload.figure_entries import FIGURE_COMPILERS, spread, weighing, with_survey_weight
+from dpqr.workload.figures import Figure
+from dpqr.workload.form import (
+    KINDS,
+    MAX_BLOCKS,
+    MAX_WORK,
+    RESTRICTED,
+    ConjunctionsEntry,
+    HierarchyEntry,
+    MarginalEntry,
+    MarginalsEntry,
+    QueriesForm,
+    QueryEntry,
+    RatioEntry,
+    Ways,
+    WhereEntry,
+)
+from dpqr.workload.matrix import Identity
+from dpqr.workload.ordered_columns import compile_prefix, compile_ranges, compile_sum
+from dpqr.workload.partition import BucketMatrix
+from dpqr.workload.workload import Workload
+
+# Entries of marginals: one, listed ones, or all of some number of columns.
+
+
+def compile_marginal(entry: MarginalEntry, frame: EntryContext) -> CompiledEntry:
+    """One marginal; of no columns: the number of records. With a predicate it is a `where` by these columns."""
+    if entry.where is not UNSET:
+        return compile_where(WhereEntry(where=entry.where, by=entry.marginal), frame)
+    axes = frame.axes(entry.marginal, frame.location.key("marginal"))
+    block = _block(frame, axes)
+    return CompiledEntry(blocks=(block,))
+
+
+def compile_marginals(entry: MarginalsEntry, frame: EntryContext) -> CompiledEntry:
+    """Listed marginals, or every combination of `ways` columns; a given name is put before each block's own."""
+    location = frame.location.key("marginals")
+    if isinstance(entry.marginals, Ways):
+        chosen = _combinations(entry.marginals, frame)
+    else:
+        chosen = [frame.axes(names, location.item(index)) for index, names in enumerate(entry.marginals)]
+    prefix = "" if entry.name is UNSET else f"{entry.name} "
+    return CompiledEntry(blocks=tuple(_block(frame, axes, prefix) for axes in chosen))
+
+
+def _combinations(wanted: Ways, frame: EntryContext) -> list[Axes]:
+    location = frame.location.key("marginals")
+    names = frame.domain.names if wanted.columns is UNSET else wanted.columns
+    axes = frame.axes(names, location.key("columns"))
+    if wanted.ways > len(axes):
+        raise location.key("ways").fault(
+            f"{wanted.ways} columns cannot be chosen from {len(axes)}; give at most {len(axes)}"
+        )
+    count = math.comb(len(axes), wanted.ways)
+    if count > MAX_BLOCKS:
+        raise location.key("ways").fault(f"makes {count} marginals, more than {MAX_BLOCKS}; list fewer columns")
+    return list(combinations(axes, wanted.ways))
+
+
+def _block(frame: EntryContext, axes: Axes, prefix: str = "") -> QueryBlock:
+    names = ",".join(frame.domain.attributes[axis].name for axis in axes)
+    return QueryBlock(name=f"{prefix}marginal({names})" if axes else f"{prefix}total", factors=frame.identities(axes))
+
+
+# Entries of hierarchies: the counts of every node of a column's declared levels.
+
+
+def compile_hierarchy(entry: HierarchyEntry, frame: EntryContext) -> CompiledEntry:
+    """A block a level, the highest first and the cells themselves last; a given name is put before each level's own."""
+    location = frame.location.key("hierarchy")
+    axis = frame.axis(entry.hierarchy, location)
+    attribute = frame.domain.attributes[axis]
+    if attribute.hierarchy is None:
+        raise location.fault(
+            f"column {attribute.name!r} has no levels above its cells; state its 'parent' in the domain, or ask for a "
+            "marginal"
+        )
+    others = frame.by(entry.by, (axis,))
+    found = dict(_factors(attribute, axis))
+    blocks, work = [], 0
+    for level in _chosen(entry, tuple(found), frame.location.key("levels")):
+        title = level if level == attribute.name else f"{attribute.name}: {level}"
+        own = default_name(f"hierarchy({title}){condition(entry.where)}", entry.by)
+        counted = restrict_factors((*others, found[level]), entry.where, frame)
+        factors, work = counted.factors, work + counted.work
+        blocks.append(QueryBlock(name=own if entry.name is UNSET else f"{entry.name} {level}", factors=factors))
+    return CompiledEntry(blocks=tuple(blocks), work=work)
+
+
+def _factors(attribute: Attribute, axis: int) -> Iterator[tuple[str, Factor]]:
+    """The factor of every level by its name, the highest first."""
+    assert attribute.hierarchy is not None
+    for level in attribute.hierarchy.levels[::-1]:
+        yield level.name, _summed(level, attribute, axis)
+    yield attribute.name, Factor.identity(axis, attribute.size)
+
+
+def _summed(level: HierarchyLevel, attribute: Attribute, axis: int) -> Factor:
+    matrix = BucketMatrix(Identity(len(level.nodes)), level.places)
+    return Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=level.nodes)
+
+
+def _chosen(entry: HierarchyEntry, known: tuple[str, ...], location: Location) -> tuple[str, ...]:
+    if entry.levels is UNSET:
+        return known
+    for place, level in enumerate(entry.levels):
+        if level not in known:
+            raise location.item(place).fault(
+                f"{describe_value(level)} is no level of the column; {nearest(level, known)}"
+            )
+        if level in entry.levels[:place]:
+            raise location.item(place).fault(f"the level {describe_value(level)} stands twice; keep one of them")
+    return tuple(level for level in known if level in entry.levels)
+
+
+_COMPILERS: dict[str, Callable[[Any, EntryContext], CompiledEntry]] = {
+    "marginal": compile_marginal,
+    "marginals": compile_marginals,
+    "where": compile_where,
+    "prefix": compile_prefix,
+    "ranges": compile_ranges,
+    "conjunctions": compile_conjunctions,
+    "sum": compile_sum,
+    "hierarchy": compile_hierarchy,
+    "coefficients": compile_coefficients,
+    **FIGURE_COMPILERS,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueriesDocument:
+    """What is asked, over what.
+
+    domain: the columns that some query looks at, in the order of the whole domain. The choice is public, and rules of
+    columns that nobody asks about drop no row.
+    workload: blocks whose axes are positions in `domain`.
+    columns: names of all columns of the whole domain.
+    sources: the documents as they were parsed.
+    notes: what a plan must say of it. spoken: of these, what follows from how it was written and not from `sources`.
+    """
+
+    domain: Domain
+    workload: Workload
+    sources: Sources
+    columns: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    spoken: tuple[str, ...] = ()
+
+
+def read_queries(
+    path: str | os.PathLike[str] | dict[str, Any],
+    domain: Domain | str | os.PathLike[str] | dict[str, Any] | None = None,
+    *,
+    strict: bool = False,
+) -> QueriesDocument:
+    """The queries in a file, over `domain` or else over the domain that the file states or names.
+
+    Args:
+        path: or an already parsed object; files that it names lie in the working directory.
+        domain: its file, an already parsed object, or a domain that was decoded before and is taken as it is.
+        strict: add nothing to the domain: no edges where queries name values, no labels.
+
+    Raises:
+        UsageFault: a file cannot be read.
+        DocumentError: they ask for nothing that can be answered; file and JSON path of each fault are named.
+    """
+    file, faults = (None if isinstance(path, dict) else Path(path)), Faults()
+    location, folder = document_root(file) if file else Location("queries"), file.parent if file else Path()
+    form = _form(path, location, faults)
+    named = NO_QUERIED_COLUMNS if strict else queried_columns(list_items(form, "queries"))
+    stated = (form, folder, location, faults, named)
+    whole, declared = _stated_domain(*stated) if domain is None else checked_domain(domain, faults, named)
+    form = _weighted(form, EntryContext(domain=whole, location=location, folder=folder), faults)
+    compiled = _compiled_all(list_items(form, "queries"), whole, folder, location, faults)
+    faults.finish()
+    unused = domain is not None and "domain" in form
+    spoken = ("the domain in the queries document is not used: another is given",) if unused else ()
+    read = _projected(whole, compiled, spoken, Sources(queries=form, domain=declared, folder=folder))
+    return replace(read, spoken=spoken)
+
+
+def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, faults: Faults) -> dict[str, Any]:
+    """The document as far as it has a queries file's shape; without queries where it cannot be read."""
+    with faults.kept():
+        value = source if isinstance(source, dict) else read_document(Path(source))
+        if isinstance(value, dict) and "fields" in value and "queries" not in value:
+            raise location.fault("is a domain, and no queries file; give it as --domain FILE")
+        value = fix_shape(value, QueriesForm, location, faults)
+        if isinstance(value, dict):
+            return value
+    return {"domain": None}
+
+
+def _weighted(form: dict[str, Any], frame: EntryContext, faults: Faults) -> dict[str, Any]:
+    """The document with its survey weight in each entry; without it where it has faults, which are kept once."""
+    if "weight" not in form:
+        return form
+    with faults.kept():
+        weighing(form["weight"], frame, frame.location.key("weight"))
+        return spread(form)
+    return {key: value for key, value in form.items() if key != "weight"}
+
+
+def _stated_domain(
+    form: dict[str, Any], folder: Path, location: Location, faults: Faults, named: QueriedColumns
+) -> tuple[Domain, Any]:
+    """The domain that a queries file holds or names, and its document; a draft where that has a fault."""
+    at, stated = location.key("domain"), form.get("domain")
+    if isinstance(stated, dict):
+        return parse_draft(stated, at, faults, named)
+    with faults.kept():
+        if isinstance(stated, str) and stated:
+            return _named_domain(folder / stated, at, faults, named)
+        if "domain" not in form and list_items(form, "queries"):
+            raise location.fault(
+                'there is no domain: give --domain FILE, or state "domain" here\n'
+                "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
+            )
+    return DomainDraft((), broken=(UNREADABLE,)), None
+
+
+def _named_domain(path: Path, location: Location, faults: Faults, named: QueriedColumns) -> tuple[Domain, Any]:
+    try:
+        return checked_domain(path, faults, named)
+    except UsageFault as error:
+        raise location.fault(str(error)) from None
+
+
+def _compiled_all(
+    asked: Sequence[Any], domain: Domain, folder: Path, location: Location, faults: Faults
+) -> list[CompiledEntry]:
+    """The sound entries; the faults of the others are kept."""
+    compiled: list[tuple[int, CompiledEntry]] = []
+    blocks, work = 0, 0
+    known: dict[Hashable, Factor] = {}
+    for index, entry in enumerate(asked):
+        at = location.key("queries").item(index)
+        with faults.kept():
+            one = _compiled(entry, EntryContext(domain=domain, location=at, folder=folder, known=known), faults)
+            if one:
+                compiled.append((index, one))
+                blocks, work = blocks + len(one.blocks), work + one.work
+        if blocks > MAX_BLOCKS or work > MAX_WORK:
+            most = f"{MAX_BLOCKS} blocks" if blocks > MAX_BLOCKS else f"{MAX_WORK} cells that predicates look at"
+            faults.keep(at.fault(f"with this entry there are more than {most}; ask for fewer"))
+        if faults.full or blocks > MAX_BLOCKS or work > MAX_WORK:
+            break
+    _keep_same_names(compiled, location, faults)
+    return [one for _, one in compiled]
+
+
+def _compiled(value: Any, frame: EntryContext, faults: Faults) -> CompiledEntry | None:
+    """An entry; None where its shape has faults that are kept."""
+    if not isinstance(value, dict):
+        return None
+    kind, value = _kind(value, frame.location, faults)
+    entry = fitting(fix_shape(value, KINDS[kind], frame.location, faults), KINDS[kind])
+    return None if entry is None else _checked(kind, entry, frame)
+
+
+def _checked(kind: str, entry: QueryEntry, frame: EntryContext) -> CompiledEntry:
+    """Compiled, its weight and its `by` checked apart from the rest. Raises: DocumentError of all their faults."""
+    faults = Faults()
+    by: Sequence[str] = getattr(entry, "by", ())
+    part = msgspec.structs.replace(entry, by=()) if by else entry
+    with faults.kept():
+        weight = selection_weight(entry, frame.location)
+    with faults.kept():
+        frame.axes(by, frame.location.key("by"))
+        part = entry
+    with faults.kept():
+        compiled = _COMPILERS[kind](part, frame)
+        compiled = with_survey_weight(compiled, entry, frame)
+    faults.pass_on()
+    return _titled(compiled, entry, weight)
+
+
+def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[str, dict[str, Any]]:
+    """What an entry asks for, and the entry; a misspelt kind counts as the one that it can only mean."""
+    kinds = [key for key in KINDS if key in value]
+    if len(kinds) > 1 and "where" in kinds and RESTRICTED.issuperset(kind for kind in kinds if kind != "where"):
+        kinds.remove("where")
+    if len(kinds) > 1:
+        raise location.fault(f"{' and '.join(map(repr, kinds))} are two entries; split them")
+    if kinds:
+        return kinds[0], value
+    unknown = next((key for key in value if key not in ("name", "weight", "by", "where", "at", "k", "levels")), "")
+    fault, meant = missing_kind_fault(unknown, location), obvious(unknown, KINDS)
+    if meant is None:
+        raise fault
+    faults.keep(fault)
+    return meant, {meant if key == unknown else key: part for key, part in value.items()}
+
+
+def _titled(compiled: CompiledEntry, entry: QueryEntry, weight: Fraction) -> CompiledEntry:
+    """With the entry's own name and weight; several blocks have taken the name in already."""
+    named: dict[str, Any] = {"weight": weight}
+    if entry.name is not UNSET and not isinstance(
+        entry, MarginalsEntry | ConjunctionsEntry | RatioEntry | HierarchyEntry
+    ):
+        named["name"] = entry.name
+    return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
+
+
+def _keep_same_names(compiled: Sequence[tuple[int, CompiledEntry]], location: Location, faults: Faults) -> None:
+    first: dict[str, int] = {}
+    for index, one in compiled:
+        for block in one.blocks:
+            if block.name in first:
+                at = location.key("queries").item(index)
+                other = location.key("queries").item(first[block.name]).path
+                text = f"{block.name!r} is also the name of {other}; give one of them a name, or remove it"
+                faults.keep(at.fault(text))
+            first[block.name] = index
+
+
+def _silent(whole: Domain, axes: Axes) -> tuple[str, ...]:
+    """Public facts that are left out, each once."""
+    return tuple(dict.fromkeys(whole.facts.silent(axes)))
+
+
+def _projected(
+    whole: Domain, compiled: list[CompiledEntry], notes: tuple[str, ...], sources: Sources
+) -> QueriesDocument:
+    """Only the columns that are asked about: |X| is what memory and error bounds grow with."""
+    axes = Workload(tuple(block for one in compiled for block in one.blocks)).axes
+    if not axes:
+        axes = (0,)
+        notes = (*notes, f"only the total is asked for: the rules of column {whole.names[0]!r} say which rows count")
+    notes = (*notes, *(f"not used: {fact!r} speaks of columns that no query looks at" for fact in _silent(whole, axes)))
+    notes = (*notes, *filter(None, (describe_added_cells(whole.attributes[axis]) for axis in axes)))
+    position = {axis: index for index, axis in enumerate(axes)}
+
+    @cache
+    def moved(factor: Factor) -> Factor:
+        return replace(factor, axes=tuple(position[axis] for axis in factor.axes))
+
+    def placed(block: QueryBlock) -> QueryBlock:
+        return replace(block, factors=tuple(map(moved, block.factors)))
+
+    def based(figure: Figure) -> Figure:
+        tested = None if figure.tested is None else placed(figure.tested)
+        return replace(figure, by=tuple(position[axis] for axis in figure.by), tested=tested)
+
+    figures = tuple(based(figure) for one in compiled for figure in one.figures)
+    return QueriesDocument(
+        domain=whole.project(axes),
+        columns=whole.names,
+        sources=sources,
+        workload=Workload(tuple(placed(block) for one in compiled for block in one.blocks), figures),
+        notes=(*notes, *(f"{one.name}: {note}" for one in compiled for note in one.notes)),
+    )

@@ -1,0 +1,292 @@
+"""SQL in place of a queries document: translated over the domain's columns, and its faults placed in the SQL."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dpqr.domain.domain import Domain
+from dpqr.domain.text.decoding import Location
+from dpqr.domain.text.documents import read_document
+from dpqr.domain.text.faults import Faults, combine_faults
+from dpqr.kernel.errors import DocumentError, DpqrError, Fault
+from dpqr.workload.queries_file import QueriesDocument, read_queries
+from dpqr.workload.sql.aggregates import COUNT, Grouping, SqlAggregate, SqlGroup, figure, grouping
+from dpqr.workload.sql.conditions import Text, all_of, true
+from dpqr.workload.sql.statements import (
+    SqlColumns,
+    SqlText,
+    name_of_node,
+    parsed,
+    require_one_table,
+    statements,
+    table_of,
+)
+
+_ENTRY = re.compile(r"\$\.queries\[(\d+)\]")
+_CHARACTER = re.compile(r"at character \d+: ")
+"""Of a predicate that the translation has written."""
+_EMPTY = "is true for no cell"
+
+
+def read_sql(
+    sql: str | Mapping[str, Any], domain: str | dict[str, Any] | Domain | None, *, strict: bool = False
+) -> QueriesDocument:
+    """The statements as a queries document over a domain; its notes say where answers mean something else.
+
+    Args:
+        sql: a .sql file, or {"sql": its text}.
+        strict: as of `read_queries`.
+
+    Raises:
+        DocumentError: they cannot be asked; each fault has the line and the column of the SQL.
+        UsageFault: a file cannot be read, or the package that reads SQL is not installed.
+    """
+    found = translated_sql(sql, domain)
+    if domain is None:
+        raise DocumentError("SQL names no domain; give --domain FILE")
+    return _read(found, domain, strict)
+
+
+def _read(found: Translation, domain: str | dict[str, Any] | Domain, strict: bool) -> QueriesDocument:
+    try:
+        read = read_queries(found.document, domain, strict=strict)
+    except DocumentError as error:
+        empty = {place for fault in error.faults if (place := _empty_branch(fault, found)) is not None}
+        if not empty or len(empty) == len(found.entries):
+            raise combine_faults(_distinct(_placed(fault, found, domain, strict) for fault in error.faults)) from None
+        return _read(found.without(empty), domain, strict)
+    return replace(read, notes=(*found.notes, *read.notes), spoken=(*found.notes, *read.spoken))
+
+
+def _empty_branch(fault: Fault, found: Translation) -> int | None:
+    """The entry at fault, if it is a branch of CASE that holds no cell: SQL has no group there either."""
+    entry = _ENTRY.match(fault.path)
+    place = int(entry[1]) if entry else -1
+    return place if place in found.branches and fault.message.startswith(_EMPTY) else None
+
+
+def translated_sql(sql: str | Mapping[str, Any], domain: str | dict[str, Any] | Domain | None = None) -> Translation:
+    """The entries that statements ask for. domain: by whose columns names are understood. Raises: as `read_sql`."""
+    text = sql if isinstance(sql, Mapping) else read_document(Path(sql))
+    name = "SQL" if isinstance(sql, Mapping) else Path(sql).name
+    return translate(SqlText(str(text["sql"]), name, _columns(domain)))
+
+
+def _columns(domain: str | dict[str, Any] | Domain | None) -> SqlColumns | None:
+    """None where the domain cannot be read; its reader says why."""
+    if isinstance(domain, Domain):
+        nulls = (each.name for each in domain.attributes if "null" in each.own_cells)
+        return SqlColumns(domain.names, frozenset(nulls))
+    with suppress(DpqrError):
+        return SqlColumns.of(read_document(Path(domain)) if isinstance(domain, str) else domain)
+    return None
+
+
+def _distinct(faults: Iterable[Fault]) -> list[Fault]:
+    """Each once: several entries may come from one comparison."""
+    return list({str(fault): fault for fault in faults}.values())
+
+
+def _placed(fault: Fault, found: Translation, domain: str | dict[str, Any] | Domain, strict: bool) -> Fault:
+    """A fault of a translated entry where the SQL has it: at the comparison that has the same fault by itself, or else
+    where the entry is asked for."""
+    number = _ENTRY.match(fault.path)
+    if number is None:
+        return fault
+    entry, place = found.entries[int(number[1])], found.places[int(number[1])]
+    message = _CHARACTER.sub("", fault.message)
+    asked = f"{entry.get('where', '')} {entry.get('proportion', '')}"
+    alone = (at for text, at in found.comparisons.items() if text in asked and message in _faults(text, domain, strict))
+    place, key = next(alone, place), fault.path[number.end() :].lstrip(".")
+    message = f"{key}: {message}" if message.startswith("must ") else message
+    return Fault(message=message, document=place.document, path=place.path)
+
+
+def _faults(comparison: str, domain: str | dict[str, Any] | Domain, strict: bool) -> tuple[str, ...]:
+    """What is wrong with one comparison by itself."""
+    try:
+        read_queries({"queries": [{"where": comparison}]}, domain, strict=strict)
+    except DocumentError as error:
+        return tuple(_CHARACTER.sub("", fault.message) for fault in error.faults)
+    return ()
+
+
+# Translation: SQL as the entries of a queries document, one for each aggregate, grouping set and branch of a CASE.
+#
+# | SQL                                               | entry                                     |
+# |---------------------------------------------------|-------------------------------------------|
+# | COUNT(*) ... GROUP BY a, b                        | {"marginal": ["a", "b"]}                  |
+# | COUNT(*) ... WHERE p GROUP BY a                   | {"where": "p", "by": ["a"]}               |
+# | SUM(x), AVG(x), MEDIAN(x), VAR_POP(x)             | {"sum": "x"}, mean, median, variance      |
+# | PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)    | {"quantiles": "x", "at": [0.9]}           |
+# | SUM(x) / SUM(y)                                   | {"ratio": {"of": "x", "to": "y"}}         |
+# | AVG(CASE WHEN p THEN 1 ELSE 0 END)                | {"proportion": "p"}                       |
+# | COUNT(*) GROUP BY a ORDER BY COUNT(*) DESC LIMIT k| {"top": "a", "k": k}                      |
+# | SUM(LEAST(w, 40) * x)                             | {"sum": "x", "weight": {"column": "w", "maximum": 40}} |
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Translation:
+    """Entries of a queries document, each with the place in the SQL that asks for it, and what a reader must know.
+
+    branches: places of the entries that are asked for a branch of CASE, which may hold no cell. comparisons: of their
+    predicates, each where the SQL has it.
+    """
+
+    entries: tuple[dict[str, Any], ...]
+    places: tuple[Location, ...]
+    branches: frozenset[int] = frozenset()
+    notes: tuple[str, ...] = ()
+    comparisons: Mapping[str, Location] = field(default_factory=dict)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The queries document."""
+        return {"dpqr": "queries/1", "queries": list(self.entries)}
+
+    def without(self, dropped: Collection[int]) -> Translation:
+        """The same without the entries at these places."""
+        kept = [place for place in range(len(self.entries)) if place not in dropped]
+        return replace(
+            self,
+            entries=tuple(self.entries[place] for place in kept),
+            places=tuple(self.places[place] for place in kept),
+            branches=frozenset(new for new, place in enumerate(kept) if place in self.branches),
+        )
+
+
+def translate(words: SqlText) -> Translation:
+    """The statements of a text as entries; what is asked twice is one entry.
+
+    Raises:
+        DocumentError: the first fault of each statement, with line and column.
+        UsageFault: the package that reads SQL is not installed.
+    """
+    faults, found = Faults(), _Found(words)
+    for statement in statements(words):
+        with faults.kept():
+            try:
+                found.add(parsed(statement, words))
+            except RecursionError:
+                raise words.at(statement[0].start).fault("nested too deeply; simplify the statement") from None
+    faults.finish()
+    return Translation(
+        entries=tuple(entry for entry, _ in found.entries.values()),
+        places=tuple(place for _, place in found.entries.values()),
+        branches=frozenset(place for place, said in enumerate(found.entries) if said in found.branches),
+        notes=tuple(words.notes),
+        comparisons=words.comparisons,
+    )
+
+
+class _Found:
+    """Entries so far, by what they say. branches: of CASE. names: where each was given. table: what the first statement
+    calls it."""
+
+    def __init__(self, words: SqlText) -> None:
+        self.words, self.table = words, ""
+        self.entries: dict[str, tuple[dict[str, Any], Location]] = {}
+        self.branches: set[str] = set()
+        self.names: dict[str, Location] = {}
+
+    def add(self, select: Any) -> None:
+        """One statement's."""
+        self.table = self.table or str(table_of(select).name)
+        require_one_table(select, self.table, self.words)
+        for entry, node, is_branch in _entries(select, self.words):
+            place, said = self.words.place(node), json.dumps(entry)
+            self.branches |= {said} if is_branch else set()
+            name = entry.get("name")
+            if said not in self.entries and name in self.names:
+                raise place.fault(f"the name {name!r} stands at {self.names[name].path} too; choose another alias")
+            if name is not None:
+                self.names.setdefault(name, place)
+            self.entries.setdefault(said, (entry, place))
+
+
+def _entries(select: Any, words: SqlText) -> Iterator[tuple[dict[str, Any], Any, bool]]:
+    """The entries of a statement, each with the expression of SELECT that asks for it; and whether for a branch."""
+    where = select.args.get("where")
+    condition = None if where is None else true(where.this, words)
+    asked = grouping(select, condition, words)
+    items = [each for each in select.expressions if not _is_key(each.unalias(), asked, words)]
+    if not items:
+        raise words.fault(select, "SELECT: no aggregate is asked, and single rows are private; add COUNT(*)")
+    figures = [(each, figure(each.unalias(), words)) for each in items]
+    if select.args.get("limit"):
+        yield _top(select, figures, asked, condition, words), items[0], False
+        return
+    for each, found in figures:
+        for group in asked.groups:
+            yield _entry(found, group, condition, _name(each, group, asked.sets)), each, bool(group.labels)
+
+
+def _is_key(node: Any, asked: Grouping, words: SqlText) -> bool:
+    """Whether an expression of SELECT only shows what is grouped by."""
+    from sqlglot import exp
+
+    node = node.unnest()
+    if isinstance(node, exp.Column):
+        return words.column(node) in (words.column(key) for key in asked.keys if isinstance(key, exp.Column))
+    return node in asked.keys
+
+
+def _entry(found: SqlAggregate, group: SqlGroup, condition: Text | None, name: str | None) -> dict[str, Any]:
+    where = all_of(condition, group.where, found.where)
+    kind: dict[str, Any] = found.parts
+    if found.kind == COUNT:
+        kind = {"marginal": list(group.by)} if where is None else {"where": where.text}
+    by = {"by": list(group.by)} if group.by and "marginal" not in kind else {}
+    among = {"where": where.text} if where is not None else {}
+    weight = {} if found.weight is None else {"weight": found.weight}
+    return {**kind, **among, **by, **weight, **({} if name is None else {"name": name})}
+
+
+def _name(item: Any, group: SqlGroup, sets: int) -> str | None:
+    """The alias; of a branch with its label, of one of several grouping sets with its columns."""
+    alias = item.alias or (name_of_node(item.unalias()).lower() if group.labels else "")
+    if not alias:
+        return None
+    told = (f"by {','.join(group.by)}" if group.by else "in total") if sets > 1 else ""
+    return " ".join(filter(None, (alias, ", ".join(group.labels), told)))
+
+
+def _top(
+    select: Any, figures: list[tuple[Any, SqlAggregate]], asked: Grouping, condition: Text | None, words: SqlText
+) -> dict[str, Any]:
+    """The most frequent cells of a column: LIMIT of counts in falling order, and no other LIMIT."""
+    from sqlglot import exp
+
+    limit = select.args["limit"]
+    (item, found), group = figures[0], asked.groups[0]
+    count = limit.expression if isinstance(limit, exp.Limit) else None
+    single = len(figures) == 1 and found.kind == COUNT and len(asked.groups) == 1 and len(group.by) == 1
+    if not single or group.labels or not _falls(select, item) or not isinstance(count, exp.Literal) or count.is_string:
+        at = words.text.upper().rfind("LIMIT", 0, limit.expression.meta.get("start", len(words.text)))
+        raise words.at(max(0, at)).fault(
+            "LIMIT: true answers would decide what is shown; leave it out, or ask a column's most frequent cells by "
+            "SELECT a, COUNT(*) ... GROUP BY a ORDER BY COUNT(*) DESC LIMIT 5"
+        )
+    where = all_of(condition, found.where)
+    entry = {"top": group.by[0], "k": int(count.name), **({} if where is None else {"where": where.text})}
+    entry |= {} if found.weight is None else {"weight": found.weight}
+    return {**entry, **({"name": item.alias} if item.alias else {})}
+
+
+def _falls(select: Any, item: Any) -> bool:
+    """Whether the statement is ordered by this aggregate alone, the largest first."""
+    from sqlglot import exp
+
+    order = select.args.get("order")
+    if order is None or len(order.expressions) != 1 or not order.expressions[0].args.get("desc"):
+        return False
+    key = order.expressions[0].this
+    if isinstance(key, exp.Literal):
+        return bool(key.name == str(select.expressions.index(item) + 1))
+    return bool(key == item.unalias() or (isinstance(key, exp.Column) and item.alias and key.name == item.alias))
