@@ -1,118 +1,101 @@
 """Plant faults one at a time and print which of them a test notices.
 
-    PYTHONPATH=tests python -m faults                 # the list of planted faults
-    PYTHONPATH=tests python -m faults --drawn 40      # and 40 a folder that cosmic-ray makes (pip install cosmic-ray)
-    PYTHONPATH=tests python -m faults --folder privacy --widest 2
-    PYTHONPATH=tests python -m faults --joins           # where parts meet, by the tests of each room alone
-    PYTHONPATH=tests python -m faults --joins --room counters
+    PYTHONPATH=tests python -m faults                       # all of them, by the tests of each one's room
+    PYTHONPATH=tests python -m faults --room counters --near   # the nearest tests alone, while a list is written
+    PYTHONPATH=tests python -m faults --joins               # the list of those where parts meet
+    PYTHONPATH=tests python -m faults --sample 25           # so many of them, drawn by --seed
+    PYTHONPATH=tests python -m faults --drawn 40            # 40 a room that cosmic-ray makes (pip install cosmic-ray)
 
-It prints a line a fault as it is decided, the survivors, and the kill rate a folder: killed out of those that are not
+It prints a line a fault as it is decided, the survivors, and the kill rate a room: killed out of those that are not
 explained (`faults.explained`). Exit code 1 where a fault survives that nobody has explained.
 """
 
 import argparse
-import queue
+import random
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Sequence
 
+from faults.anchored import Anchored
 from faults.drawn import drawn_faults
 from faults.explained import reason
-from faults.fault import Fault
-from faults.joins import ROOMS
+from faults.joins import EQUIVALENT, joins
 from faults.planted import planted
-from faults.rooms import print_joins
-from faults.runner import STAGES, Verdict, copy_of_the_project, require_sound, tried
+from faults.rooms import ROOMS
+from faults.runner import NEAR, ROOM, STAGES, TOO_LONG, Outcome, Trial, outcomes, trial_of
 
 SURVIVES, EXPLAINED = "SURVIVES", "explained"
-FOLDERS = (
-    "privacy",
-    "noise",
-    "mechanisms",
-    "workload",
-    "construction",
-    "prediction",
-    "strategies",
-    "io/ledger",
-    "io/journal",
-    "io/tables/persons",
-    "io/tables",
-    "io/documents",
-    "app",
-)
 
 
 def main() -> int:
     """Parse, try every fault, print."""
     asked = _arguments()
-    if asked.joins:
-        return int(print_joins(asked.room or list(ROOMS), workers=asked.workers, only=asked.only, near=asked.near))
-    faults = [one.fault() for one in planted() if any(one.file.startswith(f"{each}/") for each in asked.folder)]
-    for folder in asked.folder if asked.drawn else ():
-        faults += drawn_faults(folder, asked.drawn, asked.seed)
-    verdicts = []
-    for verdict in _verdicts(faults, asked):
-        verdicts.append(verdict)
-        print(f"{_outcome(verdict):28} {verdict.fault.file}: {verdict.fault.words}", flush=True)
-    _table(verdicts, asked.folder)
-    return int(any(_outcome(verdict) == SURVIVES for verdict in verdicts))
-
-
-def _outcome(verdict: Verdict) -> str:
-    return verdict.stage or (EXPLAINED if reason(verdict.fault) else SURVIVES)
+    found = []
+    for each in outcomes(_trials(asked), workers=asked.workers, widest=asked.widest, slow=asked.slow):
+        found.append(each)
+        trial = each.trial
+        print(f"{_said(each):20} {each.seconds:5.0f} s  {trial.room:10} {trial.where}: {trial.fault.words}", flush=True)
+    _table(found, asked.room)
+    return int(any(_said(each) in (SURVIVES, TOO_LONG) for each in found))
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", action="append", help="below dpqr/; may be given again [all privacy-critical ones]")
-    parser.add_argument("--drawn", type=int, default=0, help="faults a folder that a tool makes [0]")
-    parser.add_argument("--seed", type=int, default=1, help="which of them [1]")
-    parser.add_argument("--widest", type=int, default=len(STAGES), help=f"stages of tests: {', '.join(STAGES)} [all]")
+    parser.add_argument("--room", action="append", choices=ROOMS, help="may be given again [all]")
+    parser.add_argument("--joins", action="store_true", help="the faults where parts meet alone")
+    parser.add_argument("--only", help="definitions whose name holds this text [all]")
+    parser.add_argument("--sample", type=int, help="so many faults, drawn by --seed [all]")
+    parser.add_argument("--drawn", type=int, default=0, help="faults a room that a tool makes, in place of the lists")
+    parser.add_argument("--seed", type=int, default=1, help="which faults are drawn [1]")
+    parser.add_argument("--near", action="store_true", help="the nearest tests of each fault alone")
+    parser.add_argument("--anywhere", action="store_true", help="where a room notices nothing, all other tests")
+    parser.add_argument("--slow", action="store_true", help="also tests that are marked slow")
     parser.add_argument("--workers", type=int, default=2, help="copies of the project that are tried side by side [2]")
-    parser.add_argument("--joins", action="store_true", help="the faults at joins, by the tests of their rooms")
-    parser.add_argument("--room", action="append", choices=ROOMS, help="of --joins; may be given again [all]")
-    parser.add_argument("--only", help="of --joins: definitions whose name holds this text [all]")
-    parser.add_argument("--near", action="store_true", help="of --joins: the nearest tests of each fault alone")
     asked = parser.parse_args()
-    asked.folder = asked.folder or list(FOLDERS)
+    asked.room = asked.room or list(ROOMS)
+    widest = NEAR if asked.near else STAGES[-1] if asked.anywhere else ROOM
+    asked.widest = STAGES.index(widest) + 1
     return asked
 
 
-def _verdicts(faults: Iterable[Fault], asked: argparse.Namespace) -> Iterator[Verdict]:
-    """One copy of the project a worker; a fault waits for a copy that is free."""
-    with ExitStack() as stack:
-        copies: queue.Queue[Path] = queue.Queue()
-        for _ in range(asked.workers):
-            copies.put(stack.enter_context(copy_of_the_project()))
-        require_sound(copies.queue[0], asked.folder)
-
-        def judged(fault: Fault) -> Verdict:
-            copy = copies.get()
-            try:
-                return tried(fault, copy, widest=asked.widest)
-            finally:
-                copies.put(copy)
-
-        with ThreadPoolExecutor(asked.workers) as pool:
-            yield from pool.map(judged, faults)
+def _trials(asked: argparse.Namespace) -> Sequence[Trial]:
+    listed = joins() if asked.joins else [*planted(), *joins()]
+    faults = [each for each in listed if each.room in asked.room and (asked.only is None or asked.only in each.where)]
+    if asked.drawn:
+        return [trial for room in asked.room for trial in _drawn(room, faults, asked)]
+    if asked.sample is not None:
+        faults = random.Random(asked.seed).sample(faults, min(asked.sample, len(faults)))
+    return [trial_of(each) for each in faults]
 
 
-def _table(verdicts: list[Verdict], folders: list[str]) -> None:
-    print(f"\n{'folder':20} {'faults':>6} {EXPLAINED:>9} {'killed':>6} {'rate':>6}   noticed by")
-    for folder in (*folders, ""):
-        of = [one for one in verdicts if one.fault.file.startswith(f"{folder}/" if folder else "")]
-        outcomes = Counter(_outcome(one) for one in of)
-        explained = outcomes[EXPLAINED]
-        killed = len(of) - explained - outcomes[SURVIVES]
-        where = ", ".join(f"{outcomes[stage]} {stage}" for stage in STAGES if outcomes[stage])
-        rate = killed / max(len(of) - explained, 1)
-        print(f"{folder or 'all':20} {len(of):6} {explained:9} {killed:6} {rate:6.1%}   {where}")
-    for one in verdicts:
-        if _outcome(one) in (SURVIVES, EXPLAINED):
-            print(f"{_outcome(one)}: {one.fault.file}: {one.fault.words}. {reason(one.fault) or ''}")
+def _drawn(room: str, faults: Sequence[Anchored], asked: argparse.Namespace) -> list[Trial]:
+    """Faults of the files that hold what the lists guard in this room."""
+    files = sorted({each.match().file for each in faults if each.room == room})
+    return drawn_faults(room, files, asked.drawn, asked.seed)
+
+
+def _said(outcome: Outcome) -> str:
+    if outcome.killed is not None:
+        return outcome.killed
+    if reason(outcome.trial.where, outcome.trial.fault):
+        return EXPLAINED
+    return TOO_LONG if outcome.too_long else SURVIVES
+
+
+def _table(found: Sequence[Outcome], rooms: Sequence[str]) -> None:
+    print(f"\n{'room':12} {'faults':>6} {EXPLAINED:>9} {'killed':>6} {'rate':>7}   by")
+    for room in (*rooms, ""):
+        of = Counter(_said(each) for each in found if room in (each.trial.room, ""))
+        killed = sum(of[stage] for stage in STAGES)
+        where = ", ".join(f"{of[each]} {each.removeprefix('killed').lstrip(', ')}" for each in STAGES if of[each])
+        rate = killed / max(1, of.total() - of[EXPLAINED])
+        print(f"{room or 'all':12} {of.total():6} {of[EXPLAINED]:9} {killed:6} {rate:7.1%}   {where}")
+    for each in found:
+        if each.killed is None:
+            where, fault = each.trial.where, each.trial.fault
+            print(f"{_said(each)}: {fault.file}: {where}: {fault.words}. {reason(where, fault) or ''}".rstrip())
+    left = sum(room in rooms for room, *_ in EQUIVALENT)
+    print(f"left out, as they change nothing that is promised: {left}")
 
 
 if __name__ == "__main__":

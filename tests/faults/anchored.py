@@ -1,26 +1,29 @@
 """Faults by definition and statement, so that moving or wrapping lines of the source leaves them in place.
 
-A fault names a definition (`Counter.node`: a class, function or constant, wherever it lies) and one statement,
-expression or keyword argument within it. Both sides are compared as `ast.unparse` writes them.
+A fault names a definition (`Counter.node`: a class, function or constant, wherever it lies) and what stands within it,
+which must be there exactly once in the whole package: an expression, a keyword argument (`name=value`), one statement
+or several that follow each other. Both sides are compared as syntax: blanks, quotes and brackets do not count. `...`
+stands for what does not matter: for a body, on both sides (`if found: ...` becomes `if False: ...`), and for the
+arguments of a call that is sought (`raise TypeError(...)`, whatever it says).
 """
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from typing import Any
 
 from faults.fault import SOURCE, Fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchored:
-    """One wrong statement, expression or keyword argument.
+    """One wrong expression, keyword argument, statement, or part of a text.
 
     room: whose tests must notice. where: the qualified name of the definition. before: what stands there, exactly once,
-    or else as the match number `place`, from 0. after: what takes its place. tests: files of the room that are run
-    first, below tests/.
+    or else as the match number `place`, from 0, of one definition. after: what takes its place; nothing removes it.
+    quoted: both are parts of a string constant, such as SQL.
     """
 
     room: str
@@ -29,76 +32,99 @@ class Anchored:
     after: str
     words: str
     place: int | None = None
-    tests: tuple[str, ...] = ()
+    quoted: bool = False
 
     def fault(self) -> Fault:
-        """The fault in today's source. Raises: as `change`."""
-        file, number, changed = self.change()
-        texts = [ast.unparse(statement) for statement in _tree(file).body]
-        text = "\n\n".join([*texts[:number], changed, *texts[number + 1 :]])
-        return Fault(file=file, text=f"{text}\n", words=self.words)
+        """The fault in today's source. Raises: as `match`; SyntaxError: it is no Python."""
+        found = self.match()
+        with found.changed(self):
+            text = ast.unparse(_tree(found.file))
+        compile(text, found.file, "exec")
+        return Fault(file=found.file, text=f"{text}\n", words=self.words)
 
-    def change(self) -> tuple[str, int, str]:
-        """File, number of its statement, and the text of that with the fault in it.
+    def match(self) -> "Match":
+        """Where it stands.
 
         Raises:
-            ValueError: the fault does not match there once, or changes nothing. SyntaxError: it is no Python.
+            ValueError: the fault does not match there once, or changes nothing. SyntaxError: a side is no Python.
         """
-        found = [match for file in _defining(self.where.rpartition(".")[2]) for match in _matches(file, self)]
+        found = [each for file in _defining(self.where) for each in _matches(file, self)]
         if self.place is None and len(found) != 1:
             raise ValueError(f"{self.where}: {self.before!r} stands there {len(found)} times, not once")
+        if self.place is not None and len({(each.file, each.line) for each in found}) > 1:
+            raise ValueError(f"{self.where}: {self.before!r} stands in several definitions of this name")
         if self.place is not None and len(found) <= self.place:
             raise ValueError(f"{self.where}: {self.before!r} stands there {len(found)} times, and not in {self.place}")
         match = found[self.place or 0]
-        changed = match.changed(self.after)
-        if changed == ast.unparse(_tree(match.file).body[match.number]):
+        if _same(match.old, match.new(self)):
             raise ValueError(f"{self.where}: {self.after!r} changes nothing")
-        compile(changed, match.file, "exec")
-        return match.file, match.number, changed
+        return match
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Match:
-    """One node of a file. number: of the file's statement that it lies in. parent, field, index: where it hangs."""
+class Match:
+    """Nodes of a file. line: of their definition. old: the nodes, which hang at parent.field, from index on."""
 
     file: str
-    number: int
-    node: ast.AST
+    line: int
+    old: list[ast.AST]
     parent: ast.AST
     field: str
     index: int | None
 
-    def changed(self, after: str) -> str:
-        """The text of that statement with another node in this place; the tree is left as it was."""
+    def new(self, fault: Anchored) -> list[ast.AST]:
+        """What takes the place of the nodes."""
+        node = self.old[0]
+        if fault.quoted:
+            assert isinstance(node, ast.Constant)
+            assert isinstance(node.value, str)
+            return [ast.Constant(node.value.replace(fault.before, fault.after))]
+        if isinstance(node, ast.expr):
+            return [_expression(fault.after)]
+        if isinstance(node, ast.keyword):
+            return [_keyword_argument(fault.after)] if fault.after else []
+        return _filled(ast.parse(fault.after).body, node) or [ast.Pass()]
+
+    def changed(self, fault: Anchored) -> "_Changed":
+        """A block within which the file's tree has the fault in it."""
         value = getattr(self.parent, self.field)
-        new = _new(self.node, after)
-        try:
-            if self.index is None:
-                setattr(self.parent, self.field, new[0])
-            else:
-                setattr(self.parent, self.field, [*value[: self.index], *new, *value[self.index + 1 :]])
-            return ast.unparse(_tree(self.file).body[self.number])
-        finally:
-            setattr(self.parent, self.field, value)
-
-
-def at(
-    room: str, where: str, *changes: tuple[str, str, str] | tuple[str, str, str, int], tests: tuple[str, ...] = ()
-) -> Iterator[Anchored]:
-    """Faults of one definition, each as (before, after, words) or (before, after, words, place)."""
-    for before, after, words, *place in changes:
-        yield Anchored(
-            room=room,
-            where=where,
-            before=before,
-            after=after,
-            words=words,
-            place=place[0] if place else None,
-            tests=tests,
+        new = self.new(fault)
+        if self.index is None:
+            return _Changed(self.parent, self.field, value, new[0])
+        return _Changed(
+            self.parent, self.field, value, [*value[: self.index], *new, *value[self.index + len(self.old) :]]
         )
 
 
-_DEFINED = re.compile(r"^[ ]*(?:(?:async[ ]+)?def|class)[ ]+(\w+)|^(\w+)(?=[ ]*[:=])", re.MULTILINE)
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    parent: ast.AST
+    field: str
+    sound: Any
+    wrong: Any
+
+    def __enter__(self) -> None:
+        setattr(self.parent, self.field, self.wrong)
+
+    def __exit__(self, *_: object) -> None:
+        setattr(self.parent, self.field, self.sound)
+
+
+def at(room: str, where: str, *changes: tuple[str, str, str] | tuple[str, str, str, int]) -> Iterator[Anchored]:
+    """Faults of one definition, each as (before, after, words) or (before, after, words, place)."""
+    for before, after, words, *place in changes:
+        yield Anchored(
+            room=room, where=where, before=before, after=after, words=words, place=place[0] if place else None
+        )
+
+
+def quoted_at(room: str, where: str, *changes: tuple[str, str, str]) -> Iterator[Anchored]:
+    """Faults within string constants of one definition, each as (before, after, words)."""
+    for before, after, words in changes:
+        yield Anchored(room=room, where=where, before=before, after=after, words=words, quoted=True)
+
+
+_DEFINED = re.compile(r"^[ ]*(?:(?:async[ ]+)?def|class)[ ]+(\w+)|^(\w+)(?=(?:,[ ]*\w+)*[ ]*[:=])", re.MULTILINE)
 
 
 @cache
@@ -111,8 +137,13 @@ def _index() -> dict[str, list[str]]:
     return found
 
 
-def _defining(name: str) -> list[str]:
-    return _index().get(name, [])
+def _defining(where: str) -> list[str]:
+    return _index().get(where.rpartition(".")[2], [])
+
+
+def is_defined(where: str) -> bool:
+    """Whether any file defines this qualified name."""
+    return any(_definitions_in(file, where) for file in _defining(where))
 
 
 @cache
@@ -120,18 +151,47 @@ def _tree(file: str) -> ast.Module:
     return ast.parse((SOURCE / file).read_text())
 
 
-def _matches(file: str, wanted: Anchored) -> Iterator[_Match]:
-    """The nodes of a file that a fault names, in the order in which they stand."""
-    statement = _parsed(wanted.before)
-    keyword = _keyword(statement)
-    sought: list[ast.AST] = [statement.value if isinstance(statement, ast.Expr) else statement]
-    sought += [keyword] if keyword else []
-    texts = {type(each): ast.unparse(each) for each in sought}
-    for number, top in enumerate(_tree(file).body):
-        for definition in _definitions(ast.Module(body=[top], type_ignores=[]), wanted.where.split(".")):
-            for node, parent, field, index in _inside(definition):
-                if type(node) in texts and ast.unparse(node) == texts[type(node)]:
-                    yield _Match(file=file, number=number, node=node, parent=parent, field=field, index=index)
+@cache
+def _definitions_in(file: str, where: str) -> tuple[ast.AST, ...]:
+    return tuple(_definitions(_tree(file), where.split(".")))
+
+
+def _matches(file: str, wanted: Anchored) -> Iterator[Match]:
+    """What a fault names in a file, in the order in which it stands there."""
+    for definition in _definitions_in(file, wanted.where):
+        for old, parent, field, index in _found(definition, wanted):
+            line = getattr(definition, "lineno", 0)
+            yield Match(file=file, line=line, old=old, parent=parent, field=field, index=index)
+
+
+def _found(definition: ast.AST, wanted: Anchored) -> Iterator[tuple[list[ast.AST], ast.AST, str, int | None]]:
+    if wanted.quoted:
+        for node, parent, field, index in _inside(definition):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                for _ in range(node.value.count(wanted.before)):
+                    yield [node], parent, field, index
+        return
+    statements = ast.parse(wanted.before).body
+    if not statements:
+        raise ValueError(f"{wanted.where}: nothing is sought")
+    keyword = _keyword(statements)
+    removed = not isinstance(statements[0], ast.Expr) or _is_statement(wanted.after)
+    alone = statements[0].value if isinstance(statements[0], ast.Expr) and len(statements) == 1 else None
+    for node, parent, field, index in _inside(definition):
+        if isinstance(node, ast.stmt) and index is not None and (alone is None or removed):
+            run = getattr(parent, field)[index : index + len(statements)]
+            if len(run) == len(statements) and all(map(_stands, statements, run)):
+                yield run, parent, field, index
+        elif alone is not None and not removed and isinstance(node, ast.expr) and _same(alone, node):
+            yield [node], parent, field, index
+        if keyword is not None and isinstance(node, ast.keyword) and _same(keyword, node):
+            yield [node], parent, field, index
+
+
+def _is_statement(text: str) -> bool:
+    """Whether a text can stand for a statement alone: nothing, several, or one that is no expression."""
+    body = ast.parse(text).body
+    return len(body) != 1 or not isinstance(body[0], ast.Expr)
 
 
 def _inside(parent: ast.AST) -> Iterator[tuple[ast.AST, ast.AST, str, int | None]]:
@@ -153,55 +213,112 @@ def _definitions(tree: ast.AST, names: list[str]) -> Iterator[ast.AST]:
                 yield from [node] if len(names) == 1 else _definitions(node, names[1:])
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if len(names) == 1 and any(isinstance(each, ast.Name) and each.id == names[0] for each in targets):
+            if len(names) == 1 and any(names[0] in _constants(each) for each in targets):
                 yield node
         elif isinstance(node, ast.If | ast.Try):
             yield from _definitions(node, names)
 
 
-def _new(node: ast.AST, after: str) -> list[ast.AST]:
-    """What takes the place of a node; nothing in that of a statement or of a keyword argument removes it."""
-    if isinstance(node, ast.keyword):
-        changed = _keyword(_parsed(after)) if after else None
-        if after and changed is None:
-            raise ValueError(f"no keyword argument: {after!r}")
-        return [changed] if changed else []
-    if isinstance(node, ast.expr):
-        statement = _parsed(after)
-        if not isinstance(statement, ast.Expr):
-            raise ValueError(f"no expression: {after!r}")
-        return [statement.value]
-    return list(ast.parse(after).body) or [ast.Pass()]
+def _constants(target: ast.expr) -> list[str]:
+    """Names that an assignment gives: one, or several at once."""
+    targets = target.elts if isinstance(target, ast.Tuple) else [target]
+    return [each.id for each in targets if isinstance(each, ast.Name)]
 
 
-def _keyword(statement: ast.stmt) -> ast.keyword | None:
+_UNSEEN = ("ctx", "kind", "type_comment")
+"""Fields of a node that the text of the source does not show."""
+_BODIES = ("body", "orelse", "handlers", "finalbody")
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two nodes, or lists of nodes, are written alike; `one` may be a call of `...`."""
+    if isinstance(one, ast.Call) and isinstance(other, ast.Call) and _is_any_call(one):
+        return _same(one.func, other.func)
+    if isinstance(one, ast.AST):
+        fields = [field for field in one._fields if field not in _UNSEEN]
+        return type(one) is type(other) and all(
+            _same(getattr(one, each, None), getattr(other, each, None)) for each in fields
+        )
+    if isinstance(one, list):
+        return isinstance(other, list) and len(one) == len(other) and all(map(_same, one, other))
+    return type(one) is type(other) and one == other
+
+
+def _stands(pattern: ast.stmt, node: ast.stmt) -> bool:
+    """Whether a statement is as the pattern; of one with a body of `...` its head alone counts."""
+    if not _has_any_body(pattern):
+        return _same(pattern, node)
+    fields = [field for field in pattern._fields if field not in (*_UNSEEN, *_BODIES)]
+    return type(pattern) is type(node) and all(_same(getattr(pattern, each), getattr(node, each)) for each in fields)
+
+
+def _has_any_body(statement: ast.AST) -> bool:
+    body = getattr(statement, "body", None)
+    return isinstance(body, list) and len(body) == 1 and _is_any(body[0])
+
+
+def _is_any_call(call: ast.Call) -> bool:
+    return len(call.args) == 1 and not call.keywords and _same(call.args[0], ast.Constant(...))
+
+
+def _is_any(statement: ast.AST) -> bool:
+    return isinstance(statement, ast.Expr) and _same(statement.value, ast.Constant(...))
+
+
+def _filled(statements: Sequence[ast.stmt], old: ast.AST) -> list[ast.AST]:
+    """The statements with the body of the old one in the place of `...`; one of its kind keeps its other branches."""
+    found: list[ast.AST] = []
+    for each in statements:
+        if _is_any(each):
+            found += getattr(old, "body", [])
+            continue
+        if _has_any_body(each):
+            bodies = _BODIES if type(each) is type(old) else ("body",)
+            for field in bodies:
+                if hasattr(each, field):
+                    setattr(each, field, getattr(old, field, []))
+        found.append(each)
+    return found
+
+
+def _expression(text: str) -> ast.expr:
+    body = ast.parse(text).body
+    if len(body) != 1 or not isinstance(body[0], ast.Expr):
+        raise ValueError(f"no expression: {text!r}")
+    return body[0].value
+
+
+def _keyword_argument(text: str) -> ast.keyword:
+    found = _keyword(ast.parse(text).body)
+    if found is None:
+        raise ValueError(f"no keyword argument: {text!r}")
+    return found
+
+
+def _keyword(statements: Sequence[ast.stmt]) -> ast.keyword | None:
     """`name=value`, as it stands in a call."""
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
-        return ast.keyword(arg=statement.targets[0].id, value=statement.value)
+    first = statements[0] if len(statements) == 1 else None
+    if isinstance(first, ast.Assign) and len(first.targets) == 1 and isinstance(first.targets[0], ast.Name):
+        return ast.keyword(arg=first.targets[0].id, value=first.value)
     return None
 
 
-def _parsed(text: str) -> ast.stmt:
-    """The one statement of a text. SyntaxError, or ValueError where there are several.
+def definition_of(fault: Fault) -> str:
+    """The qualified name of the innermost definition that a fault's first wrong line lies in; "" for none."""
+    lines = zip((SOURCE / fault.file).read_text().splitlines(), fault.text.splitlines(), strict=False)
+    line = next((number for number, (sound, wrong) in enumerate(lines, 1) if sound != wrong), 0)
+    body: Sequence[ast.stmt] = ast.parse(fault.text).body
+    names: list[str] = []
+    while node := next((each for each in body if each.lineno <= line <= (each.end_lineno or 0)), None):
+        names += _own_names(node)
+        body = node.body if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) else ()
+    return ".".join(names)
 
-    What may stand only within a function, or a loop, is parsed there.
-    """
-    body = ast.parse(text).body
-    if len(body) != 1:
-        raise ValueError(f"not one statement: {text!r}")
-    return body[0]
 
-
-def room_tests(patterns: tuple[str, ...], root: Path) -> list[str]:
-    """Test files below `root`/tests that the patterns name, each a file, a directory or a glob; in their order.
-
-    ValueError for a pattern that names none.
-    """
-    found: dict[str, None] = {}
-    for pattern in patterns:
-        paths = sorted((root / "tests").glob(pattern))
-        files = [file for path in paths for file in (sorted(path.rglob("test_*.py")) if path.is_dir() else [path])]
-        if not files:
-            raise ValueError(f"tests/{pattern} names no test")
-        found.update(dict.fromkeys(file.relative_to(root).as_posix() for file in files))
-    return list(found)
+def _own_names(node: ast.stmt) -> list[str]:
+    """The name that a statement defines: of a class, a function, or the first of its constants."""
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return [node.name]
+    if isinstance(node, ast.Assign):
+        return _constants(node.targets[0])[:1]
+    return []

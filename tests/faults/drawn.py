@@ -1,13 +1,15 @@
 """Faults that a tool makes: an operator, a comparison, a number or a condition of the source is changed.
 
-cosmic-ray knows the changes; which of them are tried is drawn from a public seed, evenly over the files of a folder.
+cosmic-ray knows the changes; which of them are tried is drawn from a public seed, evenly over the files of a room.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 
+from faults.anchored import definition_of
 from faults.fault import SOURCE, Fault
+from faults.runner import Trial
 
 OPERATORS = (
     "ReplaceBinaryOperator_Add_Sub",
@@ -35,10 +37,10 @@ WITHOUT_EFFECT = ("@dataclass", "@lru_cache")
 """Lines whose options change neither an answer nor a price."""
 
 
-def drawn_faults(folder: str, number: int, seed: int) -> list[Fault]:
-    """`number` faults of the files below dpqr/`folder`, or all that there are."""
-    draw = random.Random(f"{seed} {folder}")
-    waiting = {path: list(_faults(path)) for path in _files(folder)}
+def drawn_faults(room: str, files: Sequence[str], number: int, seed: int) -> list[Trial]:
+    """`number` faults of these files, or all that there are."""
+    draw = random.Random(f"{seed} {room}")
+    waiting = {file: list(_faults(file)) for file in files}
     for made in waiting.values():
         draw.shuffle(made)
     found: list[Fault] = []
@@ -46,11 +48,7 @@ def drawn_faults(folder: str, number: int, seed: int) -> list[Fault]:
         for made in waiting.values():
             if made:
                 found.append(made.pop())
-    return found[:number]
-
-
-def _files(folder: str) -> list[str]:
-    return sorted(str(path.relative_to(SOURCE)) for path in (SOURCE / folder).rglob("*.py"))
+    return [Trial(room=room, where=definition_of(fault), fault=fault) for fault in found[:number]]
 
 
 def _faults(file: str) -> Iterator[Fault]:

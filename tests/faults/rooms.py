@@ -1,104 +1,138 @@
-"""Plants the faults at joins one at a time, and runs the tests of the room that each one lies in, and no others."""
+"""The rooms of the house and the tests of each: the one place here that names paths of tests."""
 
-import queue
-import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+import ast
+from functools import cache
 from pathlib import Path
 
-from faults.anchored import Anchored, room_tests
-from faults.fault import Fault
-from faults.joins import EQUIVALENT, ROOMS, joins
-from faults.runner import copy_of_the_project, fails, put_into
+from faults.fault import SOURCE
 
-NEAR, ROOM = "killed, near", "killed by the room"
-PLAIN = ("-m", "not slow")
-"""Tests marked slow are not run: what kills a fault is what every run of the tests runs."""
-SECONDS = 600
-"""For the tests of one fault. One that takes longer counts as a survivor: a slow machine proves nothing."""
+ROOMS: dict[str, tuple[str, ...]] = {
+    "kernel": ("privacy", "noise"),
+    "queries": ("workload", "data", "io/documents/entries"),
+    "tables": ("io/tables", "io/engines", "data"),
+    "mechanisms": (
+        "mechanisms",
+        "workload/test_sensitivity.py",
+        "privacy/test_parallel.py",
+    ),
+    "strategies": ("strategies", "hypotheses"),
+    "release": ("construction", "app/releasing", "app/planning", "io/outputs"),
+    "ledger": (
+        "io/ledger",
+        "io/journal",
+        "io/test_set_aside.py",
+        "privacy/test_ledger.py",
+        "privacy/test_reservation.py",
+        "privacy/test_*currency.py",
+        "privacy/test_budget.py",
+        "privacy/test_policy.py",
+        "app/paying",
+    ),
+    "sessions": (
+        "app/sessions",
+        "io/sessions",
+        "app/predicting",
+        "construction/questions",
+        "mechanisms/test_sparse_vector.py",
+        "mechanisms/test_every_comparison.py",
+        "io/journal",
+    ),
+    "prediction": (
+        "prediction",
+        "mechanisms/test_perturbed_functions.py",
+        "mechanisms/test_votes.py",
+        "mechanisms/test_every_draw.py",
+        "mechanisms/test_noisy_moments.py",
+        "mechanisms/learned_functions",
+    ),
+    "verify": (
+        "app/verifying",
+        "app/releasing/test_approval.py",
+        "app/releasing/test_locked_plan.py",
+        "io/outputs/records",
+    ),
+    "counters": (
+        "privacy/test_counter*.py",
+        "data/test_period_tree.py",
+        "app/planning/test_counters.py",
+        "app/releasing/test_person_counters.py",
+        "app/releasing/test_resumed_counters.py",
+        "app/releasing/test_earlier_counts.py",
+        "construction/answers/test_cumulative.py",
+        "construction/answers/test_series.py",
+        "io/outputs/answer_tables/test_cumulative_table.py",
+        "app/test_series.py",
+        "io/tables/persons",
+        "audit/cases/test_counters.py",
+    ),
+    "layers": (
+        "privacy/test_layer*.py",
+        "io/ledger/test_layer_costs.py",
+        "io/ledger/test_histories.py",
+        "app/releasing/test_person_counters.py",
+    ),
+    "periods": (
+        "privacy/test_periods.py",
+        "io/ledger/test_period_budgets.py",
+        "io/ledger/test_histories.py",
+        "app/paying/test_periods.py",
+        "app/planning/test_periods.py",
+        "data/test_period.py",
+        "io/tables/test_period_filter.py",
+        "audit/cases/test_periods.py",
+    ),
+}
+"""The tests of each room, below tests/: files, directories and globs. A fault of a room must be noticed by them."""
+
+NOT_OF_THE_PRODUCT = ("test_quality.py", "test_readme.py")
+"""Tests of the sources' form or of the guide's texts: what only they notice is not noticed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """killed: by which tests; None: it survives. seconds: by the clock."""
+def room_tests(patterns: tuple[str, ...], root: Path) -> list[str]:
+    """Test files below `root`/tests that the patterns name, each a file, a directory or a glob; in their order.
 
-    fault: Anchored
-    killed: str | None
-    seconds: float
-
-
-def print_joins(rooms: Iterable[str], *, workers: int, only: str | None = None, near: bool = False) -> bool:
-    """Try every fault of these rooms and print it; a table at the end. True: one survives.
-
-    Args:
-        workers: copies of the project that are tried side by side.
-        only: part of the definition's name; None: all faults.
-        near: run the nearest tests of each fault alone, while a list is written.
+    ValueError for a pattern that names none.
     """
-    faults = [fault for fault in joins(tuple(rooms)) if only is None or only in fault.where]
-    outcomes = []
-    for found in _outcomes(faults, workers, near):
-        outcomes.append(found)
-        words = f"{found.fault.where}: {found.fault.words}"
-        print(f"{found.killed or 'SURVIVES':20} {found.seconds:5.0f} s  {found.fault.room:10} {words}", flush=True)
-    print(f"\n{'room':12} {'faults':>6} {'killed':>6} {'rate':>7}")
-    for room in (*rooms, ""):
-        of = [each for each in outcomes if room in (each.fault.room, "")]
-        killed = sum(each.killed is not None for each in of)
-        print(f"{room or 'all':12} {len(of):6} {killed:6} {killed / max(1, len(of)):7.1%}")
-    for each in outcomes:
-        if each.killed is None:
-            fault = each.fault
-            print(f"SURVIVES: {fault.room}: {fault.where}: {fault.words}: {fault.before!r} -> {fault.after!r}")
-    left = sum(room in rooms for room, *_ in EQUIVALENT)
-    print(f"left out, as they change nothing that is promised: {left}")
-    return any(each.killed is None for each in outcomes)
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        paths = sorted((root / "tests").glob(pattern))
+        files = [file for path in paths for file in (sorted(path.rglob("test_*.py")) if path.is_dir() else [path])]
+        if not files:
+            raise ValueError(f"tests/{pattern} names no test")
+        found.update(dict.fromkeys(file.relative_to(root).as_posix() for file in files))
+    return list(found)
 
 
-def _outcomes(faults: list[Anchored], workers: int, near: bool) -> Iterator[Outcome]:
-    """One copy a worker. RuntimeError where a room's tests fail without any fault."""
-    planted = [(fault, fault.fault()) for fault in faults]  # of the source as it is now, as the copies are
-    with ExitStack() as stack:
-        copies: queue.Queue[Path] = queue.Queue()
-        for _ in range(workers):
-            copies.put(stack.enter_context(copy_of_the_project()))
-
-        @contextmanager
-        def a_copy() -> Iterator[Path]:
-            made = copies.get()
-            try:
-                yield made
-            finally:
-                copies.put(made)
-
-        def sound(room: str) -> None:
-            with a_copy() as made:
-                _require_sound(room, made)
-
-        def with_a_copy(fault: Anchored, planted: Fault) -> Outcome:
-            with a_copy() as made:
-                return _outcome(fault, planted, made, near=near)
-
-        with ThreadPoolExecutor(workers) as pool:
-            if not near:
-                list(pool.map(sound, dict.fromkeys(fault.room for fault in faults)))
-            tried = [pool.submit(with_a_copy, fault, made) for fault, made in planted]
-            yield from (each.result() for each in as_completed(tried))
+def other_tests(root: Path) -> list[str]:
+    """All tests of the product."""
+    files = sorted((root / "tests").rglob("test_*.py"))
+    return [file.relative_to(root).as_posix() for file in files if file.name not in NOT_OF_THE_PRODUCT]
 
 
-def _require_sound(room: str, copy: Path) -> None:
-    if fails(room_tests(ROOMS[room], copy), copy, *PLAIN, timeout=SECONDS):
-        raise RuntimeError(f"the tests of {room} fail without a fault, so they prove nothing")
+def nearest(file: str, where: str, tests: list[str], root: Path) -> list[str]:
+    """Those of the tests that take a name from dpqr which the faulty file gives, or which holds the faulty definition.
+
+    By names and not by paths, so that moves of tests or modules change nothing. The definition's own name comes first.
+    """
+    own, given = where.partition(".")[0], _names(file)
+    near = [(own not in taken, test) for test in tests if (taken := _taken(root / test)) & {own, *given}]
+    return [test for _, test in sorted(near, key=lambda each: each[0])]
 
 
-def _outcome(fault: Anchored, planted: Fault, copy: Path, *, near: bool) -> Outcome:
-    started, killed = time.monotonic(), None
-    nearest = room_tests(fault.tests, copy) if fault.tests else []
-    others = [] if near else [path for path in room_tests(ROOMS[fault.room], copy) if path not in nearest]
-    with put_into(copy, planted):
-        for words, paths in ((NEAR, nearest), (ROOM, others)):
-            if killed is None and paths and fails(paths, copy, *PLAIN, timeout=SECONDS, late=False):
-                killed = words
-    return Outcome(fault=fault, killed=killed, seconds=time.monotonic() - started)
+@cache
+def _names(file: str) -> frozenset[str]:
+    """Public names at the top of a source file."""
+    body = ast.parse((SOURCE / file).read_text()).body
+    names = {each.name for each in body if isinstance(each, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)}
+    for each in body:
+        targets = each.targets if isinstance(each, ast.Assign) else [getattr(each, "target", None)]
+        names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return frozenset(name for name in names if not name.startswith("_"))
+
+
+@cache
+def _taken(test: Path) -> frozenset[str]:
+    """Names that a test file imports from dpqr."""
+    imports = [each for each in ast.walk(ast.parse(test.read_text())) if isinstance(each, ast.ImportFrom)]
+    of_dpqr = [each for each in imports if each.module and each.module.partition(".")[0] == "dpqr"]
+    return frozenset(name.name for each in of_dpqr for name in each.names)

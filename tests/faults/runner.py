@@ -1,31 +1,121 @@
-"""Runs tests against faults: the nearest tests first, then the folder's, then all that import the file, then all."""
+"""Runs tests against faults: of its room first those near a fault, then the room's others, then, if asked, all."""
 
 import os
+import queue
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from architecture import mirrors
+from faults.anchored import Anchored
 from faults.fault import ROOT, Fault
+from faults.rooms import ROOMS, nearest, other_tests, room_tests
 
-STAGES = ("its own file", "its folder", "those that import it", "any test")
-TIMEOUT = 300
-"""Seconds for one stage; a fault that makes a test run for ever is noticed."""
+NEAR, ROOM, ELSEWHERE = "killed, near", "killed by the room", "killed elsewhere"
+TOO_LONG = "takes too long"
+STAGES = (NEAR, ROOM, ELSEWHERE)
+SECONDS = 600
+"""For the tests of one stage. What takes longer counts as no kill: a slow machine proves nothing."""
 PASSED, NO_TESTS, NOTICED = 0, 5, (1, 2)
 """Exit codes of pytest; a test that fails is 1, a file that cannot be imported 2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """stage: how far away the test stood that noticed the fault; None: no test did."""
+class Trial:
+    """A fault to be tried. room: whose tests must notice. where: the definition it lies in."""
 
+    room: str
+    where: str
     fault: Fault
-    stage: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """killed: by which tests; None: it survives. seconds: by the clock."""
+
+    trial: Trial
+    killed: str | None
+    too_long: bool
+    seconds: float
+
+
+def trial_of(fault: Anchored) -> Trial:
+    """The fault in the source as it is now."""
+    return Trial(room=fault.room, where=fault.where, fault=fault.fault())
+
+
+def outcomes(trials: Sequence[Trial], *, workers: int, widest: int, slow: bool) -> Iterator[Outcome]:
+    """Try every fault, each in one of as many copies as there are workers, in the order in which they end.
+
+    Args:
+        trials: made of the source as it is now, as the copies are.
+        workers: copies of the project that are tried side by side.
+        widest: how many of STAGES.
+        slow: also run tests that are marked slow.
+
+    Raises:
+        RuntimeError: a room's tests fail without any fault.
+    """
+    options = () if slow else ("-m", "not slow")
+    with ExitStack() as stack:
+        copies: queue.Queue[Path] = queue.Queue()
+        for _ in range(workers):
+            copies.put(stack.enter_context(copy_of_the_project()))
+
+        @contextmanager
+        def a_copy() -> Iterator[Path]:
+            made = copies.get()
+            try:
+                yield made
+            finally:
+                copies.put(made)
+
+        def sound(room: str) -> None:
+            with a_copy() as made:
+                _require_sound(room, made, options)
+
+        def tried(trial: Trial) -> Outcome:
+            with a_copy() as made:
+                return _outcome(trial, made, widest, options)
+
+        with ThreadPoolExecutor(workers) as pool:
+            if widest > STAGES.index(NEAR) + 1:
+                list(pool.map(sound, dict.fromkeys(trial.room for trial in trials)))
+            yield from (each.result() for each in as_completed([pool.submit(tried, trial) for trial in trials]))
+
+
+def _require_sound(room: str, copy: Path, options: Sequence[str]) -> None:
+    try:
+        failed = fails(room_tests(ROOMS[room], copy), copy, *options)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"the tests of {room} take more than {SECONDS} seconds without a fault") from None
+    if failed:
+        raise RuntimeError(f"the tests of {room} fail without a fault, so they prove nothing")
+
+
+def _outcome(trial: Trial, copy: Path, widest: int, options: Sequence[str]) -> Outcome:
+    started, killed, too_long = time.monotonic(), None, False
+    room = room_tests(ROOMS[trial.room], copy)
+    near = nearest(trial.fault.file, trial.where, room, copy)
+    done: set[str] = set()
+    with put_into(copy, trial.fault):
+        for stage, paths in zip(STAGES[:widest], (near, room, other_tests(copy)), strict=False):
+            fresh = [path for path in paths if path not in done]
+            done.update(fresh)
+            try:
+                if fresh and fails(fresh, copy, *options):
+                    killed = stage
+                    break
+            except subprocess.TimeoutExpired:
+                too_long = True
+                break
+    return Outcome(trial=trial, killed=killed, too_long=too_long, seconds=time.monotonic() - started)
 
 
 @contextmanager
@@ -45,25 +135,6 @@ def copy_of_the_project() -> Iterator[Path]:
         yield copy
 
 
-def require_sound(copy: Path, folders: Sequence[str]) -> None:
-    """RuntimeError where a folder's tests fail without any fault: then nothing that is noticed would mean anything."""
-    for folder in folders:
-        if (copy / "tests" / folder).is_dir() and fails([f"tests/{folder}"], copy):
-            raise RuntimeError(f"tests/{folder} fails in the copy without a fault")
-
-
-def tried(fault: Fault, copy: Path, *, widest: int = len(STAGES)) -> Verdict:
-    """Put the fault into the copy, run stage after stage until a test fails, and take it out again."""
-    with put_into(copy, fault):
-        done: set[str] = set()
-        for stage, paths in zip(STAGES[:widest], _stages(fault, copy), strict=False):
-            fresh = [path for path in paths if path not in done]
-            if fresh and fails(fresh, copy):
-                return Verdict(fault=fault, stage=stage)
-            done.update(fresh)
-        return Verdict(fault=fault, stage=None)
-
-
 @contextmanager
 def put_into(copy: Path, fault: Fault) -> Iterator[None]:
     """The copy with the fault in it, until the block ends."""
@@ -76,26 +147,11 @@ def put_into(copy: Path, fault: Fault) -> Iterator[None]:
         place.write_text(sound)
 
 
-def _stages(fault: Fault, copy: Path) -> Iterator[Sequence[str]]:
-    """Test files, from the nearest on."""
-    file = Path(fault.file)
-    tests = [one.relative_to(copy / "tests").as_posix() for one in (copy / "tests").rglob("test_*.py")]
-    yield [f"tests/{own}" for own in mirrors(fault.file, tests)]
-    yield sorted(f"tests/{one}" for one in tests if one.startswith(f"{file.parent.as_posix()}/"))
-    module = ".".join(("dpqr", *file.with_suffix("").parts))
-    every = sorted((copy / "tests").rglob("test_*.py"))
-    yield [str(one.relative_to(copy)) for one in every if module in one.read_text()]
-    yield [str(one.relative_to(copy)) for one in every if one.name not in ("test_quality.py", "test_readme.py")]
-
-
-def fails(paths: Sequence[str], copy: Path, *options: str, timeout: float = TIMEOUT, late: bool = True) -> bool:
-    """Whether a test of these paths fails in the copy. late: the answer where they take longer than so many seconds."""
+def fails(paths: Sequence[str], copy: Path, *options: str) -> bool:
+    """Whether a test of these paths fails in the copy. TimeoutExpired where they take longer than SECONDS."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options, *paths]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        return late
+    ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=SECONDS)
     if ended.returncode not in (PASSED, NO_TESTS, *NOTICED):
         raise RuntimeError(f"pytest did not run: {ended.stderr.decode()[-500:]}")
     return ended.returncode in NOTICED

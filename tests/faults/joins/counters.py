@@ -3,12 +3,6 @@
 from faults.anchored import Anchored, at
 
 _ROOM = "counters"
-_COUNTER = ("privacy/test_counter*.py",)
-_TREE = ("data/test_period_tree.py", "privacy/test_counter*.py")
-_PERSONS = ("io/tables/persons",)
-_PLAN = ("app/planning/test_counters.py",)
-_SUMS = ("construction/answers/test_cumulative.py", "io/outputs/answer_tables/test_cumulative_table.py")
-_SERIES = ("app/test_series.py", "construction/answers/test_series.py")
 
 FAULTS: tuple[Anchored, ...] = (
     *at(
@@ -39,7 +33,6 @@ FAULTS: tuple[Anchored, ...] = (
             'isinstance(added, SumCurrency) and added.name == "epsilon"',
             "pairs of epsilon and delta are divided as rho",
         ),
-        tests=_COUNTER,
     ),
     *at(
         _ROOM,
@@ -51,15 +44,13 @@ FAULTS: tuple[Anchored, ...] = (
         ),
         ("2 * self.tree.levels", "self.tree.levels + 1", "a replaced row moves on one level only"),
         ("self.tree.levels", "self.tree.level(self.tree.periods) + 1", "the level of the last node", 0),
-        tests=_COUNTER,
     ),
     *at(
         _ROOM,
         "Counter.of",
-        ("accountant not in ADDED", "accountant == 'pld'", "accountants of fixed schedules are taken"),
+        ("accountant not in ADDITIVE_ACCOUNTANTS", "accountant == 'pld'", "accountants of fixed schedules are taken"),
         ("2 if accountant == 'basic' else 1", "1 if accountant == 'basic' else 2", "the tree of the other accountants"),
         ("PeriodTree.best(periods, power)", "PeriodTree.best(periods, 1)", "one tree for all accountants"),
-        tests=_COUNTER,
     ),
     *at(
         _ROOM,
@@ -70,7 +61,6 @@ FAULTS: tuple[Anchored, ...] = (
             "len(_digits(self.periods - 1, self.base)) or 1",
             "the top level of a full tree is not counted",
         ),
-        tests=_TREE,
     ),
     *at(
         _ROOM,
@@ -85,18 +75,16 @@ FAULTS: tuple[Anchored, ...] = (
             "range(node - max(1, self.base ** self.level(node) // 2) + 1, node + 1)",
             "a node holds half of its periods",
         ),
-        tests=_TREE,
     ),
     *at(
         _ROOM,
         "PeriodTree.best",
         ("tree.levels ** power * tree.summed", "tree.summed", "levels cost nothing"),
         ("max(periods, 1) + 1", "max(periods, 1)", "no tree of a single level"),
-        tests=_TREE,
     ),
     *at(
         _ROOM,
-        "CounterTurn.__post_init__",
+        "CounterStep.__post_init__",
         (
             "1 <= self.number <= self.counter.tree.periods",
             "self.number <= self.counter.tree.periods",
@@ -107,27 +95,24 @@ FAULTS: tuple[Anchored, ...] = (
             "1 <= self.number <= self.counter.tree.periods + 1",
             "one period more than was paid for",
         ),
-        tests=_COUNTER,
     ),
     *at(
         _ROOM,
-        "CounterTurn.since",
+        "CounterStep.since",
         (
             "self.counter.tree.span(self.number).start - 1",
             "self.counter.tree.span(self.number).start",
             "a node lacks its first period",
         ),
-        tests=_COUNTER,
     ),
     *at(
         _ROOM,
-        "CounterTurn.before",
+        "CounterStep.before",
         ("self.period.later(-1)", "self.since.later(-1)", "the release before the node, not before this one"),
-        tests=_COUNTER,
     ),
     *at(
         _ROOM,
-        "with_turn",
+        "with_counter_step",
         ("not unit.apart", "unit.column is not None", "replaced rows may be certified, and their drops counted"),
         (
             "not unit.apart",
@@ -144,7 +129,6 @@ FAULTS: tuple[Anchored, ...] = (
         ("first=first", "", "persons are bounded by each release alone, for the bound is lost"),
         ("request.first or rows.period.name", "rows.period.name", "each release begins a counter of its own"),
         ("unit=unit", "", "the problem keeps the unit whose number of rows is public"),
-        tests=_PLAN,
     ),
     *at(
         _ROOM,
@@ -159,7 +143,6 @@ FAULTS: tuple[Anchored, ...] = (
             '{"--certify": request.certify, "--error-bars": share}',
             "dropped rows of persons are counted",
         ),
-        tests=_PLAN,
     ),
     *at(
         _ROOM,
@@ -168,7 +151,6 @@ FAULTS: tuple[Anchored, ...] = (
         ("ranks is None", "True", "ranks are not looked at: any rows of a person, not the first ones"),
         ("places >= most", "places > most", "one row more than the bound"),
         ("sizes > most", "sizes > most + 1", "a person of one row too many keeps it", 0),
-        tests=_PERSONS,
     ),
     *at(
         _ROOM,
@@ -188,7 +170,6 @@ FAULTS: tuple[Anchored, ...] = (
             "(owners[1:] != owners[:-1]) & (ranks[1:] != ranks[:-1])",
             "a person begins with a new rank only",
         ),
-        tests=_PERSONS,
     ),
     *at(
         _ROOM,
@@ -196,7 +177,6 @@ FAULTS: tuple[Anchored, ...] = (
         ("np.uint64(1)", "np.uint64(2)", "counted rows come before those of earlier periods"),
         ("numbers >= self.since", "numbers > self.since", "the node's first period is not counted"),
         ("2 * numbers + 1", "np.ones(len(numbers), dtype=np.int64)", "rows of all periods are of one rank"),
-        tests=_PERSONS,
     ),
     *at(
         _ROOM,
@@ -207,13 +187,11 @@ FAULTS: tuple[Anchored, ...] = (
             "only the last period of a node is counted",
         ),
         ("(rows.since or rows.period).index(rows.first)", "0", "rows before the node are counted again"),
-        tests=_PERSONS,
     ),
     *at(
         _ROOM,
         "FirstRows.counted",
         ("bounded.rows[0] % 2 == 0", "bounded.rows[0] % 2 <= 1", "rows that only fill the bound are counted too"),
-        tests=_PERSONS,
     ),
     *at(
         _ROOM,
@@ -224,14 +202,12 @@ FAULTS: tuple[Anchored, ...] = (
             "the bound counts as many periods as the node has",
         ),
         ("(self.since or self.period).start", "self.period.start", "a node reads its last period alone"),
-        tests=("io/tables/persons", "app/planning/test_counters.py"),
     ),
     *at(
         _ROOM,
         "Bounding.finish",
         ("held.rows[1, rows] if self.ranked else None", "None", "the ranks of rows are left out of the choice"),
         ("np.minimum(held.read - kept, self.most).sum()", "(held.read - kept).sum()", "lost rows of a person add up"),
-        tests=_PERSONS,
     ),
     *at(
         _ROOM,
@@ -239,33 +215,32 @@ FAULTS: tuple[Anchored, ...] = (
         ("np.hypot(own.precision, earlier.error)", "own.precision", "the error of earlier periods is forgotten"),
         ("np.hypot(own.precision, earlier.error)", "own.precision + earlier.error", "errors add up, not their squares"),
         ("own.estimate + earlier.estimate", "own.estimate", "earlier periods are not counted"),
-        tests=_SUMS,
     ),
     *at(
         _ROOM,
         "cumulative_table",
         ("level <= turn.level", "level < turn.level", "a node's own level hands on the count before it"),
-        ("added(own, earlier.get(turn.level))", "added(own, earlier.get(0))", "counts of another level are added"),
-        tests=_SUMS,
+        (
+            "add_periods(own, earlier.get(turn.level))",
+            "add_periods(own, earlier.get(0))",
+            "counts of another level are added",
+        ),
     ),
     *at(
         _ROOM,
         "handed_on",
         ("number >= tree.base ** level", "number > tree.base ** level", "the first node of a level hands nothing on"),
-        tests=_SUMS,
     ),
     *at(
         _ROOM,
         "handed_over",
         ("number > tree.base ** level", "number >= tree.base ** level", "a count before the first node of a level"),
-        tests=_SUMS,
     ),
     *at(
         _ROOM,
         "trend",
         ("2 * common[1:] ** 2", "common[1:] ** 2", "shared noise cancels once"),
         ("errors[1:] ** 2 + errors[:-1] ** 2", "errors[1:] ** 2 + errors[1:] ** 2", "the later error twice"),
-        tests=_SERIES,
     ),
     *at(
         _ROOM,
@@ -276,6 +251,5 @@ FAULTS: tuple[Anchored, ...] = (
             "the release just before a node shares no noise with it",
         ),
         ("part.error * each", "part.error", "every two points share their noise"),
-        tests=_SERIES,
     ),
 )

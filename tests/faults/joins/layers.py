@@ -3,10 +3,6 @@
 from faults.anchored import Anchored, at
 
 _ROOM = "layers"
-_LAYERS = ("privacy/test_layer*.py",)
-_CHAIN = ("io/ledger/test_layer_costs.py", "io/ledger/test_histories.py")
-_BOTH = (*_LAYERS, *_CHAIN)
-_RELEASES = ("app/releasing/test_person_counters.py",)
 
 FAULTS: tuple[Anchored, ...] = (
     *at(
@@ -27,22 +23,21 @@ FAULTS: tuple[Anchored, ...] = (
             "the last period of a release is compared, not its first",
         ),
         ("rows.first is None", "rows.since is None", "releases of one period are in no layer"),
-        tests=_BOTH,
     ),
     *at(
         _ROOM,
         "is_free",
         (
-            "start.index(named_periods(node.period, every)[-1]) > 0",
-            "start.index(named_periods(node.period, every)[-1]) >= 0",
+            "start.index(parse_periods(node.period, every)[-1]) > 0",
+            "start.index(parse_periods(node.period, every)[-1]) >= 0",
             "a release made again joins the layer of the first",
         ),
         (
-            "start.index(named_periods(node.period, every)[-1]) > 0",
-            "start.index(named_periods(node.period, every)[0]) > 0",
+            "start.index(parse_periods(node.period, every)[-1]) > 0",
+            "start.index(parse_periods(node.period, every)[0]) > 0",
             "releases that overlap share a layer",
         ),
-        ("named_periods(period, every)[0]", "named_periods(period, every)[-1]", "a release starts at its last period"),
+        ("parse_periods(period, every)[0]", "parse_periods(period, every)[-1]", "a release starts at its last period"),
         ("all(later)", "any(later) or not held", "later than one of them is enough"),
         ("node.layer == layer", "node.layer.number == layer.number", "layers of other bounds are joined by number"),
         (
@@ -57,7 +52,6 @@ FAULTS: tuple[Anchored, ...] = (
             "start.index(Period.parse(layer.first)) >= -1",
             "one period before the first joins",
         ),
-        tests=_BOTH,
     ),
     *at(
         _ROOM,
@@ -80,11 +74,10 @@ FAULTS: tuple[Anchored, ...] = (
             "one layer a number",
         ),
         ("lambda cost: cost.amount", "lambda cost: -cost.amount", "the dearest come first"),
-        tests=_BOTH,
     ),
     *at(
         _ROOM,
-        "Terms.total",
+        "BudgetTerms.total",
         ("2 if self.neighbours is Neighbours.REPLACE else 1", "1", "replaced persons pay for one release of two"),
         (
             "2 if self.neighbours is Neighbours.REPLACE else 1",
@@ -101,7 +94,6 @@ FAULTS: tuple[Anchored, ...] = (
             "whole.most(of_layers(nodes, 2 if self.neighbours is Neighbours.REPLACE else 1))",
             "layers and other releases are paid by the dearer of both",
         ),
-        tests=_BOTH,
     ),
     *at(
         _ROOM,
@@ -111,7 +103,6 @@ FAULTS: tuple[Anchored, ...] = (
         ("(*others, node) if node.cost else others", "(*others, node)", "a release that drew nothing keeps its layer"),
         ("other.entry != paid.number", "other.layer != paid.layer", "a layer holds its last release alone"),
         ("paid.layer is None", "paid.layer is None or not self.nodes", "the first release of a counter is free"),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
@@ -122,7 +113,6 @@ FAULTS: tuple[Anchored, ...] = (
             "what counters have spent is not shown, and not taken off",
         ),
         ("node.entry in self.runs", "node.entry not in self.runs", "settled counters are shown as pending"),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
@@ -134,7 +124,6 @@ FAULTS: tuple[Anchored, ...] = (
             "a forged entry joins a layer with an open run",
         ),
         ("held.terms.currency is PAIR", "False", "pairs are paid by layers"),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
@@ -145,7 +134,6 @@ FAULTS: tuple[Anchored, ...] = (
             "free_layer(rows, most, (), held.runs)",
             "every release has the first layer",
         ),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
@@ -166,7 +154,6 @@ FAULTS: tuple[Anchored, ...] = (
             "a share does not see this release",
         ),
         ("terms.periods.read(spent, nodes)", "spent", "shares of periods ignore layers"),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
@@ -177,7 +164,6 @@ FAULTS: tuple[Anchored, ...] = (
             "a settled counter pays twice",
         ),
         ("held.nodes = held.noded(paid, entry.cost - paid.cost)", "", "a counter gets nothing back"),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
@@ -185,7 +171,6 @@ FAULTS: tuple[Anchored, ...] = (
         ("found.get(name, NO_COST) + node.cost", "node.cost", "a layer's node overwrites what its period has spent"),
         ("self.paying(node.period)", "self.paying(node.period)[-1:]", "the last period of a node pays alone"),
         ("dict(spent)", "{}", "other releases of the period are forgotten"),
-        tests=(*_LAYERS, *_CHAIN),
     ),
     *at(
         _ROOM,
@@ -196,25 +181,21 @@ FAULTS: tuple[Anchored, ...] = (
             "[encoding or UTF_8]",
             "releases of other columns share a layer",
         ),
-        tests=_RELEASES,
     ),
     *at(
         _ROOM,
         "_node",
         ("entry=document['entry']", "entry=0", "a checkpoint forgets whose node it is"),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
         "read_layer",
         ("number=number", "number=0", "every layer is read as the first"),
         ("read=read", "read=''", "what was read is lost on reading"),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
-        "Asked.content",
+        "Charge.content",
         ("self.unit.rows", "1", "all bounds are one bound", 0),
-        tests=_CHAIN,
     ),
 )

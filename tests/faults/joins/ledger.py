@@ -3,23 +3,6 @@
 from faults.anchored import Anchored, at
 
 _ROOM = "ledger"
-_STATE = ("io/ledger/test_histories.py", "io/ledger/test_ledger_state.py", "io/ledger/test_account_state.py")
-_CODEC = (
-    "io/ledger/test_histories.py",
-    "io/ledger/test_sealed_entries.py",
-    "io/ledger/test_entry_codec.py",
-    "io/ledger/test_state_codec.py",
-)
-_EVENTS = ("io/ledger/test_event_codec.py", "io/ledger/test_histories.py")
-_CHAIN = ("io/ledger/chain", "io/ledger/test_transaction.py", "io/ledger/test_chained_ledger.py")
-_RECORD = ("io/ledger/record", "io/ledger/test_pairs.py")
-_REFUSALS = (
-    "io/ledger/test_asked.py",
-    "io/ledger/test_histories.py",
-    "io/ledger/test_refusals.py",
-    "io/ledger/test_approvals.py",
-)
-_MONEY = ("privacy/test_currency.py", "privacy/test_pair_currency.py", "privacy/test_budget.py")
 
 FAULTS: tuple[Anchored, ...] = (
     *at(
@@ -45,7 +28,6 @@ FAULTS: tuple[Anchored, ...] = (
             "not entry.cost.amount <= paid.cost.amount",
             "a settlement may pass the delta that was reserved",
         ),
-        tests=_STATE,
     ),
     *at(
         _ROOM,
@@ -56,12 +38,12 @@ FAULTS: tuple[Anchored, ...] = (
             "what was spent before is forgotten",
         ),
         (
-            "held.approvals.remove(held.approval(entry.plan, entry.reason, spelled))",
-            "held.approval(entry.plan, entry.reason, spelled)",
+            "held.approvals.remove(held.approval(entry.plan, entry.reason, legacy_spelling))",
+            "held.approval(entry.plan, entry.reason, legacy_spelling)",
             "an approval is used again and again",
         ),
         (
-            "held.approvals.remove(held.approval(entry.plan, entry.reason, spelled))",
+            "held.approvals.remove(held.approval(entry.plan, entry.reason, legacy_spelling))",
             "held.approvals.clear()",
             "one run uses up all approvals, or none",
         ),
@@ -70,7 +52,6 @@ FAULTS: tuple[Anchored, ...] = (
             "held.terms.policy.approval and entry.plan",
             "runs without a plan need no approval",
         ),
-        tests=(*_STATE, *_REFUSALS),
     ),
     *at(
         _ROOM,
@@ -87,7 +68,6 @@ FAULTS: tuple[Anchored, ...] = (
             "the limit's delta is not compared",
         ),
         ("self.moved", "False", "a ledger that was moved pays on", 0),
-        tests=_STATE,
     ),
     *at(
         _ROOM,
@@ -99,7 +79,6 @@ FAULTS: tuple[Anchored, ...] = (
             "policy_stated=held.terms.policy_stated",
             "an old dataset's policy is never stated, and may change for ever",
         ),
-        tests=("io/ledger/test_policy.py", *_STATE),
     ),
     *at(
         _ROOM,
@@ -111,25 +90,21 @@ FAULTS: tuple[Anchored, ...] = (
         ),
         ("entry.terms.dataset != entry.dataset", "False", "terms of another dataset"),
         ("entry.terms.limit.amount <= 0", "entry.terms.limit.amount < 0", "a budget of nothing"),
-        tests=_STATE,
     ),
     *at(
         _ROOM,
         "LedgerState._run",
         ("run.paid.dataset != entry.dataset", "False", "a run of another dataset goes on"),
-        tests=_STATE,
     ),
     *at(
         _ROOM,
         "LedgerState.approver",
         ("held.approval(plan, reason)[1]", "reason.approved_by", "the record names whom the request names"),
-        tests=_REFUSALS,
     ),
     *at(
         _ROOM,
         "LedgerState._check",
         ("entry.state != digest(self.text)", "not entry.state", "a checkpoint of any state"),
-        tests=(*_STATE, *_CHAIN),
     ),
     *at(
         _ROOM,
@@ -138,7 +113,6 @@ FAULTS: tuple[Anchored, ...] = (
         ("each[0] == plan", "True", "the approval of any plan is taken"),
         ("named in ('', compared(each[1]))", "True", "another person's approval than the named one"),
         ("not asker or found is None", "found is None", "nobody asks"),
-        tests=_REFUSALS,
     ),
     *at(
         _ROOM,
@@ -150,27 +124,23 @@ FAULTS: tuple[Anchored, ...] = (
         ),
         ("self._require(entry, recorded=self.begun)", "None", "a draw is begun before the last one is recorded"),
         ("event is None or count != 1 or others", "event is None or others", "several draws are begun as one"),
-        tests=_STATE,
     ),
     *at(
         _ROOM,
         "OpenRun.record",
         ("self._require(entry, recorded=self.begun - 1)", "None", "draws that were not begun are recorded"),
         ("self.transcript = entry.transcript", "", "the transcript after the draw is not remembered"),
-        tests=_STATE,
     ),
     *at(
         _ROOM,
         "OpenRun.charge",
         ("self.guard.charge(event)", "None", "a run draws more than it has paid for"),
-        tests=_STATE,
     ),
     *at(
         _ROOM,
         "OpenRun.public",
         ("self.begun > self.recorded", "self.begun >= self.recorded", "a recorded draw is lost"),
         ("self.begun > self.recorded", "False", "a lost draw is not known"),
-        tests=_STATE,
     ),
     *at(
         _ROOM,
@@ -181,14 +151,12 @@ FAULTS: tuple[Anchored, ...] = (
             "encode_events(())",
             "a checkpoint forgets the last draw",
         ),
-        tests=_CODEC,
     ),
     *at(
         _ROOM,
         "_run",
         ("range(count)", "range(min(count, 1))", "repeated draws are read as one"),
         ("document['transcript']", "''", "the transcript of an open run is not read"),
-        tests=_CODEC,
     ),
     *at(
         _ROOM,
@@ -199,7 +167,6 @@ FAULTS: tuple[Anchored, ...] = (
             "a checkpoint forgets approvals",
         ),
         ("held.reservations", "len(held.runs)", "a checkpoint counts open reservations alone"),
-        tests=_CODEC,
     ),
     *at(
         _ROOM,
@@ -212,33 +179,28 @@ FAULTS: tuple[Anchored, ...] = (
             "{**content, 'settles': entry.settles}",
             "what was drawn is no part of the seal",
         ),
-        tests=_CODEC,
     ),
     *at(
         _ROOM,
         "_reason_document",
         ("reason.approved_by", "''", "who approved is no part of the seal"),
         ("reason.purpose", "''", "the purpose is no part of the seal"),
-        tests=_CODEC,
     ),
     *at(
         _ROOM,
         "_pricing_document",
         ("exact_text(pricing.delta)", "'0'", "the delta of a price is no part of the seal"),
-        tests=_CODEC,
     ),
     *at(
         _ROOM,
         "policy_document",
         ("{'approval': True} if policy.approval else {}", "{}", "a policy of approvals is no part of the seal"),
         ("policy.records", "None", "the largest number of records is no part of the seal", 0),
-        tests=_CODEC,
     ),
     *at(
         _ROOM,
         "_parameters",
         ("value is not None", "value", "a parameter that is nothing is not written"),
-        tests=_EVENTS,
     ),
     *at(
         _ROOM,
@@ -248,7 +210,6 @@ FAULTS: tuple[Anchored, ...] = (
             "zip(parts[:2:2], parts[1:2:2], strict=True)",
             "the delta of a sum is not read",
         ),
-        tests=(*_EVENTS, *_CODEC),
     ),
     *at(
         _ROOM,
@@ -263,7 +224,6 @@ FAULTS: tuple[Anchored, ...] = (
             "entry.kind == 'reserve'",
             "the history holds other datasets' runs",
         ),
-        tests=_RECORD,
     ),
     *at(
         _ROOM,
@@ -284,19 +244,16 @@ FAULTS: tuple[Anchored, ...] = (
             "a limit above the budget is proved",
         ),
         ("entry.kind not in ('reserve', 'settle')", "entry.kind != 'reserve'", "settlements are not proved"),
-        tests=_RECORD,
     ),
     *at(
         _ROOM,
         "require_proofs",
         ("encode_entry(entry) != link.text", "False", "an entry may say more than is read from it"),
-        tests=_RECORD,
     ),
     *at(
         _ROOM,
         "require_unit",
         ("unit.whom != terms.unit", "False", "another unit is paid"),
-        tests=_REFUSALS,
     ),
     *at(
         _ROOM,
@@ -306,18 +263,16 @@ FAULTS: tuple[Anchored, ...] = (
             "policy.records != terms.policy.records",
             "other parts of the policy may have changed",
         ),
-        tests=_REFUSALS,
     ),
     *at(
         _ROOM,
-        "Asked.content",
+        "Charge.content",
         ("require_unit(terms, self.unit)", "None", "any unit is paid"),
         ("require_policy(terms, self.policy)", "None", "any policy is paid"),
-        tests=_REFUSALS,
     ),
     *at(
         _ROOM,
-        "Asked._price",
+        "Charge._price",
         (
             "currency.price(self.events, self.pricing)",
             "currency.price(self.events[:1], self.pricing)",
@@ -329,13 +284,11 @@ FAULTS: tuple[Anchored, ...] = (
             "currency.price(self.events)",
             "runs are priced as pure sums",
         ),
-        tests=_REFUSALS,
     ),
     *at(
         _ROOM,
         "over_share",
         ("terms.periods.of(period, account.periods)", "terms.periods.share", "the refusal says that all is spent"),
-        tests=("io/ledger/test_period_budgets.py",),
     ),
     *at(
         _ROOM,
@@ -346,7 +299,6 @@ FAULTS: tuple[Anchored, ...] = (
             "a run of another theorem gets its rest back",
         ),
         ("pricing.accountant == PURE.accountant", "True", "a run of another theorem settles as a pure sum"),
-        tests=_MONEY,
     ),
     *at(
         _ROOM,
@@ -357,13 +309,11 @@ FAULTS: tuple[Anchored, ...] = (
             "PlanFilter(planned=events)",
             "a pure run draws nothing but its plan",
         ),
-        tests=_MONEY,
     ),
     *at(
         _ROOM,
         "PairCurrency.covers",
         ("limit <= self.limit(budget)", "limit.amount <= self.limit(budget).amount", "a limit's delta is not compared"),
-        tests=_MONEY,
     ),
     *at(
         _ROOM,
@@ -373,13 +323,11 @@ FAULTS: tuple[Anchored, ...] = (
             "limit.amount <= budget.epsilon",
             "an amount of rho is compared with epsilon",
         ),
-        tests=_MONEY,
     ),
     *at(
         _ROOM,
         "SumCurrency.largest_epsilon",
         ("self._whole(found, delta) <= left", "True", "an epsilon that costs more than is left"),
-        tests=_MONEY,
     ),
     *at(
         _ROOM,
@@ -394,13 +342,11 @@ FAULTS: tuple[Anchored, ...] = (
             "self.amount < most.amount and self.delta <= most.delta",
             "an exact fit is refused",
         ),
-        tests=_MONEY,
     ),
     *at(
         _ROOM,
         "upward",
         ("near if Fraction(near) >= value else math.nextafter(near, math.inf)", "near", "a float below the figure"),
-        tests=_MONEY,
     ),
     *at(
         _ROOM,
@@ -410,7 +356,6 @@ FAULTS: tuple[Anchored, ...] = (
             "self.currency.guard(self.cost, self.events)",
             "another accountant's filter",
         ),
-        tests=("privacy/test_reservation.py", *_MONEY),
     ),
     *at(
         _ROOM,
@@ -420,7 +365,6 @@ FAULTS: tuple[Anchored, ...] = (
             "digest(f'{previous[:8]}\\n{text}')",
             "a seal goes on from a part of the one before",
         ),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
@@ -431,13 +375,11 @@ FAULTS: tuple[Anchored, ...] = (
             "mark.entries == chain.length and chain.seal_after(mark.entries) != mark.seal",
             "only the newest seal is compared",
         ),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
         "Anchor._is_behind",
         ("known.entries > mark.entries", "known.entries < mark.entries", "an older mark replaces a later one"),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
@@ -447,7 +389,6 @@ FAULTS: tuple[Anchored, ...] = (
             "replace(entry, hash=digest(text))",
             "entries are sealed by themselves",
         ),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
@@ -455,18 +396,16 @@ FAULTS: tuple[Anchored, ...] = (
         ("after > fixed", "after > fixed + 1", "a limit may rise by one"),
         ("later.fail and (not policy.fail)", "False", "a rule `fail` may come back"),
         ("policy.approval and (not later.approval)", "False", "approvals may be dropped"),
-        tests=("privacy/test_policy.py", "io/ledger/test_policy.py"),
     ),
     *at(
         _ROOM,
         "PolicyChange.applied",
         ("policy.approval or self.approval", "self.approval", "another change drops approvals"),
         ("policy.memory if self.memory is None else self.memory", "policy.memory", "a limit of memory is not changed"),
-        tests=("privacy/test_policy.py", "io/ledger/test_policy.py"),
     ),
     *at(
         _ROOM,
-        "resolved",
+        "resolve_policy",
         (
             "asked is not None and asked != fixed",
             "asked is not None and asked != fixed and option != '--max-memory'",
@@ -474,6 +413,5 @@ FAULTS: tuple[Anchored, ...] = (
         ),
         ("stated.fail and (not policy.fail)", "False", "a request brings a rule `fail`"),
         ("replace(policy, fail=stated.fail)", "replace(stated, fail=stated.fail)", "the request's own limits are used"),
-        tests=("privacy/test_policy.py", "io/ledger/test_policy.py"),
     ),
 )

@@ -3,13 +3,6 @@
 from faults.anchored import Anchored, at
 
 _ROOM = "mechanisms"
-_ANSWERS = (
-    "mechanisms/test_every_draw.py",
-    "mechanisms/test_noisy_answers.py",
-)
-_SENSITIVITY = ("workload/test_sensitivity.py",)
-_SCORES = ("mechanisms/scores",)
-_PARALLEL = ("privacy/test_parallel.py", "mechanisms/test_noisy_answers.py")
 
 FAULTS: tuple[Anchored, ...] = (
     *at(
@@ -35,7 +28,6 @@ FAULTS: tuple[Anchored, ...] = (
             "len(self.blocks) == 1",
             "one block is taken for one coordinate",
         ),
-        tests=_ANSWERS,
     ),
     *at(
         _ROOM,
@@ -50,7 +42,6 @@ FAULTS: tuple[Anchored, ...] = (
             "answers_sensitivity(self.blocks, Norm.L1, self.unit)",
             "a sensitivity in L1 is taken for a square",
         ),
-        tests=_ANSWERS,
     ),
     *at(
         _ROOM,
@@ -60,14 +51,12 @@ FAULTS: tuple[Anchored, ...] = (
             "np.tile(law.sample(blocks[0].rows, noise), len(blocks))[: sum((block.rows for block in blocks))]",
             "blocks share the noise of the first",
         ),
-        tests=_ANSWERS,
     ),
     *at(
         _ROOM,
-        "on_left_out",
+        "for_dropped_records",
         ("unit.apart", "unit.column is None", "replaced rows are counted in parallel"),
         ("unit.apart", "unit.neighbours.value == 'add-remove'", "persons' left-out rows are counted in parallel"),
-        tests=_PARALLEL,
     ),
     *at(
         _ROOM,
@@ -78,7 +67,6 @@ FAULTS: tuple[Anchored, ...] = (
             "several draws from left-out records are lost",
             1,
         ),
-        tests=_PARALLEL,
     ),
     *at(
         _ROOM,
@@ -89,12 +77,10 @@ FAULTS: tuple[Anchored, ...] = (
             "max(known, default=None)",
             "draws without a price cost nothing",
         ),
-        tests=_PARALLEL,
     ),
     *at(
         _ROOM,
         "one_after_another",
         ("total[event] += count", "total[event] = count", "equal draws of both parts are one"),
-        tests=_PARALLEL,
     ),
 )

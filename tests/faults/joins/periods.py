@@ -3,88 +3,75 @@
 from faults.anchored import Anchored, at
 
 _ROOM = "periods"
-_RULE = ("privacy/test_periods.py",)
-_CHAIN = ("io/ledger/test_period_budgets.py", "io/ledger/test_histories.py")
-_BOTH = (*_RULE, *_CHAIN)
-_TERMS = ("app/paying/test_periods.py",)
-_PLAN = ("app/planning/test_periods.py",)
-_CALENDAR = ("data/test_period.py",)
-_ROWS = ("io/tables/test_period_filter.py",)
 
 FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "PeriodBudgets.total",
         (
-            "spent.get(WHOLE, NO_COST) + self._joined(spent)",
+            "spent.get(ALL_PERIODS, NO_COST) + self._joined(spent)",
             "self._joined(spent)",
             "releases of all rows are not part of the total",
         ),
         (
-            "spent.get(WHOLE, NO_COST) + self._joined(spent)",
-            "spent.get(WHOLE, NO_COST).most(self._joined(spent))",
+            "spent.get(ALL_PERIODS, NO_COST) + self._joined(spent)",
+            "spent.get(ALL_PERIODS, NO_COST).most(self._joined(spent))",
             "all rows and a period are paid by the dearer of both",
         ),
-        tests=_RULE,
     ),
     *at(
         _ROOM,
         "PeriodBudgets._joined",
         ("self.parallel", "True", "a person pays for the dearest period alone"),
-        ("name != WHOLE", "True", "releases of all rows count twice"),
-        tests=_RULE,
+        ("name != ALL_PERIODS", "True", "releases of all rows count twice"),
     ),
     *at(
         _ROOM,
         "_largest",
         (
-            "reduce(Cost.most, (cost for name, cost in spent.items() if name != WHOLE), NO_COST)",
-            "next((cost for name, cost in spent.items() if name != WHOLE), NO_COST)",
+            "reduce(Cost.most, (cost for name, cost in spent.items() if name != ALL_PERIODS), NO_COST)",
+            "next((cost for name, cost in spent.items() if name != ALL_PERIODS), NO_COST)",
             "the first period, not the dearest",
         ),
         (
-            "reduce(Cost.most, (cost for name, cost in spent.items() if name != WHOLE), NO_COST)",
+            "reduce(Cost.most, (cost for name, cost in spent.items() if name != ALL_PERIODS), NO_COST)",
             "max((cost for name, cost in spent.items() if name), key=lambda cost: cost.amount, default=NO_COST)",
             "the delta of the period of the largest epsilon",
         ),
-        tests=_RULE,
     ),
     *at(
         _ROOM,
         "PeriodBudgets.paying",
         (
-            "tuple((period.name for period in named_periods(name, self.every)))",
-            "(named_periods(name, self.every)[-1].name,)",
+            "tuple((period.name for period in parse_periods(name, self.every)))",
+            "(parse_periods(name, self.every)[-1].name,)",
             "the last period of several pays alone",
         ),
         (
-            "tuple((period.name for period in named_periods(name, self.every)))",
+            "tuple((period.name for period in parse_periods(name, self.every)))",
             "(name,)",
             "several periods pay as one of their own",
         ),
-        tests=_BOTH,
     ),
     *at(
         _ROOM,
         "PeriodBudgets.of",
         (
-            "spent.get(WHOLE, NO_COST) + most",
+            "spent.get(ALL_PERIODS, NO_COST) + most",
             "most",
             "a period does not pay for releases of all rows",
         ),
         (
-            "_largest(spent) if period == WHOLE else NO_COST if period is None else spent.get(period, NO_COST)",
+            ("_largest(spent) if period == ALL_PERIODS else NO_COST if period is None else spent.get(period, NO_COST)"),
             "NO_COST if not period else spent.get(period, NO_COST)",
             "a release of all rows overlooks what periods have spent",
         ),
-        tests=_BOTH,
     ),
     *at(
         _ROOM,
         "PeriodBudgets.room",
         ("own if self.parallel else own.least(left)", "own", "persons are offered more than is left for life"),
         ("self.share - self.of(period, spent)", "self.share", "what a period has spent is offered again"),
-        tests=_BOTH,
     ),
     *at(
         _ROOM,
@@ -96,8 +83,8 @@ FAULTS: tuple[Anchored, ...] = (
             "other periods' spend is forgotten",
         ),
         (
-            "self.terms.periods.paying(paid.period) if self.terms.periods else (WHOLE,)",
-            "(paid.period or WHOLE,)",
+            "self.terms.periods.paying(paid.period) if self.terms.periods else (ALL_PERIODS,)",
+            "(paid.period or ALL_PERIODS,)",
             "a dataset without periods keeps sums of periods",
         ),
         (
@@ -105,7 +92,6 @@ FAULTS: tuple[Anchored, ...] = (
             "paid.period != WHOLE and self.terms.periods is None",
             "periods of an undivided budget are free",
         ),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
@@ -141,14 +127,13 @@ FAULTS: tuple[Anchored, ...] = (
             "periods have no budget for life",
         ),
         ("_require_period(terms.periods, entry.period)", "None", "periods before the first are paid"),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
         "_require_period",
         (
-            "named_periods(name, periods.every)[0]",
-            "named_periods(name, periods.every)[-1]",
+            "parse_periods(name, periods.every)[0]",
+            "parse_periods(name, periods.every)[-1]",
             "several periods may begin before the first",
         ),
         ("period.index(periods.first) < 0", "period.index(periods.first) <= 0", "the first period has no budget"),
@@ -157,7 +142,6 @@ FAULTS: tuple[Anchored, ...] = (
             "period.index(periods.first) < -1",
             "one period before the first has a budget",
         ),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
@@ -172,7 +156,6 @@ FAULTS: tuple[Anchored, ...] = (
             "period.column == held.column",
             "periods of another kind are paid",
         ),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
@@ -186,7 +169,6 @@ FAULTS: tuple[Anchored, ...] = (
         ),
         ("Period.parse(asked.first, asked.every, option='--first')", "None", "the first period is lost"),
         ("epsilon > budget.epsilon", "False", "a share may be above the budget for life"),
-        tests=_TERMS,
     ),
     *at(
         _ROOM,
@@ -198,36 +180,36 @@ FAULTS: tuple[Anchored, ...] = (
             "share=Cost(decode_cost(document['share']).amount)",
             "the delta of a share is not read",
         ),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
         "_periods_document",
         (
-            "{name: sum_document(cost) for name, cost in spent.items() if name != WHOLE}",
+            "{name: sum_document(cost) for name, cost in spent.items() if name != ALL_PERIODS}",
             "{}",
             "a checkpoint forgets what periods have spent",
         ),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
         "Record.histories",
-        ("{WHOLE, name} & {*paying}", "name in paying", "the history of a period lacks releases of all rows"),
+        ("{ALL_PERIODS, name} & {*paying}", "name in paying", "the history of a period lacks releases of all rows"),
         ("periods is None or not periods.parallel", "periods is None", "persons have a history for each period"),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
-        "Asked.content",
+        "Charge.content",
         (
-            "WHOLE if self.period is None else self.period.name",
-            "WHOLE if self.period is None else self.period.period.name",
+            "ALL_PERIODS if self.period is None else self.period.name",
+            "ALL_PERIODS if self.period is None else self.period.period.name",
             "a release of several periods is recorded as of the last",
         ),
-        ("WHOLE if self.period is None else self.period.name", "WHOLE", "every release is recorded as of all rows"),
+        (
+            "ALL_PERIODS if self.period is None else self.period.name",
+            "ALL_PERIODS",
+            "every release is recorded as of all rows",
+        ),
         ("require_period(terms, self.period)", "None", "any division of the table is paid"),
-        tests=_CHAIN,
     ),
     *at(
         _ROOM,
@@ -253,7 +235,6 @@ FAULTS: tuple[Anchored, ...] = (
             "Period.parse(request.period)",
             "periods of another kind than the domain's",
         ),
-        tests=_PLAN,
     ),
     *at(
         _ROOM,
@@ -263,7 +244,6 @@ FAULTS: tuple[Anchored, ...] = (
             "Fraction(2 * (day - _EPOCH).days + 1, 2)",
             "the first day of a period is in the one before",
         ),
-        tests=_ROWS,
     ),
     *at(
         _ROOM,
@@ -274,7 +254,6 @@ FAULTS: tuple[Anchored, ...] = (
             "rows of no period are read",
         ),
         ("(numbers >= 0) & (numbers < self.bins)", "numbers < self.bins", "rows before the period are read"),
-        tests=_ROWS,
     ),
     *at(
         _ROOM,
@@ -285,14 +264,12 @@ FAULTS: tuple[Anchored, ...] = (
             "_month(self.start) - _month(first.start)",
             "quarters and years are counted in months",
         ),
-        tests=_CALENDAR,
     ),
     *at(
         _ROOM,
-        "named_periods",
+        "parse_periods",
         ("steps < 0 or (several and (not steps))", "steps < 0", "a period has two names"),
         ("range(steps + 1)", "range(steps)", "the last of several periods is left out"),
-        tests=(*_CALENDAR, *_RULE),
     ),
     *at(
         _ROOM,
@@ -304,7 +281,6 @@ FAULTS: tuple[Anchored, ...] = (
             "entry.period == period.name",
             "a release of another dataset is corrected",
         ),
-        tests=_TERMS,
     ),
     *at(
         _ROOM,
@@ -314,6 +290,5 @@ FAULTS: tuple[Anchored, ...] = (
             "self.left",
             "a period is offered the budget for life",
         ),
-        tests=_CHAIN,
     ),
 )

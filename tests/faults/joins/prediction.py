@@ -4,45 +4,6 @@ and noise that is not the one that was paid for."""
 from faults.anchored import Anchored, at
 
 _ROOM = "prediction"
-_UNITS = "prediction/learners/test_every_unit.py"
-_DRAWS = "mechanisms/test_every_draw.py"
-_DESCENT = (
-    _UNITS,
-    "prediction/learners/test_descent.py",
-)
-_STABLE = (
-    _UNITS,
-    "prediction/learners/test_stable.py",
-)
-_EXAMPLES = (_UNITS, "prediction/learners/test_examples.py", "prediction/learners/test_stable.py")
-_PERTURBED = (
-    _UNITS,
-    _DRAWS,
-    "prediction/learners/test_perturbed.py",
-    "prediction/learners/test_tapered.py",
-    "mechanisms/test_perturbed_functions.py",
-)
-_BOUGHT = (
-    _UNITS,
-    "prediction/test_perturbation.py",
-)
-_VOTES = (
-    _DRAWS,
-    "mechanisms/test_votes.py",
-)
-_LEARNED = (
-    _DRAWS,
-    "mechanisms/learned_functions",
-)
-_PLANS = ("prediction/test_plan.py", "prediction/test_planner.py", "prediction/test_forms.py")
-_ENSEMBLE = ("prediction/ensembles/test_ensemble.py",)
-_ONLINE = (
-    _UNITS,
-    "prediction/learners/test_online.py",
-)
-_MOMENTS = (_UNITS, "prediction/learners/test_moments.py", "mechanisms/test_noisy_moments.py")
-_KERNEL = ("prediction/learners/test_exact_kernel.py",)
-_AVERAGED = ("prediction/learners/test_averaged.py",)
 
 FAULTS: tuple[Anchored, ...] = (
     *at(
@@ -50,7 +11,6 @@ FAULTS: tuple[Anchored, ...] = (
         "GradientDescent.slope",
         ("2 * (self.radius + 1)", "self.loss.lipschitz", "slopes of squares are those of a ball of radius 1"),
         ("2 * (self.radius + 1)", "2 * self.radius + 1", "the target's share of a square's slope is halved"),
-        tests=_DESCENT,
     ),
     *at(
         _ROOM,
@@ -67,19 +27,16 @@ FAULTS: tuple[Anchored, ...] = (
             "one of two pulls",
         ),
         ("1 / self.reached", "2 / self.reached", "half of the steps' reach"),
-        tests=_DESCENT,
     ),
     *at(
         _ROOM,
         "GradientDescent._longest",
         ("max(Fraction(1), self.scale.heaviest / 2)", "Fraction(1)", "steps are too long for the heaviest table"),
-        tests=_DESCENT,
     ),
     *at(
         _ROOM,
         "GradientDescent.bound",
         ("2 * wrong", "wrong", "rounding is charged at one of two ends"),
-        tests=_DESCENT,
     ),
     *at(
         _ROOM,
@@ -94,11 +51,10 @@ FAULTS: tuple[Anchored, ...] = (
             "radius / max(float(np.abs(weights).max()), radius)",
             "the ball is a box",
         ),
-        tests=_DESCENT,
     ),
     *at(
         _ROOM,
-        "Scale.distance",
+        "LossScale.distance",
         (
             "(1 + TAPER) * gradient * self.steps",
             "(1 + TAPER) * gradient * self.unit.rows",
@@ -109,28 +65,25 @@ FAULTS: tuple[Anchored, ...] = (
             "2 * gradient if self.unit.rows_public else (1 + TAPER) * gradient * self.steps",
             "parts of replaced rows have a public number",
         ),
-        tests=_EXAMPLES,
     ),
     *at(
         _ROOM,
-        "Scale.bounded_distance",
+        "LossScale.bounded_distance",
         ("1 if self.replaced else self.steps", "1", "a person of many rows counts as one row"),
         (
             "2 * largest if self.replaced else (1 + TAPER) * largest",
             "(1 + TAPER) * largest",
             "one of two replaced losses",
         ),
-        tests=_EXAMPLES,
     ),
     *at(
         _ROOM,
-        "Scale.replaced",
+        "LossScale.replaced",
         (
             "self.unit.rows_public and (not self.part)",
             "self.unit.rows_public",
             "how many drew a part is taken as public",
         ),
-        tests=_EXAMPLES,
     ),
     *at(
         _ROOM,
@@ -138,7 +91,6 @@ FAULTS: tuple[Anchored, ...] = (
         ("opposed_pulls(radius)", "opposed_pulls(min(radius, Fraction(1)))", "pulls of a ball of radius 1 at most"),
         ("2 * (radius + 1)", "2 * radius", "the target pulls nothing"),
         ("scale.replaced", "scale.unit.rows_public", "parts of replaced rows have a public number"),
-        tests=_STABLE,
     ),
     *at(
         _ROOM,
@@ -153,14 +105,12 @@ FAULTS: tuple[Anchored, ...] = (
             "self.scale.distance(self.loss.lipschitz, 4 * self.penalty)",
             "the printed half of the sensitivity",
         ),
-        tests=_STABLE,
     ),
     *at(
         _ROOM,
         "PerturbedLearner.tapered",
         ("isinstance(self.loss, Tapered)", "True", "every loss is taken to taper"),
         ("isinstance(self.loss, Tapered)", "self.loss.smoothness > 1", "rounded corners are taken to taper"),
-        tests=_PERTURBED,
     ),
     *at(
         _ROOM,
@@ -171,7 +121,6 @@ FAULTS: tuple[Anchored, ...] = (
             "one of two gradients under replace",
         ),
         ("self.loss.lipschitz * self.changes", "self.loss.lipschitz", "a person of many rows has one gradient"),
-        tests=_PERTURBED,
     ),
     *at(
         _ROOM,
@@ -181,7 +130,6 @@ FAULTS: tuple[Anchored, ...] = (
             "self.loss.smoothness * FEATURE_NORM ** 2 / (2 * self.strength)",
             "half of the curvature",
         ),
-        tests=_PERTURBED,
     ),
     *at(
         _ROOM,
@@ -192,13 +140,11 @@ FAULTS: tuple[Anchored, ...] = (
             "the opposite slope is no share of the largest",
         ),
         ("self.loss.opposite / self.loss.lipschitz", "Fraction(0)", "every loss slopes one way"),
-        tests=_PERTURBED,
     ),
     *at(
         _ROOM,
         "PerturbedLearner.units",
         ("self.unit.rows", "1", "the determinant of one row is paid for a person"),
-        tests=_PERTURBED,
     ),
     *at(
         _ROOM,
@@ -214,19 +160,16 @@ FAULTS: tuple[Anchored, ...] = (
             "float(self.learner.gradient) / FINENESS",
             "a normal pull is scaled by all records together",
         ),
-        tests=_PERTURBED,
     ),
     *at(
         _ROOM,
         "_Closed.wrong",
         ("self.learner.tolerance + self.shift", "self.learner.tolerance", "the rounding of the pull is not closed"),
-        tests=_PERTURBED,
     ),
     *at(
         _ROOM,
         "_Closed.grid",
         ("2 * self.wrong", "self.wrong", "closing noise covers one of two ends"),
-        tests=_PERTURBED,
     ),
     *at(
         _ROOM,
@@ -234,7 +177,6 @@ FAULTS: tuple[Anchored, ...] = (
         ("changes=self.learner.changes", "changes=self.learner.units", "one of two records under replace"),
         ("opposite=self.learner.opposite", "opposite=Fraction(0)", "the slope of the other sign is not paid"),
         ("closing=self.closing_epsilon", "closing=Fraction(0)", "closing noise is not paid"),
-        tests=_PERTURBED,
     ),
     *at(
         _ROOM,
@@ -244,7 +186,6 @@ FAULTS: tuple[Anchored, ...] = (
             "RoundedGaussian(self.variance).sample(1, noise) * np.ones(self.learner.width, dtype=np.int64)",
             "one normal pull for all coordinates",
         ),
-        tests=_PERTURBED,
     ),
     *at(
         _ROOM,
@@ -259,7 +200,6 @@ FAULTS: tuple[Anchored, ...] = (
             "self.changes == 1",
             "rounded corners are bought as tapered ones",
         ),
-        tests=_BOUGHT,
     ),
     *at(
         _ROOM,
@@ -270,7 +210,6 @@ FAULTS: tuple[Anchored, ...] = (
             "the event of a rounded corner claims that it tapers",
         ),
         ("self.changes * log_above(curvature)", "log_above(curvature)", "the determinant of one record is paid"),
-        tests=_BOUGHT,
     ),
     *at(
         _ROOM,
@@ -281,7 +220,6 @@ FAULTS: tuple[Anchored, ...] = (
             "epsilon - self.units * log_above(curvature)",
             "closing noise is not paid",
         ),
-        tests=_BOUGHT,
     ),
     *at(
         _ROOM,
@@ -292,13 +230,11 @@ FAULTS: tuple[Anchored, ...] = (
             "draw_exponential(row, 2 * self.rate, noise)",
             "another mechanism draws",
         ),
-        tests=_VOTES,
     ),
     *at(
         _ROOM,
         "ExponentialVotes.sample",
         ("self.rate", "2 * self.rate", "labels are drawn at twice their rate"),
-        tests=_VOTES,
     ),
     *at(
         _ROOM,
@@ -308,18 +244,16 @@ FAULTS: tuple[Anchored, ...] = (
             "price.bounded_range",
             "permute-and-flip is bought at twice its epsilon",
         ),
-        tests=_PLANS,
     ),
     *at(
         _ROOM,
-        "selected",
+        "make_selection",
         ("selection_epsilon(price, noise)", "price.bounded_range", "permute-and-flip is drawn at twice its epsilon"),
         (
             "PermuteAndFlipVotes if noise == 'permute-and-flip' else ExponentialVotes",
             "PermuteAndFlipVotes",
             "permute-and-flip at the price of bounded range",
         ),
-        tests=_PLANS,
     ),
     *at(
         _ROOM,
@@ -329,14 +263,12 @@ FAULTS: tuple[Anchored, ...] = (
             "ExponentialEvent",
             "permute-and-flip is charged as bounded range",
         ),
-        tests=_PLANS,
     ),
     *at(
         _ROOM,
         "RandomisedVotes.events",
         ("self.ensemble.touched", "1", "a unit in several parts moves one vote"),
         ("self.ensemble.predictions", "1", "one of many points is charged"),
-        tests=_VOTES,
     ),
     *at(
         _ROOM,
@@ -346,7 +278,6 @@ FAULTS: tuple[Anchored, ...] = (
             "DiscreteLaplace(self.scale).sample(1, noise)",
             "one draw for all averages",
         ),
-        tests=_VOTES,
     ),
     *at(
         _ROOM,
@@ -356,7 +287,6 @@ FAULTS: tuple[Anchored, ...] = (
             "DiscreteLaplace(self.scale).sample(1, noise)",
             "one draw for the counts of all points",
         ),
-        tests=_VOTES,
     ),
     *at(
         _ROOM,
@@ -366,13 +296,11 @@ FAULTS: tuple[Anchored, ...] = (
             "DiscreteLaplace(self.scale).sample(1, noise)",
             "one draw for all predictions",
         ),
-        tests=_LEARNED,
     ),
     *at(
         _ROOM,
         "GaussianPredictions.events",
         ("self.asked.count", "1", "one of many predictions is charged"),
-        tests=_LEARNED,
     ),
     *at(
         _ROOM,
@@ -382,61 +310,53 @@ FAULTS: tuple[Anchored, ...] = (
             "RoundedGaussian(self.variance).sample(1, noise)",
             "one normal draw for all predictions",
         ),
-        tests=_LEARNED,
     ),
     *at(
         _ROOM,
-        "Asked.bound",
+        "LearnerAtPoints.bound",
         (
             "min(bound, Fraction(2 * self.limit))",
             "min(bound, Fraction(self.limit))",
             "clipped predictions move by one limit",
         ),
-        tests=_LEARNED,
     ),
     *at(
         _ROOM,
-        "Asked.predictions",
+        "LearnerAtPoints.predictions",
         (
             "np.clip(values, -self.limit, self.limit)",
             "np.clip(values, -2 * self.limit, 2 * self.limit)",
             "predictions are clipped at twice the limit",
         ),
-        tests=_LEARNED,
     ),
     *at(
         _ROOM,
         "SphericalWeights.sample",
         ("self.law.sample(noise)", "SphericalLaplace(self.scale, 1).sample(noise)", "one draw for all weights"),
-        tests=_LEARNED,
     ),
     *at(
         _ROOM,
         "weights_sensitivity",
         ("FINENESS + isqrt(width) + 2", "FINENESS + 2", "the rounding of many weights is that of one"),
-        tests=_LEARNED,
     ),
     *at(
         _ROOM,
         "PredictionPlan.voted",
         (
-            "selected(ensemble, self.price, self.noise)",
-            "selected(ensemble, self.price, 'exponential')",
+            "make_selection(ensemble, self.price, self.noise)",
+            "make_selection(ensemble, self.price, 'exponential')",
             "permute-and-flip is drawn as another selection",
         ),
-        tests=_PLANS,
     ),
     *at(
         _ROOM,
         "PredictionPlan.tuner",
         ("self.tuning", "self.price", "the choice of lambda is drawn at the predictions' price", 1),
-        tests=("prediction/test_tuning.py", *_PLANS),
     ),
     *at(
         _ROOM,
         "PredictionPlan.predictions",
         ("self.recipe.limit", "None", "numbers are not clipped to the target's bounds"),
-        tests=_PLANS,
     ),
     *at(
         _ROOM,
@@ -461,7 +381,6 @@ FAULTS: tuple[Anchored, ...] = (
             "(*first, *chosen, (form.event(prices[0], noise), 1))",
             "one of many points is charged",
         ),
-        tests=_PLANS,
     ),
     *at(
         _ROOM,
@@ -478,7 +397,6 @@ FAULTS: tuple[Anchored, ...] = (
             "a person of many rows counts as one, in a column of slots",
         ),
         ("min(printed, sharp)", "sharp / 2", "half of two pulls"),
-        tests=_ONLINE,
     ),
     *at(
         _ROOM,
@@ -490,7 +408,6 @@ FAULTS: tuple[Anchored, ...] = (
             "math.ceil(self.unit.changes ** 2 * STEPS ** 4 * FEATURE_NORM ** 4)",
             "products with the target are forgotten",
         ),
-        tests=_MOMENTS,
     ),
     *at(
         _ROOM,
@@ -500,7 +417,6 @@ FAULTS: tuple[Anchored, ...] = (
             "RoundedGaussian(self.variance).sample(1, noise)",
             "one draw for all moments",
         ),
-        tests=_MOMENTS,
     ),
     *at(
         _ROOM,
@@ -511,7 +427,6 @@ FAULTS: tuple[Anchored, ...] = (
             "opposed_pulls(Fraction(1))",
             "a kernel's squares pull as in a ball of radius 1",
         ),
-        tests=_KERNEL,
     ),
     *at(
         _ROOM,
@@ -521,13 +436,11 @@ FAULTS: tuple[Anchored, ...] = (
             "(self.learner.bound - self.learner.distance) / self.parts",
             "one part's rounding is charged for all",
         ),
-        tests=_AVERAGED,
     ),
     *at(
         _ROOM,
         "Averaged.fit",
         ("total / self.parts", "total / max(1, len(ends))", "the sum is divided by fewer parts"),
-        tests=_AVERAGED,
     ),
     *at(
         _ROOM,
@@ -537,7 +450,6 @@ FAULTS: tuple[Anchored, ...] = (
             "np.nan_to_num(found, nan=0.0, posinf=1.0, neginf=-1.0)",
             "a member's number is not clipped",
         ),
-        tests=_ENSEMBLE,
     ),
     *at(
         _ROOM,
@@ -547,44 +459,38 @@ FAULTS: tuple[Anchored, ...] = (
             "np.repeat(codes[:, 0], records)",
             "parts are drawn by a column of the table",
         ),
-        tests=_ENSEMBLE,
     ),
     *at(
         _ROOM,
         "OnePoint.touched",
         ("self.ensemble.touched", "1", "a unit in several parts counts once, point by point"),
-        tests=("prediction/test_one_by_one.py",),
     ),
     *at(
         _ROOM,
-        "Shared.of",
+        "FitCache.of",
         ("self._table is not table", "self._table is None", "what was learned from another table is predicted"),
-        tests=("prediction/test_one_by_one.py",),
     ),
     *at(
         _ROOM,
         "one_by_one",
         ("limit=batch.asked.limit", "limit=None", "numbers are not clipped, point by point"),
         ("place=place", "place=0", "every point is the first", 1),
-        tests=("prediction/test_one_by_one.py",),
     ),
     *at(
         _ROOM,
         "StableRecipe.perturbation",
         (
-            "tapered if budget.delta and problem.unit.changes == 1 else widened",
-            "tapered if budget.delta else widened",
+            "round_corner_logistic if budget.delta and problem.unit.changes == 1 else round_corner",
+            "round_corner_logistic if budget.delta else round_corner",
             "persons of several rows have a tapered loss",
         ),
         ("budget.epsilon / problem.unit.changes", "budget.epsilon", "a record's share of epsilon is the person's"),
-        tests=("prediction/test_recipes.py", *_BOUGHT),
     ),
     *at(
         _ROOM,
         "StableRecipe._online",
         ("unit.neighbours is not Neighbours.REPLACE", "True", "replaced records only come"),
         ("rows=unit.rows", "rows=1", "a person of many rows fills one slot"),
-        tests=("prediction/test_recipes.py", *_ONLINE),
     ),
     *at(
         _ROOM,
@@ -594,6 +500,5 @@ FAULTS: tuple[Anchored, ...] = (
             "2 * reach / (1 + math.sqrt(1 + 4 * reach ** 2))",
             "another angle than the worst one",
         ),
-        tests=("prediction/learners/test_square_pulls.py",),
     ),
 )

@@ -3,17 +3,6 @@
 from faults.anchored import Anchored, at
 
 _ROOM = "sessions"
-_VECTOR = ("mechanisms/test_every_comparison.py", "mechanisms/test_sparse_vector.py")
-_ONLINE = ("construction/questions",)
-_TURN = (
-    "app/sessions/test_restored.py",
-    "app/sessions/test_stated.py",
-    "app/sessions/test_interactive.py",
-    "app/predicting/test_session.py",
-)
-_JOURNAL = ("io/journal/test_ledger_journal.py", "app/sessions/test_interactive.py")
-_POINTS = ("app/predicting/test_session.py",)
-_DISK = ("app/sessions/test_restored.py", "app/sessions/test_interactive.py", "app/sessions/test_disk_faults.py")
 
 FAULTS: tuple[Anchored, ...] = (
     *at(
@@ -33,18 +22,16 @@ FAULTS: tuple[Anchored, ...] = (
             "a person's answers have the noise of one row",
         ),
         ("_directions(unit) == 1", "True", "replaced records move all counts one way"),
-        tests=_VECTOR,
     ),
     *at(
         _ROOM,
         "AboveThreshold.event",
         ("self.unit.rows", "1", "an epoch of persons is charged as of rows"),
         ("_directions(self.unit)", "1", "an epoch of replaced records is charged in one direction"),
-        tests=_VECTOR,
     ),
     *at(
         _ROOM,
-        "Watch.charge",
+        "OpenThreshold.charge",
         (
             "self.ended or event != self.epoch.event",
             "event != self.epoch.event",
@@ -55,27 +42,24 @@ FAULTS: tuple[Anchored, ...] = (
             "self.ended",
             "another epoch's comparisons are charged to this one",
         ),
-        tests=_VECTOR,
     ),
     *at(
         _ROOM,
-        "passes",
+        "is_above_threshold",
         (
             "watch.ended = measure(data, asked, accountant=watch, noise=noise).value",
             "watch.ended = measure(data, asked, accountant=watch, noise=noise).value and watch.ended",
             "a pass does not end the epoch",
         ),
-        tests=_VECTOR,
     ),
     *at(
         _ROOM,
-        "open_watch",
+        "open_threshold",
         ("Geometric(epoch.threshold_scale)", "Geometric(epoch.answer_scale)", "a threshold has the noise of an answer"),
-        tests=_VECTOR,
     ),
     *at(
         _ROOM,
-        "Comparison.sample",
+        "ThresholdComparison.sample",
         (
             "above + step * drawn >= step * (asked.margin + self.threshold)",
             "above + drawn >= step * (asked.margin + self.threshold)",
@@ -96,7 +80,6 @@ FAULTS: tuple[Anchored, ...] = (
             "abs(int(asked.block.answer(value)[0]) - asked.expected)",
             "both sides are looked at with one threshold",
         ),
-        tests=_VECTOR,
     ),
     *at(
         _ROOM,
@@ -106,7 +89,6 @@ FAULTS: tuple[Anchored, ...] = (
             "answers_sensitivity((self.block,), Norm.L1, unit)",
             "a person's step counts K rows twice",
         ),
-        tests=_VECTOR,
     ),
     *at(
         _ROOM,
@@ -117,7 +99,6 @@ FAULTS: tuple[Anchored, ...] = (
             "all((factor.matrix.smallest < 0 for factor in self.block.factors))",
             "a negative factor beside others is asked",
         ),
-        tests=_VECTOR,
     ),
     *at(
         _ROOM,
@@ -129,7 +110,6 @@ FAULTS: tuple[Anchored, ...] = (
             "one comparison after the last surprise",
         ),
         ("self.watches if self.checked else ()", "self.watches", "answers that were not compared have an interval"),
-        tests=_ONLINE,
     ),
     *at(
         _ROOM,
@@ -142,7 +122,6 @@ FAULTS: tuple[Anchored, ...] = (
             "self.history.__setitem__(slice(None), [found])",
             "the model learns from the last surprise alone",
         ),
-        tests=_ONLINE,
     ),
     *at(
         _ROOM,
@@ -154,18 +133,16 @@ FAULTS: tuple[Anchored, ...] = (
             "[[-side], *(values.tolist() for values in found.values)]",
             "the transcript names the other side",
         ),
-        tests=_ONLINE,
     ),
     *at(
         _ROOM,
         "Online._open",
         ("self.epochs += 1", "", "epochs are not counted"),
         ("self.journal.begin(epoch.event, ())", "None", "a threshold is drawn before the ledger knows"),
-        tests=_ONLINE,
     ),
     *at(
         _ROOM,
-        "Terms.within",
+        "SessionTerms.within",
         ("surprises + 1", "surprises", "one epoch more than was priced"),
         (
             "whole.times((1 - TUNING.thresholds) / surprises)",
@@ -173,17 +150,15 @@ FAULTS: tuple[Anchored, ...] = (
             "answers cost more than their share",
         ),
         ("Laplace() if whole.epsilon is not None else Gaussian()", "Gaussian()", "normal noise for pure epsilon"),
-        tests=_ONLINE,
     ),
     *at(
         _ROOM,
-        "Terms.epochs",
+        "SessionTerms.epochs",
         ("self.surprises + 1", "self.surprises + 2", "an epoch more than was paid"),
-        tests=_ONLINE,
     ),
     *at(
         _ROOM,
-        "Terms.free",
+        "SessionTerms.free",
         (
             "asked.step(self.unit) * (self.margin + self.slack(beta / 2))",
             "self.margin + self.slack(beta / 2)",
@@ -195,7 +170,6 @@ FAULTS: tuple[Anchored, ...] = (
             "the interval leaves out the threshold's noise",
         ),
         ("-1 in live", "1 in live", "a lower end where only the upper side was compared"),
-        tests=_ONLINE,
     ),
     *at(
         _ROOM,
@@ -205,7 +179,6 @@ FAULTS: tuple[Anchored, ...] = (
             "np.isin(row, (0, 1)).any()",
             "weighted queries are measured with their opposites",
         ),
-        tests=_ONLINE,
     ),
     *at(
         _ROOM,
@@ -213,11 +186,10 @@ FAULTS: tuple[Anchored, ...] = (
         ("sides.discard(surprise.side)", "sides.clear()", "a replayed pass ends both sides"),
         ("surprises += 1", "", "replayed surprises are not counted"),
         ("self.surprises[:start.measured]", "self.surprises[:start.surprises]", "a lost answer shifts the others"),
-        tests=_ONLINE,
     ),
     *at(
         _ROOM,
-        "restored",
+        "restore_session",
         ("last.pop(side, None)", "None", "a threshold is used after the answer that passed it"),
         (
             "list(last) if draw.value is None else [draw.value[0][0]]",
@@ -232,72 +204,62 @@ FAULTS: tuple[Anchored, ...] = (
         ("epochs += 1", "epochs = 1", "epochs of earlier processes are forgotten"),
         ("surprises += 1", "surprises = 1", "surprises of earlier processes are forgotten"),
         ("draw.number < session.document['draws']", "False", "what was measured first counts as surprises"),
-        tests=_TURN,
     ),
     *at(
         _ROOM,
-        "_surprises",
+        "_restore_hard_queries",
         ("asked[draw.number]", "asked[min(asked)]", "every noisy answer is of the first query"),
-        tests=_TURN,
     ),
     *at(
         _ROOM,
-        "Turn.settle",
+        "SessionLock.settle",
         ("whole or self.journal.lost", "whole", "a lost draw comes back"),
         ("whole or self.journal.lost", "self.journal.lost", "a spoilt session comes back"),
         ("self.run.guard.events", "self.paid.events", "nothing comes back"),
-        tests=_TURN,
     ),
     *at(
         _ROOM,
-        "closing",
+        "closing_session",
         ("held.spoilt or not opened", "not opened", "a spoilt session gets its rest back"),
         ("held.spoilt or not opened", "held.spoilt", "an opening that did not end gets its rest back"),
-        tests=_TURN,
     ),
     *at(
         _ROOM,
-        "turn",
+        "lock_session",
         ("any((draw.value is None for draw in past))", "False", "a draw that an earlier process lost is forgotten"),
         ("looked=True", "looked=False", "an error after rows were looked at comes back"),
-        tests=_TURN,
     ),
     *at(
         _ROOM,
-        "_guard",
+        "_session_filters",
         (
-            "(filter_of(stated['accountant'], budget).filter(budget), paid.guard())",
+            '(filter_of(stated["accountant"], budget).filter(budget), paid.guard())',
             "(paid.guard(),)",
             "the guarantee's own filter is left out",
         ),
-        tests=_TURN,
     ),
     *at(
         _ROOM,
         "filter_of",
         ("not isinstance(found, FilterAccountant)", "found is None", "accountants of fixed schedules are taken"),
-        tests=_TURN,
     ),
     *at(
         _ROOM,
-        "Stated.limits",
+        "SessionDocument.limits",
         ("Limits(**self.document['limits'])", "Limits()", "later questions read under the usual limits"),
-        tests=_TURN,
     ),
     *at(
         _ROOM,
-        "Stated.reading",
+        "SessionDocument.reading",
         ("limits=self.limits", "limits=Limits()", "the table is read under the usual limits"),
-        tests=_TURN,
     ),
     *at(
         _ROOM,
-        "continued_journal",
+        "continue_journal",
         ("file.digest_of(lines) != run.transcript", "False", "an edited transcript goes on"),
         ("run.lost is not None", "False", "a draw that was begun is made again"),
         ("file.cut(lines)", "None", "lines that the ledger does not know are read"),
         ("BEFORE + run.recorded", "BEFORE + max(run.recorded - 1, 0)", "the last draw that is known is forgotten"),
-        tests=_JOURNAL,
     ),
     *at(
         _ROOM,
@@ -309,13 +271,11 @@ FAULTS: tuple[Anchored, ...] = (
             "answers to other queries are taken",
         ),
         ("self.number += 1", "", "every draw is the first"),
-        tests=_JOURNAL,
     ),
     *at(
         _ROOM,
         "LedgerJournal.lose",
         ("self.known + 1", "self.known", "a lost draw is made again"),
-        tests=_JOURNAL,
     ),
     *at(
         _ROOM,
@@ -325,7 +285,6 @@ FAULTS: tuple[Anchored, ...] = (
             "None",
             "the ledger does not learn what was drawn",
         ),
-        tests=_JOURNAL,
     ),
     *at(
         _ROOM,
@@ -335,36 +294,31 @@ FAULTS: tuple[Anchored, ...] = (
             "True",
             "another table goes on",
         ),
-        tests=_JOURNAL,
     ),
     *at(
         _ROOM,
-        "StatedPredictions.left",
+        "PredictionSessionDocument.left",
         ("len(self.held.past) - int(self.document['draws'])", "len(self.answers)", "lost draws of points come back"),
-        tests=_POINTS,
     ),
     *at(
         _ROOM,
-        "StatedPredictions.draw",
+        "PredictionSessionDocument.draw",
         ("len(new) > self.left", "len(new) > self.paid", "more points than were paid for"),
         ("held.journal.begin(event, ())", "None", "a point is drawn before the ledger knows"),
-        tests=_POINTS,
     ),
     *at(
         _ROOM,
-        "StatedPredictions.records",
+        "PredictionSessionDocument.records",
         (
             "declared if declared is not None else self.counted or 1",
             "self.counted or 1",
             "the declared number of records is forgotten",
         ),
-        tests=_POINTS,
     ),
     *at(
         _ROOM,
         "distinct",
         ("point not in known", "True", "a point that has an answer is drawn again"),
-        tests=_POINTS,
     ),
     *at(
         _ROOM,
@@ -376,60 +330,52 @@ FAULTS: tuple[Anchored, ...] = (
             "self.epochs < self.terms.surprises",
             "one threshold fewer than was paid for",
         ),
-        tests=_ONLINE,
     ),
     *at(
         _ROOM,
-        "kept_thresholds",
+        "load_thresholds",
         ("secret.get(ASKS) != asks", "False", "thresholds of an older copy are compared again"),
         ("secret.get(ASKS) != asks", "secret.get(ASKS) < asks - 1", "thresholds of the ask before are compared again"),
-        tests=_DISK,
     ),
     *at(
         _ROOM,
-        "Asking.seal",
+        "QuestionWriter.seal",
         ("self.folder.blank()", "None", "thresholds stay on the disk while answers are compared"),
         ("self.asks += 1", "", "thresholds are kept as those of the ask before"),
         ("self.log.say(line, durable=True)", "None", "an ask is not in the log"),
-        tests=_DISK,
     ),
     *at(
         _ROOM,
-        "Asking.end",
+        "QuestionWriter.end",
         (
-            "keep_thresholds(self.folder, self.asks, self.thresholds)",
-            "keep_thresholds(self.folder, self.asks - 1, self.thresholds)",
+            "store_thresholds(self.folder, self.asks, self.thresholds)",
+            "store_thresholds(self.folder, self.asks - 1, self.thresholds)",
             "thresholds that go on are lost",
         ),
-        tests=_DISK,
     ),
     *at(
         _ROOM,
-        "is_spoilt",
+        "has_failed_question",
         ("begun > ended", "False", "a question that a kill has ended gets its rest back"),
         ("begun > ended", "begun > ended + 1", "one question may end without an answer"),
-        tests=(*_DISK, *_POINTS),
     ),
     *at(
         _ROOM,
-        "answered",
+        "answer_queries",
         (
             "asking.keep(thresholds_of(online.watches))",
             "None",
             "thresholds that were not passed are lost",
         ),
-        tests=_DISK,
     ),
     *at(
         _ROOM,
-        "start_of",
+        "process_start",
         ("len(online.history)", "online.surprises", "a process says that it knew answers that were lost"),
-        tests=_DISK,
     ),
     *at(
         _ROOM,
         "Replay._next",
         ("self.surprises[place].query is not query", "False", "a noisy answer of another query"),
-        tests=_ONLINE,
     ),
 )

@@ -1,113 +1,122 @@
 """Faults of the composition theorems: prices off by a factor, filters that forget, searches that end unsafe."""
 
-from faults.fault import planted_in
+from faults.anchored import Anchored, at
 
-FAULTS = (
-    *planted_in(
-        "kernel/accountants/losses.py",
+_ROOM = "kernel"
+
+FAULTS: tuple[Anchored, ...] = (
+    *at(
+        _ROOM,
+        "_laplace_epsilon",
+        ("Fraction(event.sensitivity)", "1", "the sensitivity of Laplace noise is forgotten"),
+    ),
+    *at(
+        _ROOM,
+        "_spherical_epsilon",
+        ("Fraction(event.sensitivity)", "1", "the sensitivity of spherical noise is forgotten"),
+    ),
+    *at(
+        _ROOM,
+        "_gaussian_rho",
+        ("2 * event.variance", "4 * event.variance", "Gaussian noise costs half its rho"),
+    ),
+    *at(
+        _ROOM,
+        "_rounded_gaussian_rho",
+        ("event.squared_sensitivity", "1", "the sensitivity of rounded Gaussian noise is forgotten"),
+    ),
+    *at(
+        _ROOM,
+        "_exponential_rho",
+        ("Fraction(event.epsilon) ** 2 / 8", "Fraction(event.epsilon) ** 2 / 16", "a selection's rho is halved"),
+    ),
+    *at(
+        _ROOM,
+        "_permute_and_flip_rho",
         (
-            'Roughgarden and Sundararajan 2009)."""\n    return Fraction(event.sensitivity) / event.scale',
-            'Roughgarden and Sundararajan 2009)."""\n    return 1 / event.scale',
-            "the sensitivity of Laplace noise is forgotten",
-        ),
-        (
-            'is rounding the sum, which is post-processing."""\n    return Fraction(event.sensitivity) / event.scale',
-            'is rounding the sum, which is post-processing."""\n    return 1 / event.scale',
-            "the sensitivity of spherical noise is forgotten",
-        ),
-        (
-            'independent coordinates add up, each with its own square)."""\n'
-            "    return Fraction(event.squared_sensitivity) / (2 * event.variance)",
-            'independent coordinates add up, each with its own square)."""\n'
-            "    return Fraction(event.squared_sensitivity) / (4 * event.variance)",
-            "Gaussian noise costs half its rho",
-        ),
-        (
-            'is rounding the sum, which is post-processing."""\n'
-            "    return Fraction(event.squared_sensitivity) / (2 * event.variance)",
-            'is rounding the sum, which is post-processing."""\n    return Fraction(1) / (2 * event.variance)',
-            "the sensitivity of rounded Gaussian noise is forgotten",
-        ),
-        (
-            "return Fraction(event.epsilon) ** 2 / 8",
-            "return Fraction(event.epsilon) ** 2 / 16",
-            "a selection's rho is halved",
-        ),
-        (
-            "return _of_pure(_permute_and_flip_epsilon(event))",
-            "return _permute_and_flip_epsilon(event) ** 2 / 8",
+            "_of_pure(_permute_and_flip_epsilon(event))",
+            "_permute_and_flip_epsilon(event) ** 2 / 8",
             "permute-and-flip counts as bounded range",
         ),
-        (
-            "return _of_pure(_pure_sum_epsilon(event))",
-            "return event.epsilon**2 / 8",
-            "a pure sum counts as bounded range",
-        ),
-        (
-            "return _of_pure(_finite(event))",
-            "return _finite(event) ** 2 / 8",
-            "Laplace counts as bounded range",
-        ),
-        ("return epsilon**2 / 2", "return epsilon**2 / 4", "the rho of a pure draw is halved"),
-        (
-            "    raise _unknown(event)\n\n\n@concentrated_rho.register",
-            "    return Fraction(0)\n\n\n@concentrated_rho.register",
-            "an unknown event costs no rho",
-        ),
     ),
-    *planted_in(
-        "kernel/accountants/accountant.py",
+    *at(
+        _ROOM,
+        "_pure_sum_rho",
+        ("_of_pure(_pure_sum_epsilon(event))", "event.epsilon ** 2 / 8", "a pure sum counts as bounded range"),
+    ),
+    *at(
+        _ROOM,
+        "_noise_rho",
+        ("_of_pure(_finite(event))", "_finite(event) ** 2 / 8", "Laplace counts as bounded range"),
+    ),
+    *at(
+        _ROOM,
+        "_of_pure",
+        ("epsilon ** 2 / 2", "epsilon ** 2 / 4", "the rho of a pure draw is halved"),
+    ),
+    *at(
+        _ROOM,
+        "concentrated_rho",
+        ("raise _unknown(event)", "return Fraction(0)", "an unknown event costs no rho"),
+    ),
+    *at(
+        _ROOM,
+        "in_parallel",
         (
-            "return kept, tuple((event.event, count) for event, count in events if isinstance(event, LeftOutEvent))",
-            "return kept, ()",
+            "tuple(((event.event, count) for event, count in events if isinstance(event, LeftOutEvent)))",
+            "()",
             "a run has no draws from left-out records",
         ),
+    ),
+    *at(
+        _ROOM,
+        "one_after_another",
+        ("(*kept, *left_out)", "kept", "left-out records cost nothing beside other runs"),
+    ),
+    *at(
+        _ROOM,
+        "larger",
+        ("max(known)", "min(known)", "the smaller group is the price"),
         (
-            "for event, count in (*kept, *left_out):",
-            "for event, count in kept:",
-            "left-out records cost nothing beside other runs",
-        ),
-        ("total[event] += count", "total[event] = count", "the same draw in both groups counts once"),
-        ("return max(known) if len(known)", "return min(known) if len(known)", "the smaller group is the price"),
-        (
-            "prices = [price(kept), *([price(left_out)] if left_out else [])]",
-            "prices = [price(kept)]",
+            "[price(kept), *([price(left_out)] if left_out else [])]",
+            "[price(kept)]",
             "draws from left-out records are free",
         ),
-        (
-            "return max(known) if len(known) == len(prices) else None",
-            "return max(known, default=None)",
-            "a group without a price is free",
-        ),
-        (
-            "return known if len(known) == len(losses) else None",
-            "return known",
-            "Gaussian noise is free in a sum of epsilons",
-        ),
     ),
-    *planted_in(
-        "kernel/accountants/sums.py",
-        ("sum((epsilon * count for", "sum((epsilon for", "repeated draws cost once"),
+    *at(
+        _ROOM,
+        "pure_losses",
+        ("known if len(known) == len(losses) else None", "known", "Gaussian noise is free in a sum of epsilons"),
+    ),
+    *at(
+        _ROOM,
+        "total",
+        ("epsilon * count", "epsilon", "repeated draws cost once"),
+    ),
+    *at(
+        _ROOM,
+        "Basic.filter",
+        ("budget.epsilon", "2 * budget.epsilon", "the filter admits twice the budget"),
+    ),
+    *at(
+        _ROOM,
+        "Basic.guard",
+        ("require_affordable(self, budget, planned)", "", "a plan beyond the budget is guarded"),
+    ),
+    *at(
+        _ROOM,
+        "Basic.cut",
         (
-            "return SumFilter(limit=budget.epsilon,",
-            "return SumFilter(limit=2 * budget.epsilon,",
-            "the filter admits twice the budget",
-        ),
-        ("        require_affordable(self, budget, planned)\n", "", "a plan beyond the budget is guarded"),
-        (
-            "Price(epsilon=budget.epsilon * portion.share / whole)",
-            "Price(epsilon=budget.epsilon * portion.share)",
+            "budget.epsilon * portion.share / whole",
+            "budget.epsilon * portion.share",
             "a cut forgets how many draws there are",
         ),
     ),
-    *planted_in(
-        "kernel/accountants/accountant.py",
-        ("if spent + asked > self.limit:", "if spent > self.limit:", "the last draw may pass the limit"),
-        (
-            "            self._spent = spent + asked\n",
-            "            self._spent = asked\n",
-            "the filter forgets what was spent",
-        ),
+    *at(
+        _ROOM,
+        "SumFilter.charge",
+        ("spent + asked > self.limit", "spent > self.limit", "the last draw may pass the limit"),
+        ("self._spent = spent + asked", "self._spent = asked", "the filter forgets what was spent"),
         (
             "self._spent_on_left_out = spent + asked",
             "self._spent_on_left_out = asked",
@@ -118,36 +127,56 @@ FAULTS = (
             "self._spent_on_left_out if left_out else self._spent_on_left_out",
             "kept draws are held against what was spent on left-out records",
         ),
-        ("        left[costs[place]] -= 1\n", "        left[costs[place]] -= 0\n", "a planned draw is never used up"),
-        ("place = bisect_left(costs, asked)", "place = 0", "a dear draw takes the cheapest place"),
-        ("if self._dearest(kind) >= asked)", "if self._dearest(kind) > 0)", "a dearer draw than planned is admitted"),
+    ),
+    *at(
+        _ROOM,
+        "PlanFilter.charge",
+        ("left[costs[place]] -= 1", "left[costs[place]] -= 0", "a planned draw is never used up"),
+        ("bisect_left(costs, asked)", "0", "a dear draw takes the cheapest place"),
+        ("self._dearest(kind) >= asked", "self._dearest(kind) > 0", "a dearer draw than planned is admitted"),
+    ),
+    *at(
+        _ROOM,
+        "_kinds",
         (
-            "return ((type(draw), draw.sensitivity, left_out), general)",
-            "return ((type(draw), 1, left_out), general)",
+            "(type(draw), draw.sensitivity, left_out)",
+            "(type(draw), 1, left_out)",
             "the plan's kinds forget the sensitivity",
         ),
         (
-            "if isinstance(draw, DiscreteLaplaceEvent) and draw.coordinates == 1 and draw.sensitivity > 1:",
-            "if isinstance(draw, DiscreteLaplaceEvent) and draw.sensitivity > 1:",
+            "isinstance(draw, DiscreteLaplaceEvent) and draw.coordinates == 1 and (draw.sensitivity > 1)",
+            "isinstance(draw, DiscreteLaplaceEvent) and draw.sensitivity > 1",
             "noise on several integers takes the places of noise on one",
         ),
         (
-            "else type(draw), 0, left_out)",
-            "else object, 0, left_out)",
+            "draw if isinstance(draw, GaussianObjectiveEvent) else type(draw)",
+            "draw if isinstance(draw, GaussianObjectiveEvent) else object",
             "the plan's kinds forget the mechanism",
         ),
         (
-            "else type(draw), 0, left_out)",
-            "else type(draw), 0, False)",
+            "(draw if isinstance(draw, GaussianObjectiveEvent) else type(draw), 0, left_out)",
+            "(draw if isinstance(draw, GaussianObjectiveEvent) else type(draw), 0, False)",
             "a draw from left-out records takes a kept one's place",
         ),
+    ),
+    *at(
+        _ROOM,
+        "bound_across_runs",
         (
-            "return kept if covered else one_after_another(events)",
-            "return kept",
+            "kept if covered else one_after_another(events)",
+            "kept",
             "left-out draws are free beside other runs, however dear",
         ),
-        ("    if not left_out:\n        return events\n", "    return events\n", "left-out draws are merged over runs"),
-        ("covered = count == 1 and not others and any(", "covered = not others and any(", "one kept draw covers many"),
+        ("if not left_out: ...", "...", "left-out draws are merged over runs"),
+        (
+            "count == 1 and (not others) and any((number and _covers(event, draw) for event, number in kept))",
+            "not others and any((number and _covers(event, draw) for event, number in kept))",
+            "one kept draw covers many",
+        ),
+    ),
+    *at(
+        _ROOM,
+        "_covers",
         (
             "_kinds(event)[0] in _kinds(other) and cost(other) <= cost(event)",
             "_kinds(event)[0] in _kinds(other)",
@@ -159,63 +188,92 @@ FAULTS = (
             "a draw of another kind covers a left-out one",
         ),
     ),
-    *planted_in(
-        "kernel/accountants/sums.py",
+    *at(
+        _ROOM,
+        "total_rho",
+        ("concentrated_rho(event) * count", "concentrated_rho(event)", "repeated draws cost their rho once"),
         (
-            "concentrated_rho(event) * count for event, count in group",
-            "concentrated_rho(event) for event, count in group",
-            "repeated draws cost their rho once",
+            (
+                "max((sum((concentrated_rho(event) * count for event, count in group), Fraction(0)) for group in "
+                "in_parallel(events)))"
+            ),
+            (
+                "min((sum((concentrated_rho(event) * count for event, count in group), Fraction(0)) for group in "
+                "in_parallel(events)))"
+            ),
+            "the smaller group is the price",
         ),
-        ("return max(\n        sum(", "return min(\n        sum(", "the smaller group is the price"),
+    ),
+    *at(
+        _ROOM,
+        "zcdp_to_epsilon",
+        ("(1 + excess) * decimal(rho)", "excess * decimal(rho)", "the conversion takes rho for (a - 1) instead of a"),
+    ),
+    *at(
+        _ROOM,
+        "largest_rho",
         (
-            "epsilon = (1 + excess) * decimal(rho) + (surprise - log_order) / excess + log_excess - log_order",
-            "epsilon = excess * decimal(rho) + (surprise - log_order) / excess + log_excess - log_order",
-            "the conversion takes rho for (a - 1) instead of a",
-        ),
-        (
-            "converted(rho, budget.delta) <= budget.epsilon, budget.epsilon)",
-            "converted(rho, budget.delta) <= 2 * budget.epsilon, budget.epsilon)",
+            "zcdp_to_epsilon(rho, budget.delta) <= budget.epsilon",
+            "zcdp_to_epsilon(rho, budget.delta) <= 2 * budget.epsilon",
             "a budget buys the rho of twice its epsilon",
         ),
+    ),
+    *at(
+        _ROOM,
+        "ZeroConcentrated.guard",
         (
-            "limit = max(largest_rho(budget), total_rho(planned))",
-            "limit = largest_rho(budget) + total_rho(planned)",
+            "max(largest_rho(budget), total_rho(planned))",
+            "largest_rho(budget) + total_rho(planned)",
             "the guard admits the plan twice",
         ),
-        (
-            "        return SumFilter(limit=largest_rho(budget), cost=concentrated_rho",
-            "        return SumFilter(limit=budget.epsilon, cost=concentrated_rho",
-            "the filter takes epsilon for rho",
-        ),
-        (
-            "return tuple(Price(rho=rho * portion.share / whole)",
-            "return tuple(Price(rho=rho * portion.share)",
-            "a cut forgets how many draws there are",
-        ),
     ),
-    *planted_in(
-        "kernel/accountants/fixed_schedules.py",
-        ("(-2 * decimal(delta).ln() * squares)", "(-1 * decimal(delta).ln() * squares)", "the spread misses its 2"),
-        ("count * step**2 for", "step**2 for", "repeated draws spread once"),
-        ("upward(drift + spread)", "upward(spread)", "the drift is forgotten"),
+    *at(
+        _ROOM,
+        "ZeroConcentrated.filter",
+        ("largest_rho(budget)", "budget.epsilon", "the filter takes epsilon for rho"),
+    ),
+    *at(
+        _ROOM,
+        "ZeroConcentrated.cut",
+        ("rho * portion.share / whole", "rho * portion.share", "a cut forgets how many draws there are"),
+    ),
+    *at(
+        _ROOM,
+        "advanced_epsilon",
+        ("-2 * decimal(delta).ln()", "-1 * decimal(delta).ln()", "the spread misses its 2"),
+        ("count * step ** 2", "step ** 2", "repeated draws spread once"),
+        ("drift + spread", "spread", "the drift is forgotten"),
+    ),
+    *at(
+        _ROOM,
+        "_mean_loss",
         ("step * (growth - 1) / (growth + 1)", "step * (growth - 1) / (growth + 1) / 2", "the drift is halved"),
     ),
-    *planted_in(
-        "kernel/accountants/accountant.py",
-        ("return PlanFilter(planned=planned)", "return PlanFilter(planned=planned * 2)", "the plan may be drawn twice"),
-        ("    require_affordable(accountant, budget, planned)\n", "", "a plan beyond the budget is guarded"),
-        ("if price > budget.epsilon:", "if price > 2 * budget.epsilon:", "a plan may cost twice the budget"),
-        ("portion.share * portion.count for", "portion.share for", "a cut forgets how many draws there are"),
+    *at(
+        _ROOM,
+        "guard_plan",
+        ("planned=planned", "planned=planned * 2", "the plan may be drawn twice"),
+        ("require_affordable(accountant, budget, planned)", "", "a plan beyond the budget is guarded"),
+    ),
+    *at(
+        _ROOM,
+        "require_affordable",
+        ("price > budget.epsilon", "price > 2 * budget.epsilon", "a plan may cost twice the budget"),
+        ("price is None", "False", "a plan without a price passes"),
+    ),
+    *at(
+        _ROOM,
+        "weigh",
+        ("portion.share * portion.count", "portion.share", "a cut forgets how many draws there are"),
         (
-            "if accountant.homogeneous and len({portion.share for portion in portions}) > 1:",
-            "if False:",
+            "accountant.homogeneous and len({portion.share for portion in portions}) > 1",
+            "False",
             "unequal shares of a theorem for equal draws",
         ),
-        (
-            "    if budget.pure:\n        return f",
-            "    if False:\n        return f",
-            "theorems that need a delta serve without one",
-        ),
-        ("    if price is None:", "    if False:", "a plan without a price passes"),
+    ),
+    *at(
+        _ROOM,
+        "needs_delta",
+        ("budget.pure", "False", "theorems that need a delta serve without one"),
     ),
 )

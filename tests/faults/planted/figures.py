@@ -1,182 +1,118 @@
-"""Faults of figures, survey weights, views, hierarchies and SQL."""
+"""Faults of figures and survey weights: sums whose steps are off, intervals that hold too seldom."""
 
-from faults.fault import planted_in
+from faults.anchored import Anchored, at
 
-FAULTS = (
-    *planted_in(
-        "workload/figure_entries.py",
+FAULTS: tuple[Anchored, ...] = (
+    *at(
+        "queries",
+        "weighing",
         ("min(max(bins.midpoint(index), Fraction(0)), most)", "max(bins.midpoint(index), Fraction(0))", "no maximum"),
-        ("min(max(bins.midpoint(index), Fraction(0)), most)", "min(bins.midpoint(index), most)", "negative weights"),
-        ("block.scale * self.grid", "block.scale", "sums of weights in steps"),
-        (
-            "tested=None if figure.tested is None else found.of(figure.tested, ending)",
-            "tested=figure.tested",
-            "errors of counts",
-        ),
+        ("max(bins.midpoint(index), Fraction(0))", "bins.midpoint(index)", "negative weights"),
     ),
-    *planted_in(
-        "workload/figure_entries.py",
+    *at(
+        "queries",
+        "Weighing.of",
+        ("block.scale * self.grid", "block.scale", "sums of weights in steps"),
+    ),
+    *at(
+        "queries",
+        "_figure",
+        ("None if figure.tested is None else found.of(figure.tested, ending)", "figure.tested", "errors of counts"),
+    ),
+    *at(
+        "queries",
+        "compile_mean",
         (
-            "rows = np.stack([line.steps - line.places, line.places])",
-            "rows = np.stack([line.places, line.steps - line.places])",
+            "[line.steps - line.places, line.places]",
+            "[line.places, line.steps - line.places]",
             "a mean from the other end",
         ),
-        (
-            "rows = np.stack([above**2, 2 * line.places * above, line.places**2])",
-            "rows = np.stack([above**2, line.places * above, line.places**2])",
-            "half of the middle sum",
-        ),
-        ("square=(NONE, NONE, ONE)", "square=(NONE, ONE, ONE)", "a square too large"),
-        (
-            "table = np.stack([mask.reshape(-1), ~mask.reshape(-1)])",
-            "table = np.stack([mask.reshape(-1), mask.reshape(-1)])",
-            "a proportion of half",
-        ),
-        ("if (high - low) / grid > MOST_STEPS ** (1 / power):", "if False:", "steps beyond 64 bits"),
     ),
-    *planted_in(
-        "workload/figures.py",
-        (
-            "(part.denominator * below - part.numerator * last",
-            "(part.denominator * below - last",
-            "any part is the lowest",
-        ),
+    *at(
+        "queries",
+        "compile_variance",
+        ("2 * line.places", "line.places", "half of the middle sum"),
+        ("(NONE, NONE, ONE)", "(NONE, ONE, ONE)", "a square too large"),
     ),
-    *planted_in(
-        "releases/answers/figures.py",
+    *at(
+        "queries",
+        "compile_proportion",
+        ("~mask.reshape(-1)", "mask.reshape(-1)", "a proportion of half"),
+    ),
+    *at(
+        "queries",
+        "_line",
+        ("(high - low) / grid > MOST_STEPS ** (1 / power)", "False", "steps beyond 64 bits"),
+    ),
+    *at(
+        "queries",
+        "comparisons",
+        ("part.numerator * last", "last", "any part is the lowest"),
+    ),
+    *at(
+        "release",
+        "fieller",
+        ("bottom ** 2 - square * second", "bottom ** 2", "a sure denominator"),
+    ),
+    *at(
+        "release",
+        "AddedUp.pair",
+        ("-one * other", "one * other", "errors that cancel"),
+    ),
+    *at(
+        "release",
+        "linearise",
         (
-            "c = bottom**2 - square * second, top * bottom - square * mixed, top**2 - square * first",
-            "c = bottom**2, top * bottom - square * mixed, top**2 - square * first",
-            "a sure denominator",
-        ),
-        ("mixed = -one * other", "mixed = one * other", "errors that cancel"),
-        (
-            "lower=values - factor * error, upper=values + factor * error",
-            "lower=values - error, upper=values + error",
+            "FigureSpan(lower=values - factor * error, upper=values + factor * error, error=error, small=small)",
+            "FigureSpan(lower=values - error, upper=values + error, error=error, small=small)",
             "one deviation",
         ),
-        (">= 0.0\n    before =", "> 0.0\n    before =", "a bin that holds the quantile is left out"),
+    ),
+    *at(
+        "release",
+        "invert_curve",
         (
-            "    last = before.shape[1] - 1 - before[:, ::-1].argmax(axis=1)\n",
-            "    last = reached.argmax(axis=1)\n",
-            "the first bin alone",
+            "np.concatenate([upper, ends], axis=1) >= 0.0",
+            "np.concatenate([upper, ends], axis=1) > 0.0",
+            "a bin that holds the quantile is left out",
+        ),
+        ("before.shape[1] - 1 - before[:, ::-1].argmax(axis=1)", "reached.argmax(axis=1)", "the first bin alone"),
+    ),
+    *at(
+        "release",
+        "_ground",
+        (
+            "all((name in direct for name in figure.blocks)) and (not np.isnan(margins).any())",
+            "not np.isnan(margins).any()",
+            "sums of draws as single ones",
         ),
     ),
-    *planted_in(
-        "releases/answers/figures.py",
-        ("if all(name in direct for name in figure.blocks) and", "if", "sums of draws as single ones"),
-        ("- 1  # its own upper end is no rival", "- 2", "a cell that has a rival is sure"),
-        ("curve + above[:, own])", "curve + 0 * above[:, own])", "half an interval"),
-        ("excess = top - floor * bottom", "excess = top + floor * bottom", "a mean below its floor"),
-    ),
-    *planted_in(
-        "releases/answers/adding_up.py",
-        ("    return whole + (ranks < (totals - sums)[parents])\n", "    return whole\n", "what is left over is lost"),
+    *at(
+        "release",
+        "_largest",
         (
-            "wider.take(above.nodes, axis=place)",
-            "wider.take(np.zeros_like(above.nodes), axis=place)",
-            "all children of one node",
-        ),
-        (
-            "        shared = seen & _held(one, levels)\n        if shared and",
-            "        shared = seen & _held(one, levels)\n        if False and",
-            "a cycle is no cycle",
-        ),
-        ("np.where((sums > totals)[parents], lowered, raised)", "raised", "parts below 0 are taken from all"),
-    ),
-    *planted_in(
-        "releases/views.py",
-        (
-            "held = [each for each in release.answers if each.block.is_marginal or each.block.name in nodes.asked]",
-            "held = list(release.answers)",
-            "sums among the counts",
-        ),
-        (
-            "block.precision > UNSURE * np.abs(block.estimate)",
-            "block.precision > np.abs(block.estimate)",
-            "small cells without a mark",
+            "(upper[:, None, :] >= own[:, :, None]).sum(axis=2) - 1",
+            "(upper[:, None, :] >= own[:, :, None]).sum(axis=2) - 2",
+            "a cell that has a rival is sure",
         ),
     ),
-    *planted_in(
-        "published/show.py",
-        ("{column.name for column in block.columns} == set(entry.columns)", "True", "whatever is in the answers"),
+    *at(
+        "release",
+        "_quantiles",
+        ("above[:, own]", "0 * above[:, own]", "half an interval"),
     ),
-    *planted_in(
-        "releases/release.py",
+    *at(
+        "release",
+        "_one_value",
+        ("top - floor * bottom", "top + floor * bottom", "a mean below its floor"),
+    ),
+    *at(
+        "release",
+        "_answers",
         (
-            "    if output.views is not None and views and",
-            "    if False and views and",
+            "output.views is not None and views and (views['base'] != output.views)",
+            "False and views and (views['base'] != output.views)",
             "views of another base are skipped",
-        ),
-    ),
-    *planted_in(
-        "strategies/designs/trees.py",
-        (
-            "weight = found[place].weight * part * common / found[place].rows",
-            "weight = found[place].weight",
-            "hardly a budget at the top",
-        ),
-        ("if count == lowest else TUNING.above", "if count != lowest else TUNING.above", "little for the lowest level"),
-    ),
-    *planted_in(
-        "domain/hierarchies.py",
-        (
-            "nodes, height = tuple(stated.parents[node] for node in nodes), height + 1",
-            "nodes, height = tuple(stated.parents[nodes[0]] for _ in nodes), height + 1",
-            "one parent for all",
-        ),
-        (
-            "for node in (*nodes, *own)], dtype",
-            "for node in (*nodes, *(nodes[:1] * len(own)))], dtype",
-            "fault cells in the first node",
-        ),
-    ),
-    *planted_in(
-        "workload/queries_file.py",
-        (
-            "restricted((*others, found[level]), entry.where, frame)",
-            "restricted((*others, found[level]), UNSET, frame)",
-            "records that the predicate excludes",
-        ),
-    ),
-    *planted_in(
-        "workload/trees.py",
-        (
-            "after - self.down(level - 1, self._corrections[level - 1]) * after**2",
-            "after",
-            "levels above help nobody",
-        ),
-    ),
-    *planted_in(
-        "workload/sql/conditions.py",
-        ('">": "<=", ">=": "<"}\n\n\ndef _leaf', '">": "<", ">=": "<"}\n\n\ndef _leaf', "not above is below"),
-        ('">": "<", ">=": "<="}', '">": ">", ">=": "<="}', "5 > x as x > 5"),
-        ("    if column in known or not words.has_null(column):\n", "    if True:\n", "ELSE without the unknown"),
-    ),
-    *planted_in(
-        "workload/sql/aggregates.py",
-        ("all_of(*others, met) or met", "met", "a record in two branches"),
-        (
-            "    sizes = range(len(parts), -1, -1)\n",
-            "    sizes = range(len(parts), 0, -1)\n",
-            "a rollup without its total",
-        ),
-    ),
-    *planted_in(
-        "workload/sql/reading.py",
-        (
-            "where = all_of(condition, group.where, found.where)",
-            "where = all_of(condition, group.where)",
-            "FILTER is passed over",
-        ),
-        ("    single = len(figures) == 1 and", "    single =", "LIMIT of several aggregates"),
-    ),
-    *planted_in(
-        "workload/sql/aggregates.py",
-        (
-            "return replace(found, where=all_of(found.where, true(node.expression.this, words)))",
-            "return found",
-            "all records, not those of FILTER",
         ),
     ),
 )

@@ -1,70 +1,82 @@
 """Faults of Gaussian DP: conversions that cost too little, sums that forget, noise that is billed as another law."""
 
-from faults.fault import planted_in
+from faults.anchored import Anchored, at
 
-FAULTS = (
-    *planted_in(
-        "kernel/budget.py",
+FAULTS: tuple[Anchored, ...] = (
+    *at(
+        "kernel",
+        "squared_mu_of_pure",
+        ("4 * place", "2 * place", "a pure draw costs half"),
+    ),
+    *at(
+        "kernel",
+        "squared_mu_of_ranged",
+        ("epsilon / 2", "epsilon / 4", "a choice is too cheap"),
+    ),
+    *at(
+        "kernel",
+        "pure_of_squared_mu",
         (
-            "return rounded_up(4 * place * place)",
-            "return rounded_up(2 * place * place)",
-            "a pure draw costs half",
-        ),
-        (
-            "return squared_mu_of_pure(epsilon / 2)",
-            "return squared_mu_of_pure(epsilon / 4)",
-            "a choice is too cheap",
-        ),
-        (
-            "place = decimal(squared_mu).sqrt() / 2",
-            "place = decimal(squared_mu).sqrt()",
+            "decimal(squared_mu).sqrt() / 2",
+            "decimal(squared_mu).sqrt()",
             "a mu^2 buys an epsilon of four times its price",
         ),
         (
-            "return rounded_down(((1 - tail) / tail).ln())",
-            "return rounded_up(((1 - tail) / tail).ln())",
+            "rounded_down(((1 - tail) / tail).ln())",
+            "rounded_up(((1 - tail) / tail).ln())",
             "what is bought costs more than its price",
         ),
     ),
-    *planted_in(
-        "kernel/accountants/losses.py",
+    *at(
+        "kernel",
+        "_rounded_gaussian_mu",
+        ("Fraction(event.squared_sensitivity)", "1", "the sensitivity of rounded noise is forgotten in mu^2"),
         (
-            "return Fraction(event.squared_sensitivity) / event.variance",
-            "return 1 / event.variance",
-            "the sensitivity of rounded noise is forgotten in mu^2",
-        ),
-        ("return event.squared_mu / 2", "return event.squared_mu / 4", "a sum in mu^2 costs half its rho"),
-        (
-            'are not those of the normal one, and zCDP implies no mu."""',
-            'are not those of the normal one, and zCDP implies no mu."""\n'
-            "    return Fraction(event.squared_sensitivity) / event.variance",
+            "RoundedGaussianEvent",
+            "RoundedGaussianEvent | DiscreteGaussianEvent",
             "discrete Gaussian noise is billed as the rounded one",
         ),
     ),
-    *planted_in(
-        "kernel/accountants/analytic.py",
-        ("return 2 * most_rho(", "return 4 * most_rho(", "the budget holds twice its mu^2"),
-        ("return smallest(whole / 2, delta)", "return smallest(whole / 4, delta)", "half of mu^2 is converted"),
+    *at(
+        "kernel",
+        "_mu_sum_rho",
+        ("event.squared_mu / 2", "event.squared_mu / 4", "a sum in mu^2 costs half its rho"),
+    ),
+    *at(
+        "kernel",
+        "largest_squared_mu",
         (
-            "return SumFilter(limit=largest_squared_mu(budget), cost=require_mu, unit=UNIT)",
-            "return SumFilter(limit=largest_squared_mu(budget), cost=lambda one: require_mu(one) / 2, unit=UNIT)",
-            "the filter counts half of every draw",
-        ),
-        (
-            "return sum((cost * count for cost, count in costs if cost is not None), Fraction(0))",
-            "return sum((cost for cost, count in costs if cost is not None), Fraction(0))",
-            "equal draws are counted once",
+            "2 * most_rho(budget.epsilon, budget.delta)",
+            "4 * most_rho(budget.epsilon, budget.delta)",
+            "the budget holds twice its mu^2",
         ),
     ),
-    *planted_in(
-        "strategies/checks.py",
+    *at(
+        "kernel",
+        "squared_mu_to_epsilon",
+        ("whole / 2", "whole / 4", "half of mu^2 is converted"),
+    ),
+    *at(
+        "kernel",
+        "GaussianDP.filter",
+        ("cost=require_mu", "cost=lambda one: require_mu(one) / 2", "the filter counts half of every draw"),
+    ),
+    *at(
+        "kernel",
+        "_sum",
+        ("cost * count", "cost", "equal draws are counted once"),
+    ),
+    *at(
+        "strategies",
+        "_gaussian_law",
         ("price.squared_mu is not None", "False", "a price in mu^2 buys discrete noise"),
     ),
-    *planted_in(
-        "mechanisms/noisy_answers.py",
+    *at(
+        "mechanisms",
+        "gaussian_event",
         (
-            "return RoundedGaussianEvent(squared_sensitivity=squared, variance=law.variance)",
-            "return RoundedGaussianEvent(squared_sensitivity=1, variance=law.variance)",
+            "RoundedGaussianEvent(squared_sensitivity=squared, variance=law.variance)",
+            "RoundedGaussianEvent(squared_sensitivity=1, variance=law.variance)",
             "rounded noise is billed for one count",
         ),
     ),

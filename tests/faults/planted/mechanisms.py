@@ -1,240 +1,305 @@
 """Faults of scores, selections and noisy answers: sensitivities, events, overflow bounds."""
 
-from faults.fault import planted_in
+from faults.anchored import Anchored, at
 
-FAULTS = (
-    *planted_in(
-        "mechanisms/selection.py",
+_ROOM = "mechanisms"
+
+FAULTS: tuple[Anchored, ...] = (
+    *at(
+        _ROOM,
+        "scores_sensitivity",
         (
-            "(times, sensitivity(group, Norm.L1, unit))",
-            "(times, sensitivity(group, Norm.L1, PrivacyUnit(neighbours=unit.neighbours)))",
+            "sensitivity(group, Norm.L1, unit)",
+            "sensitivity(group, Norm.L1, PrivacyUnit(neighbours=unit.neighbours))",
             "a person's rows are not counted in",
         ),
+        ("sensitivity(group, Norm.L1, unit)", "sensitivity(group, Norm.L1, _ADDED)", "the 2 of replace is forgotten"),
         (
-            "(times, sensitivity(group, Norm.L1, unit))",
-            "(times, sensitivity(group, Norm.L1, _ADDED))",
-            "the 2 of replace is forgotten",
-        ),
-        (
-            "(times, sensitivity(group, Norm.L1, unit))",
-            "(times, sensitivity(group[:1], Norm.L1, unit))",
+            "sensitivity(group, Norm.L1, unit)",
+            "sensitivity(group[:1], Norm.L1, unit)",
             "only the first block of a group is counted",
         ),
+        ("Norm.L1", "Norm.LARGEST", "the largest answer in the place of their sum"),
+        ("math.ceil", "math.floor", "rounding is taken off the sensitivity"),
+        ("math.ceil(times * width)", "width", "a multiplier is forgotten"),
         (
-            "(times, sensitivity(group, Norm.L1, unit))",
-            "(times, sensitivity(group, Norm.LARGEST, unit))",
-            "the largest answer in the place of their sum",
+            "max((math.ceil(times * width) for times, width in kinds), default=0)",
+            "min((math.ceil(times * width) for times, width in kinds), default=0)",
+            "the smallest candidate's sensitivity serves for all",
         ),
-        ("(math.ceil(times * width) for", "(math.floor(times * width) for", "rounding is taken off the sensitivity"),
-        ("(math.ceil(times * width) for", "(width for", "a multiplier is forgotten"),
-        ("return max((math.ceil", "return min((math.ceil", "the smallest candidate's sensitivity serves for all"),
-        ("times.numerator * (one - less)", "times.numerator * (one + less)", "what measuring would leave is added"),
+    ),
+    *at(
+        _ROOM,
+        "BlockScores.evaluate",
+        ("one - less", "one + less", "what measuring would leave is added"),
+    ),
+    *at(
+        _ROOM,
+        "largest_total",
         (
-            "return records * sensitivity(group, Norm.L1, _ADDED)",
-            "return records",
+            "records * sensitivity(group, Norm.L1, _ADDED)",
+            "records",
             "coefficients are forgotten in the overflow bound",
         ),
-        ("+ expected + abs(penalty)", "+ expected", "a penalty is forgotten in the overflow bound"),
-        ("refuse_beyond(max(score, error) + 1", "refuse_beyond(score + 1", "the error's own overflow is not looked at"),
+    ),
+    *at(
+        _ROOM,
+        "refuse_large_score",
         (
-            "(max(block.weight for block in group), max(1, sensitivity(group, Norm.L1, unit)))",
-            "(max(block.weight for block in group), 1)",
+            "largest_total(group, records) + expected + abs(penalty)",
+            "largest_total(group, records) + expected",
+            "a penalty is forgotten in the overflow bound",
+        ),
+        ("max(score, error)", "score", "the error's own overflow is not looked at"),
+    ),
+    *at(
+        _ROOM,
+        "fair_multipliers",
+        (
+            "max(1, sensitivity(group, Norm.L1, unit))",
+            "1",
             "candidates do not compete by error per unit of sensitivity",
         ),
     ),
-    *planted_in(
-        "mechanisms/box_scores.py",
-        ("self.blocks), unit) << self.bits", "self.blocks), unit)", "the finer grid is forgotten"),
+    *at(
+        _ROOM,
+        "BoxScores.sensitivity",
+        (
+            "queries_sensitivity(self.blocks, (1,) * len(self.blocks), unit) << self.bits",
+            "queries_sensitivity(self.blocks, (1,) * len(self.blocks), unit)",
+            "the finer grid is forgotten",
+        ),
         (
             "queries_sensitivity(self.blocks, (1,) * len(self.blocks), unit)",
             "queries_sensitivity(self.blocks, (1,) * len(self.blocks), PrivacyUnit())",
             "a person's rows are not counted in",
         ),
+    ),
+    *at(
+        _ROOM,
+        "BoxScores.__post_init__",
+        ("self.records << self.bits", "self.records", "the finer grid is forgotten in the overflow bound"),
+    ),
+    *at(
+        _ROOM,
+        "BoxScores.search",
         (
-            "(self.records << self.bits) + int",
-            "self.records + int",
-            "the finer grid is forgotten in the overflow bound",
-        ),
-        (
-            "(counts.marginal(self.index.axes) << self.bits)",
+            "counts.marginal(self.index.axes) << self.bits",
             "counts.marginal(self.index.axes)",
             "counts and hypothesis are on two grids",
         ),
     ),
-    *planted_in(
-        "mechanisms/box_scores.py",
-        ("return np.abs(tensors[:, 0])", "return tensors[:, 0]", "the bound of one cell has a sign"),
+    *at(
+        _ROOM,
+        "box_bounds",
+        ("np.abs(tensors[:, 0])", "tensors[:, 0]", "the bound of one cell has a sign"),
         ("np.maximum(rise, fall)", "rise", "a bound forgets negative boxes"),
         (
-            "(np.abs(tensors).sum(axis=1) + np.abs(tensors.sum(axis=1))) // 2",
-            "np.abs(tensors).sum(axis=1) // 2",
+            "np.abs(tensors).sum(axis=1) + np.abs(tensors.sum(axis=1))",
+            "np.abs(tensors).sum(axis=1)",
             "a bound lies below its boxes",
         ),
+    ),
+    *at(
+        _ROOM,
+        "_children",
         (
             "running[parents, stops] - running[parents, starts]",
             "running[parents, stops]",
             "a child's sums begin at the first cell",
         ),
-        (
-            ".order[self._firsts[piece] + rank])",
-            ".order[self._firsts[piece]])",
-            "every member of a piece goes by the first one's number",
-        ),
-        ("families[self.known[pieces] > 0] = -1", "families[:] = -1", "bounds pass for scores"),
     ),
-    *planted_in(
-        "mechanisms/selection.py",
+    *at(
+        _ROOM,
+        "BoxSearch.candidate",
+        ("self._firsts[piece] + rank", "self._firsts[piece]", "every member of a piece goes by the first one's number"),
+    ),
+    *at(
+        _ROOM,
+        "BoxSearch.score",
+        ("families[self.known[pieces] > 0]", "families[:]", "bounds pass for scores"),
+    ),
+    *at(
+        _ROOM,
+        "SelectionMechanism.rate",
         (
-            "epsilon / (2 * max(1, self.scores.sensitivity(self.unit)))",
-            "epsilon / max(1, self.scores.sensitivity(self.unit))",
+            "2 * max(1, self.scores.sensitivity(self.unit))",
+            "max(1, self.scores.sensitivity(self.unit))",
             "the 2 of a selection is forgotten",
         ),
         ("max(1, self.scores.sensitivity(self.unit))", "1", "the scores' sensitivity is forgotten"),
-        (
-            "ExponentialEvent(epsilon=self.epsilon)",
-            "ExponentialEvent(epsilon=self.epsilon / 2)",
-            "the event states half of what was drawn",
-        ),
+        ("self.unit", "PrivacyUnit()", "the unit is forgotten"),
+    ),
+    *at(
+        _ROOM,
+        "ExponentialChoice.event",
+        ("self.epsilon", "self.epsilon / 2", "the event states half of what was drawn"),
+    ),
+    *at(
+        _ROOM,
+        "ExponentialChoice.sample",
         (
             "search_exponential(self.scores.search(value), self.rate, noise)",
             "search_exponential(self.scores.search(value), 2 * self.rate, noise)",
             "a searched draw takes twice the rate",
         ),
     ),
-    *planted_in(
-        "mechanisms/block_errors.py",
-        ("(1 if self.largest else len(group))", "1", "a sum moves like one error"),
-        (
-            "gaussian_event(self.law, sum(change * change for change in self.errors.changes))",
-            "gaussian_event(self.law, max(self.errors.changes))",
-            "squares",
-        ),
-        (" // np.array([error_unit", " // np.array([1 or error_unit", "an error moves by more than its unit"),
+    *at(
+        _ROOM,
+        "GroupErrors.changes",
+        ("1 if self.largest else len(group)", "1", "a sum moves like one error"),
     ),
-    *planted_in(
-        "mechanisms/noisy_answers.py",
-        ("CEILING = 2**62", "CEILING = 2**63", "differences of scores can overflow"),
-        (
-            "return records * block.largest_coefficient",
-            "return records",
-            "coefficients are forgotten in the overflow bound",
-        ),
-        ("if bound >= CEILING:", "if bound > CEILING:", "the ceiling itself is let in"),
-        ("or parameter < smallest:", "and parameter < smallest:", "noise out of range is let in"),
+    *at(
+        _ROOM,
+        "GaussianErrors.event",
+        ("sum((change * change for change in self.errors.changes))", "max(self.errors.changes)", "squares"),
     ),
-    *planted_in(
-        "mechanisms/noisy_answers.py",
+    *at(
+        _ROOM,
+        "GroupErrors.evaluate",
+        ("error_unit(block, self.unit)", "1 or error_unit(block, self.unit)", "an error moves by more than its unit"),
+    ),
+    *at(
+        _ROOM,
+        "CEILING",
+        ("2 ** 62", "2 ** 63", "differences of scores can overflow"),
+    ),
+    *at(
+        _ROOM,
+        "largest_answer",
+        ("records * block.largest_coefficient", "records", "coefficients are forgotten in the overflow bound"),
+    ),
+    *at(
+        _ROOM,
+        "refuse_beyond",
+        ("bound >= CEILING", "bound > CEILING", "the ceiling itself is let in"),
+    ),
+    *at(
+        _ROOM,
+        "refuse_noise",
         (
-            "answers_sensitivity(self.blocks, Norm.L1, self.unit)",
-            "answers_sensitivity(self.blocks, Norm.LARGEST, self.unit)",
-            "the largest answer in the place of their sum",
+            "not 0 < parameter <= largest or parameter < smallest",
+            "not 0 < parameter <= largest and parameter < smallest",
+            "noise out of range is let in",
         ),
+    ),
+    *at(
+        _ROOM,
+        "LaplaceAnswers.event",
+        ("Norm.L1", "Norm.LARGEST", "the largest answer in the place of their sum"),
+    ),
+    *at(
+        _ROOM,
+        "answers_sensitivity",
         (
-            "answers_sensitivity(self.blocks, Norm.L2_SQUARED, self.unit)",
-            "answers_sensitivity(self.blocks, Norm.L1, self.unit)",
-            "squares are forgotten",
-        ),
-        (
-            "max(1, sensitivity(blocks, norm, unit))",
-            "max(1, sensitivity(blocks, norm, PrivacyUnit(neighbours=unit.neighbours)))",
+            "sensitivity(blocks, norm, unit)",
+            "sensitivity(blocks, norm, PrivacyUnit(neighbours=unit.neighbours))",
             "a person's rows are not counted in",
         ),
+        ("sensitivity(blocks, norm, unit)", "sensitivity(blocks[:1], norm, unit)", "only the first block is counted"),
         (
-            "max(1, sensitivity(blocks, norm, unit))",
-            "max(1, sensitivity(blocks[:1], norm, unit))",
-            "only the first block is counted",
-        ),
-        (
-            "max(1, sensitivity(blocks, norm, unit))",
-            "max(1, sensitivity(blocks, norm, PrivacyUnit(column=unit.column, rows=unit.rows)))",
+            "sensitivity(blocks, norm, unit)",
+            "sensitivity(blocks, norm, PrivacyUnit(column=unit.column, rows=unit.rows))",
             "the 2 of replace is forgotten",
         ),
+    ),
+    *at(
+        _ROOM,
+        "_measured",
         (
-            "alone = sum(block.rows for block in self.blocks) == 1",
-            "alone = len(self.blocks) == 1",
-            "a block's rows are charged as one coordinate",
-        ),
-        (
-            "draws = law.sample(sum(block.rows for block in blocks), noise)",
-            "draws = np.repeat(law.sample(1, noise), sum(block.rows for block in blocks))",
+            "law.sample(sum((block.rows for block in blocks)), noise)",
+            "np.repeat(law.sample(1, noise), sum((block.rows for block in blocks)))",
             "one draw is shared by all answers",
         ),
         (
-            "block.answer(counts) + piece for",
-            "block.answer(counts) + np.resize(pieces[0], block.rows) for",
+            "block.answer(counts) + piece",
+            "block.answer(counts) + np.resize(pieces[0], block.rows)",
             "every block gets the first one's noise",
         ),
-        ("block.answer(counts) + piece for", "block.answer(counts) + 0 * piece for", "answers are exact"),
+        ("block.answer(counts) + piece", "block.answer(counts) + 0 * piece", "answers are exact"),
+    ),
+    *at(
+        _ROOM,
+        "LaplaceAnswers.law",
+        ("self.scale", "self.scale * Fraction(9, 10)", "0.9 of the stated scale is drawn"),
+    ),
+    *at(
+        _ROOM,
+        "gaussian_law",
         (
-            "return DiscreteLaplace(self.scale)",
-            "return DiscreteLaplace(self.scale * Fraction(9, 10))",
-            "0.9 of the stated scale is drawn",
-        ),
-        (
-            "else DiscreteGaussian(variance)",
-            "else DiscreteGaussian(variance * Fraction(9, 10))",
+            "DiscreteGaussian(variance)",
+            "DiscreteGaussian(variance * Fraction(9, 10))",
             "0.9 of the stated variance is drawn",
         ),
     ),
-    *planted_in(
-        "mechanisms/selection.py",
-        (
-            "PermuteAndFlipEvent(epsilon=self.epsilon)",
-            "PermuteAndFlipEvent(epsilon=self.epsilon / 2)",
-            "the event states half of what was drawn",
-        ),
-        (
-            "self.scores.sensitivity(self.unit)",
-            "self.scores.sensitivity(PrivacyUnit())",
-            "the unit is forgotten",
-        ),
+    *at(
+        _ROOM,
+        "PermuteAndFlipChoice.event",
+        ("self.epsilon", "self.epsilon / 2", "the event states half of what was drawn"),
+    ),
+    *at(
+        _ROOM,
+        "PermuteAndFlipChoice.sample",
         (
             "search_permute_and_flip(self.scores.search(value), self.rate, noise)",
             "search_permute_and_flip(self.scores.search(value), 2 * self.rate, noise)",
             "a searched draw takes twice the rate",
         ),
     ),
-    *planted_in(
-        "mechanisms/selection.py",
+    *at(
+        _ROOM,
+        "queries_sensitivity",
         (
-            "ratio * sensitivity((block,), Norm.LARGEST, unit) for",
-            "ratio * sensitivity((block,), Norm.LARGEST, PrivacyUnit(neighbours=unit.neighbours)) for",
+            "sensitivity((block,), Norm.LARGEST, unit)",
+            "sensitivity((block,), Norm.LARGEST, PrivacyUnit(neighbours=unit.neighbours))",
             "a person's rows are not counted in",
         ),
         (
-            "ratio * sensitivity((block,), Norm.LARGEST, unit) for",
-            "ratio * sensitivity((block,), Norm.LARGEST, PrivacyUnit(column=unit.column, rows=unit.rows)) for",
+            "sensitivity((block,), Norm.LARGEST, unit)",
+            "sensitivity((block,), Norm.LARGEST, PrivacyUnit(column=unit.column, rows=unit.rows))",
             "replace moves a score by no more than a record that comes",
         ),
         (
-            "ratio * sensitivity((block,), Norm.LARGEST, unit) for",
-            "sensitivity((block,), Norm.LARGEST, unit) for",
+            "ratio * sensitivity((block,), Norm.LARGEST, unit)",
+            "sensitivity((block,), Norm.LARGEST, unit)",
             "the common grid is forgotten",
         ),
         (
-            "return max((ratio * sensitivity",
-            "return min((ratio * sensitivity",
+            "max((ratio * sensitivity((block,), Norm.LARGEST, unit) for block, ratio in pairs), default=0)",
+            "min((ratio * sensitivity((block,), Norm.LARGEST, unit) for block, ratio in pairs), default=0)",
             "the smallest block's sensitivity serves for all",
         ),
+    ),
+    *at(
+        _ROOM,
+        "QueryScores.evaluate",
         (
-            "counts.cached(self.blocks, lambda",
-            "counts.cached(len(self.blocks), lambda",
+            "counts.cached(self.blocks, lambda: self._truths(counts))",
+            "counts.cached(len(self.blocks), lambda: self._truths(counts))",
             "other blocks' answers are found in the cache",
         ),
+    ),
+    *at(
+        _ROOM,
+        "QueryScores.__post_init__",
         (
-            "refuse_beyond(largest + int(np.abs(self.expected).max(initial=0)), name",
-            "refuse_beyond(largest, name",
+            "largest + int(np.abs(self.expected).max(initial=0))",
+            "largest",
             "expected answers are forgotten in the overflow bound",
         ),
+    ),
+    *at(
+        _ROOM,
+        "_largest",
         (
-            "reached = [ratio * largest_answer(block, records)",
-            "reached = [largest_answer(block, records)",
+            "ratio * largest_answer(block, records)",
+            "largest_answer(block, records)",
             "the common grid is forgotten in the overflow bound",
         ),
-        (
-            "return tuple(max(1, round(RESOLUTION * share / most)) for share in shares)",
-            "return tuple(max(1, round(share / most)) for share in shares)",
-            "ratios of unlike blocks are all alike",
-        ),
+    ),
+    *at(
+        _ROOM,
+        "fair_ratios",
+        ("RESOLUTION * share", "share", "ratios of unlike blocks are all alike"),
     ),
 )

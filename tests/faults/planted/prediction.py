@@ -1,350 +1,606 @@
 """Faults of sensitivities: losses, scales, solvers, rounding."""
 
-from faults.fault import planted_in
+from faults.anchored import Anchored, at
 
-_SMOOTH = ":\n        return Fraction(1)\n\n    @property\n    def smoothness(self) -> Fraction:\n        return "
-_CORNER = "    @property\n    def smoothness(self) -> Fraction:\n        return 1 / (2 * self.width)\n"
-
-FAULTS = (
-    *planted_in(
-        "prediction/learners/losses.py",
-        (
-            "max(self.tau, 1 - self.tau)\n\n    @property\n    def smoothness",
-            "self.tau\n\n    @property\n    def smoothness",
-            "low quantiles have too small a slope",
-        ),
-        (
-            "max(self.tau, 1 - self.tau)\n\n    @property\n    def start",
-            "self.tau\n\n    @property\n    def start",
-            "low quantiles with a corner have too small a slope",
-        ),
-        (
-            f"{_SMOOTH}Fraction(1, 4)",
-            _SMOOTH.replace("(1)", "(1, 2)") + "Fraction(1, 4)",
-            "the logistic loss is taken to have slopes of 1/2",
-        ),
-        (f"{_SMOOTH}Fraction(1, 4)", f"{_SMOOTH}Fraction(1, 8)", "the logistic loss is taken to be smoother"),
-        (f"{_SMOOTH}1 / (2 * self.width)", f"{_SMOOTH}1 / (4 * self.width)", "the hinge is taken to be smoother"),
-        (
-            "1 - self.tau)\n\n" + _CORNER,
-            "1 - self.tau)\n\n" + _CORNER.replace("2 *", "4 *"),
-            "the quantile loss is taken to be smoother",
-        ),
-        ("return Fraction(7, 10)", "return Fraction(69, 100)", "log 2 is rounded down"),
+FAULTS: tuple[Anchored, ...] = (
+    *at(
+        "prediction",
+        "Pinball.lipschitz",
+        ("max(self.tau, 1 - self.tau)", "self.tau", "low quantiles have too small a slope"),
+    ),
+    *at(
+        "prediction",
+        "ExactPinball.lipschitz",
+        ("max(self.tau, 1 - self.tau)", "self.tau", "low quantiles with a corner have too small a slope"),
+    ),
+    *at(
+        "prediction",
+        "Logistic.lipschitz",
+        ("Fraction(1)", "Fraction(1, 2)", "the logistic loss is taken to have slopes of 1/2"),
+    ),
+    *at(
+        "prediction",
+        "Logistic.smoothness",
+        ("Fraction(1, 4)", "Fraction(1, 8)", "the logistic loss is taken to be smoother"),
+    ),
+    *at(
+        "prediction",
+        "Hinge.smoothness",
+        ("2 * self.width", "4 * self.width", "the hinge is taken to be smoother"),
+    ),
+    *at(
+        "prediction",
+        "Pinball.smoothness",
+        ("2 * self.width", "4 * self.width", "the quantile loss is taken to be smoother"),
+    ),
+    *at(
+        "prediction",
+        "Logistic.start",
+        ("Fraction(7, 10)", "Fraction(69, 100)", "log 2 is rounded down"),
+    ),
+    *at(
+        "prediction",
+        "Pinball.start",
         ("self.lipschitz + self.width", "self.tau", "low quantiles start too low"),
-        ("return Fraction(4)", "return Fraction(2)", "the square is taken to have slopes of 2"),
-        ("return Fraction(2)\n", "return Fraction(1)\n", "the square is taken to be smoother"),
+    ),
+    *at(
+        "prediction",
+        "Square.lipschitz",
+        ("Fraction(4)", "Fraction(2)", "the square is taken to have slopes of 2"),
+    ),
+    *at(
+        "prediction",
+        "Square.smoothness",
+        ("Fraction(2)", "Fraction(1)", "the square is taken to be smoother"),
+    ),
+    *at(
+        "prediction",
+        "Square.start",
+        ("Fraction(1)", "Fraction(1, 2)", "the square starts too low"),
+    ),
+    *at(
+        "prediction",
+        "Hinge.slope",
         (
-            "Fraction(2)\n\n    @property\n    def start(self) -> Fraction:\n        return Fraction(1)\n",
-            "Fraction(2)\n\n    @property\n    def start(self) -> Fraction:\n        return Fraction(1, 2)\n",
-            "the square starts too low",
+            "np.clip((short + width) / (2 * width), 0.0, 1.0)",
+            "np.clip((short + width) / (2 * width), 0.0, 2.0)",
+            "the hinge's slope is not clipped",
         ),
-        ("(2 * width), 0.0, 1.0)", "(2 * width), 0.0, 2.0)", "the hinge's slope is not clipped"),
-        ("(2 * width), tau - 1, tau)", "(2 * width), -1, 1)", "the quantile's slope is not clipped"),
-        ("return 2 * (predicted - target)", "return predicted - target", "half the square's slope"),
     ),
-    *planted_in(
-        "prediction/learners/examples.py",
-        ("~np.isnan(self.values)[codes[:, self.axis]]", "codes[:, self.axis] >= 0", "rows without a target teach"),
-        ("(1 + TAPER) * gradient * self.steps", "(1 + TAPER) * gradient", "a person of many rows counts as one row"),
-        ("2 * gradient if self.replaced", "gradient if self.replaced", "replace counts one of two gradients"),
-        ("else (1 + TAPER) * gradient", "else gradient", "the taper is forgotten"),
-        ("(1 + TAPER) ** 2 / (4 * TAPER)", "1 + TAPER", "the sum of losses is taken to weigh less"),
-        ("max(Fraction(0), taper)", "taper", "losses of a huge table have weights below 0"),
-        ("taper)) / self.records)", "taper)) / max(records, 1))", "the private number of records divides"),
-        ("min(Fraction(1), max(", "min(Fraction(2), max(", "the taper begins above 1"),
-        ("return self.unit.rows_public", "return self.unit.neighbours is Neighbours.REPLACE", "m is taken as public"),
-        ("return moved / (modulus * self.records)", "return moved / (2 * modulus * self.records)", "half of it"),
-    ),
-    *planted_in(
-        "prediction/learners/solver.py",
-        ("float(self.modulus * self.tolerance) / 2", "float(self.modulus * self.tolerance) * 2", "four times looser"),
-        ("float(self.tolerance / 2) ** 2", "float(self.tolerance * 64) ** 2", "steps for 128 times the tolerance"),
-        ("math.log(2 * float(self.start) / gap)", "math.log(2 * float(self.start) / gap) / 2", "half of the steps"),
-        ("return size <= self.needed", "return size <= 64 * self.needed", "points are certified too early"),
+    *at(
+        "prediction",
+        "Pinball.slope",
         (
-            "return point if self.certified(objective.size(objective.gradient(point))) else None",
-            "return point",
+            "np.clip(tau - 0.5 + apart / (2 * width), tau - 1, tau)",
+            "np.clip(tau - 0.5 + apart / (2 * width), -1, 1)",
+            "the quantile's slope is not clipped",
+        ),
+    ),
+    *at(
+        "prediction",
+        "Square.slope",
+        ("2 * (predicted - target)", "predicted - target", "half the square's slope"),
+    ),
+    *at(
+        "prediction",
+        "Examples.labelled",
+        ("~np.isnan(self.values)[codes[:, self.axis]]", "codes[:, self.axis] >= 0", "rows without a target teach"),
+    ),
+    *at(
+        "prediction",
+        "LossScale.distance",
+        ("(1 + TAPER) * gradient * self.steps", "(1 + TAPER) * gradient", "a person of many rows counts as one row"),
+        ("2 * gradient", "gradient", "replace counts one of two gradients"),
+        ("(1 + TAPER) * gradient", "gradient", "the taper is forgotten"),
+        ("modulus * self.records", "2 * modulus * self.records", "half of it"),
+    ),
+    *at(
+        "prediction",
+        "LossScale.heaviest",
+        ("(1 + TAPER) ** 2 / (4 * TAPER)", "1 + TAPER", "the sum of losses is taken to weigh less"),
+    ),
+    *at(
+        "prediction",
+        "LossScale.weight",
+        ("max(Fraction(0), taper)", "taper", "losses of a huge table have weights below 0"),
+        (
+            "min(Fraction(1), max(Fraction(0), taper)) / self.records",
+            "min(Fraction(1), max(Fraction(0), taper)) / max(records, 1)",
+            "the private number of records divides",
+        ),
+        ("Fraction(1)", "Fraction(2)", "the taper begins above 1"),
+    ),
+    *at(
+        "prediction",
+        "LossScale.replaced",
+        ("self.unit.rows_public", "self.unit.neighbours is Neighbours.REPLACE", "m is taken as public"),
+    ),
+    *at(
+        "prediction",
+        "Solver.__post_init__",
+        ("float(self.modulus * self.tolerance) / 2", "float(self.modulus * self.tolerance) * 2", "four times looser"),
+    ),
+    *at(
+        "prediction",
+        "Solver.steps",
+        ("self.tolerance / 2", "self.tolerance * 64", "steps for 128 times the tolerance"),
+        ("math.log(2 * float(self.start) / gap)", "math.log(2 * float(self.start) / gap) / 2", "half of the steps"),
+    ),
+    *at(
+        "prediction",
+        "Solver.certified",
+        ("self.needed", "64 * self.needed", "points are certified too early"),
+    ),
+    *at(
+        "prediction",
+        "Solver._newton",
+        (
+            "point if self.certified(objective.size(objective.gradient(point))) else None",
+            "point",
             "Newton's last point is taken as it is",
         ),
-        ("+ 2 * self.penalty * point", "+ self.penalty * point", "half of the penalty's gradient"),
-        (
-            "return float(np.linalg.norm(gradient))",
-            "return float(np.abs(gradient).max())",
-            "a gradient's norm is told too small",
-        ),
-        ("norm = 2 / root_below", "norm = 1 / root_below", "points beyond the minimiser's norm are left out"),
-        ("loss.lipschitz * (BLOCK + 64) *", "loss.lipschitz * 64 *", "the sum of a block is taken to be exact"),
-        (" + 4 * penalty * norm", "", "the penalty's rounding is forgotten"),
-        ("(width * norm + 8)", "8", "a prediction is taken to be exact"),
-        ("return ULP * (summed", "return ULP / 2 * (summed", "half of the rounding"),
     ),
-    *planted_in(
-        "prediction/learners/solver.py",
-        ("UNIT = Fraction(1, 2**53)", "UNIT = Fraction(1, 2**54)", "half of the unit roundoff"),
-        ("gamma(width + 2) * norm", "gamma(2) * norm", "a sum of many terms rounds like one of two"),
+    *at(
+        "prediction",
+        "Objective.gradient",
+        ("2 * self.penalty", "self.penalty", "half of the penalty's gradient"),
+    ),
+    *at(
+        "prediction",
+        "Objective.size",
+        ("np.linalg.norm(gradient)", "np.abs(gradient).max()", "a gradient's norm is told too small"),
+    ),
+    *at(
+        "prediction",
+        "gradient_error",
+        (
+            "2 / root_below(penalty / (heaviest * loss.start))",
+            "1 / root_below(penalty / (heaviest * loss.start))",
+            "points beyond the minimiser's norm are left out",
+        ),
+        ("BLOCK + 64", "64", "the sum of a block is taken to be exact"),
+        (
+            "loss.lipschitz * (BLOCK + 64) * heaviest + 4 * penalty * norm",
+            "loss.lipschitz * (BLOCK + 64) * heaviest",
+            "the penalty's rounding is forgotten",
+        ),
+        ("width * norm + 8", "8", "a prediction is taken to be exact"),
+        (
+            "ULP * (summed + heaviest * loss.smoothness * (width * norm + 8))",
+            "ULP / 2 * (summed + heaviest * loss.smoothness * (width * norm + 8))",
+            "half of the rounding",
+        ),
+    ),
+    *at(
+        "prediction",
+        "UNIT",
+        ("2 ** 53", "2 ** 54", "half of the unit roundoff"),
+    ),
+    *at(
+        "prediction",
+        "evaluation_error",
+        ("width + 2", "2", "a sum of many terms rounds like one of two"),
         ("gamma(width + 2) * norm", "gamma(width + 2)", "weights have norm 1"),
-        ("FEATURE_NORM = 1 + Fraction(1, 2**40)", "FEATURE_NORM = Fraction(1)", "norms are taken to be exact"),
-        ("gamma(width + 2)", "gamma(width)", "the quotient's rounding and underflow are forgotten"),
+        ("width + 2", "width", "the quotient's rounding and underflow are forgotten"),
     ),
-    *planted_in(
-        "prediction/learners/stable.py",
-        ("self.loss.lipschitz, 2 * self.penalty)", "self.loss.lipschitz, 4 * self.penalty)", "twice as convex"),
+    *at(
+        "prediction",
+        "FEATURE_NORM",
+        ("1 + Fraction(1, 2 ** 40)", "Fraction(1)", "norms are taken to be exact"),
+    ),
+    *at(
+        "prediction",
+        "LipschitzLearner.__post_init__",
+        ("2 * wrong", "wrong", "one end's error is charged, of two"),
         (
-            '+ solver.tolerance)\n        object.__setattr__(self, "bound", (self.distance + 2 * wrong)',
-            '+ solver.tolerance)\n        object.__setattr__(self, "bound", (self.distance + wrong)',
-            "one end's error is charged, of two",
+            "solver.tolerance + evaluation_error(self.features.width, self.norm + solver.tolerance)",
+            "evaluation_error(self.features.width, self.norm + solver.tolerance)",
+            "the solver's tolerance is not charged",
         ),
+    ),
+    *at(
+        "prediction",
+        "RidgeRegression.bound",
+        ("2 * wrong", "wrong", "one end's error is charged, of two, for least squares"),
         (
-            "self.tolerance)\n        return (self.distance + 2 * wrong) * ARITHMETIC",
-            "self.tolerance)\n        return (self.distance + wrong) * ARITHMETIC",
-            "one end's error is charged, of two, for least squares",
+            "self.tolerance + evaluation_error(self.features.width, self.norm + self.tolerance)",
+            "evaluation_error(self.features.width, self.norm + self.tolerance)",
+            "the eigenvalues' rounding is not charged",
         ),
-        ("wrong = solver.tolerance + eval", "wrong = eval", "the solver's tolerance is not charged"),
-        ("wrong = self.tolerance + eval", "wrong = eval", "the eigenvalues' rounding is not charged"),
-        ("2 * (radius + 1)", "2 * radius", "the target's part of a gradient is forgotten"),
-        ("opposed_pulls(radius) / (penalty", "radius / (penalty", "targets are forgotten"),
-        ("if scale.replaced:", "if not scale.replaced:", "replace's formula under add-remove"),
-        ("1 / (2 * root_below(self.penalty))", "1 / (4 * root_below(self.penalty))", "half of the reach"),
-        ("float(self.radius))", "float(2 * self.reach))", "the ball is not kept to"),
-        (" + rounding / self.penalty", "", "the eigenvalues' rounding is forgotten"),
-        ("tolerance=closeness + 2 * rounding / modulus", "tolerance=closeness", "the gradient's rounding"),
-        (" / (2 * self.penalty))", " / (4 * self.penalty))", "half of the norm that a minimiser may have"),
-        ("smoothness=heaviest * self.loss.smoothness", "smoothness=self.loss.smoothness", "a table's weight is 1"),
-        ("start=heaviest * self.loss.start", "start=self.loss.start", "an objective at 0 weighs one loss"),
+    ),
+    *at(
+        "prediction",
+        "square_distance",
+        ("opposed_pulls(radius)", "radius", "targets are forgotten"),
+        ("scale.replaced", "not scale.replaced", "replace's formula under add-remove"),
+    ),
+    *at(
+        "prediction",
+        "RidgeRegression.reach",
+        ("2 * root_below(self.penalty)", "4 * root_below(self.penalty)", "half of the reach"),
+    ),
+    *at(
+        "prediction",
+        "RidgeRegression.learn",
+        ("self.radius", "2 * self.reach", "the ball is not kept to"),
+    ),
+    *at(
+        "prediction",
+        "RidgeRegression.tolerance",
+        (
+            "self.closeness * self.distance + rounding / self.penalty",
+            "self.closeness * self.distance",
+            "the eigenvalues' rounding is forgotten",
+        ),
+    ),
+    *at(
+        "prediction",
+        "LipschitzLearner._solver",
+        ("closeness + 2 * rounding / modulus", "closeness", "the gradient's rounding"),
+        ("heaviest * self.loss.smoothness", "self.loss.smoothness", "a table's weight is 1"),
+        ("heaviest * self.loss.start", "self.loss.start", "an objective at 0 weighs one loss"),
+    ),
+    *at(
+        "prediction",
+        "LipschitzLearner.norm",
+        ("2 * self.penalty", "4 * self.penalty", "half of the norm that a minimiser may have"),
+    ),
+    *at(
+        "prediction",
+        "_shift",
         ("range(200)", "range(8)", "the ball's multiplier is found roughly"),
     ),
-    *planted_in(
-        "prediction/learners/exact_kernel.py",
-        ("2 * solver.tolerance + 2 * wrong)", "2 * solver.tolerance)", "a value's rounding is forgotten"),
-        ("2 * solver.tolerance + 2 * wrong)", "2 * wrong)", "the solver's tolerance is not charged"),
-        ("np.abs(gradient).sum()", "np.linalg.norm(gradient)", "a gradient's norm is told too small"),
-        ("opposed_pulls(1 / (2 * root", "opposed_pulls(1 / (4 * root", "half of the norm that a minimiser may have"),
-        ("self.loss.lipschitz, 2 * self.penalty)", "self.loss.lipschitz, 4 * self.penalty)", "twice as convex"),
-        ("+ 2 * self.penalty * point", "+ self.penalty * point", "half of the penalty's gradient"),
-        ("(ULP * self.scale.records + self.entry)", "entry", "sums over records are taken to be exact"),
+    *at(
+        "prediction",
+        "ExactKernel.__post_init__",
+        (
+            "self.distance + 2 * solver.tolerance + 2 * wrong",
+            "self.distance + 2 * solver.tolerance",
+            "a value's rounding is forgotten",
+        ),
+        ("self.distance + 2 * solver.tolerance", "self.distance", "the solver's tolerance is not charged"),
     ),
-    *planted_in(
-        "prediction/learners/gradient_steps.py",
-        ("printed, sharp = 4 * last", "printed, sharp = 2 * last", "half of the printed bound"),
-        ("last**-theta * float(opposed_pulls(Fraction(norm)))", "last**-theta * norm", "targets are forgotten"),
-        ("/ math.sqrt(2)\n", "/ 2\n", "the norm before a step is taken to be smaller"),
-        ("norm = last ** ((1 - theta) / 2)", "norm = last ** (1 - theta)", "the norm before a step is squared"),
-        ("return self.rows * Fraction(min", "return Fraction(min", "a person has one slot"),
+    *at(
+        "prediction",
+        "KernelObjective.size",
+        ("np.abs(gradient).sum()", "np.linalg.norm(gradient)", "a gradient's norm is told too small"),
+    ),
+    *at(
+        "prediction",
+        "ExactKernel.distance",
+        ("2 * root_below(self.penalty)", "4 * root_below(self.penalty)", "half of the norm that a minimiser may have"),
+    ),
+    *at(
+        "prediction",
+        "KernelObjective.gradient",
+        ("2 * self.penalty", "self.penalty", "half of the penalty's gradient"),
+    ),
+    *at(
+        "prediction",
+        "ExactKernel.wrong",
+        ("ULP * self.scale.records + self.entry", "entry", "sums over records are taken to be exact"),
+    ),
+    *at(
+        "prediction",
+        "OnlineLearner.distance",
+        ("4 * last ** (1 - 2 * theta)", "2 * last ** (1 - 2 * theta)", "half of the printed bound"),
+        ("float(opposed_pulls(Fraction(norm)))", "norm", "targets are forgotten"),
+        ("math.sqrt(2)", "2", "the norm before a step is taken to be smaller"),
+        ("(1 - theta) / 2", "1 - theta", "the norm before a step is squared"),
         ("min(printed, sharp)", "min(printed, sharp) / 4", "a quarter of the bound"),
-        ("ROUNDED_UP = 1 + Fraction(1, 2**40)", "ROUNDED_UP = Fraction(1)", "a power may fall short"),
-        ("2 * (rounding + evaluation", "(rounding + evaluation", "one end's rounding, of two"),
-        ("ULP * self._last * (self.features.width + 16 +", "ULP * (16 +", "the rounding of one step stands for all"),
-        ("self.slots - 1 + self.steps.start", "self.slots + 1 + self.steps.start", "more steps than there are"),
-        ("            block = block[block[:, -1] < self.slots]\n", "", "slots beyond the last count"),
-        ("return offset >= 4 or offset**", "return offset >= 2 or offset**", "steps that stretch distances"),
-        ("Fraction(1, 2) < self.theta < 1", "0 < self.theta < 1", "steps outside the theorem"),
-        ("* (norm + 1))", "* norm)", "the target of a record that comes is forgotten"),
+        (
+            "self.rows * Fraction(min(printed, sharp)) * ROUNDED_UP",
+            "self.rows * Fraction(min(printed, sharp))",
+            "a power may fall short",
+        ),
+        ("norm + 1", "norm", "the target of a record that comes is forgotten"),
         ("(1 if self.added else 2) * self.rows", "self.rows", "a record that changes slots moves one of them"),
-        ("(1 if self.added else 2) * self.rows *", "(1 if self.added else 2) *", "a person has one row a stream"),
+    ),
+    *at(
+        "prediction",
+        "OnlineLearner.bound",
+        (
+            "2 * (rounding + evaluation_error(self.features.width, norm))",
+            "rounding + evaluation_error(self.features.width, norm)",
+            "one end's rounding, of two",
+        ),
+        (
+            "ULP * self._last * (self.features.width + 16 + summed_rows)",
+            "ULP * (16 + summed_rows)",
+            "the rounding of one step stands for all",
+        ),
+    ),
+    *at(
+        "prediction",
+        "OnlineLearner._last",
+        ("self.slots - 1", "self.slots + 1", "more steps than there are"),
+    ),
+    *at(
+        "prediction",
+        "OnlineLearner.fit",
+        ("block = block[block[:, -1] < self.slots]", "", "slots beyond the last count"),
+    ),
+    *at(
+        "prediction",
+        "Steps._far",
+        ("offset >= 4", "offset >= 2", "steps that stretch distances"),
+    ),
+    *at(
+        "prediction",
+        "Steps.__post_init__",
+        ("Fraction(1, 2)", "0", "steps outside the theorem"),
+    ),
+    *at(
+        "prediction",
+        "OnlineLearner._by_column",
         ("records[rows] / records[rows].sum()", "records[rows]", "rows of a slot take a step each"),
     ),
-    *planted_in(
-        "prediction/ensembles/ensemble.py",
+    *at(
+        "prediction",
+        "PartsEnsemble._numbers",
         (
             "np.clip(np.nan_to_num(found, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)",
-            "np.nan_to_num(found, nan=0.0, posinf=1.0, neginf=-1.0)",
-            "predictions are not clipped",
-        ),
-        (
-            "-1.0, 1.0)\n            return np.rint(clipped",
-            "-2.0, 2.0)\n            return np.rint(clipped",
+            "np.clip(np.nan_to_num(found, nan=0.0, posinf=1.0, neginf=-1.0), -2.0, 2.0)",
             "predictions are clipped to twice the range",
         ),
-        ("np.split(rows[order], ends)", "np.split(rows, ends)", "rows are learned from in other parts than drawn"),
-        ("votes[points, member] += 1", "votes[points, member] += len(counts.shape)", "a part has three votes"),
-        (
-            "(part, self._vectors(rows), cells, self.labels)\n        except Exception:",
-            "(part, self._vectors(rows), cells, self.labels)\n        except TypeError:",
-            "a base that fails ends the run",
-        ),
-        (
-            "np.rint(clipped * FINENESS).astype(np.int64)\n        except Exception:",
-            "np.rint(clipped * FINENESS).astype(np.int64)\n        except TypeError:",
-            "a regressor that fails ends the run",
-        ),
-        ("drawn = np.repeat(codes[:, -1], records)", "drawn = np.repeat(codes[:, 0], records)", "parts by a column"),
+        ("Exception", "TypeError", "a regressor that fails ends the run"),
     ),
-    *planted_in(
-        "prediction/ensembles/member.py",
+    *at(
+        "prediction",
+        "PartsEnsemble._split",
+        ("rows[order]", "rows", "rows are learned from in other parts than drawn"),
+    ),
+    *at(
+        "prediction",
+        "PartsEnsemble.votes",
+        ("votes[points, member] += 1", "votes[points, member] += len(counts.shape)", "a part has three votes"),
+    ),
+    *at(
+        "prediction",
+        "PartsEnsemble._classes",
+        ("Exception", "TypeError", "a base that fails ends the run"),
+    ),
+    *at(
+        "prediction",
+        "_one_part",
         (
-            "    child = os.fork()\n    if not child:\n        _trained(work, source, sink)\n"
-            "    _, status = os.waitpid(child, 0)\n"
-            "    return not (os.WIFEXITED(status) and os.WEXITSTATUS(status) == CLOSED)\n",
-            "    part = _message(source)\n    if part is None:\n        return False\n"
-            "    with contextlib.suppress(Exception):\n        _write(sink, FOUND + work.predicted(part))\n"
-            "    return True\n",
+            (
+                "child = os.fork()\n"
+                "if not child:\n"
+                "    _trained(work, source, sink)\n"
+                "_, status = os.waitpid(child, 0)\n"
+                "return not (os.WIFEXITED(status) and os.WEXITSTATUS(status) == CLOSED)"
+            ),
+            (
+                "part = _message(source)\n"
+                "if part is None:\n"
+                "    return False\n"
+                "with contextlib.suppress(Exception):\n"
+                "    _write(sink, FOUND + work.predicted(part))\n"
+                "return True"
+            ),
             "members share a process and its state",
         ),
-        ("if found.shape != (len(self.points),):", "if found.ndim != 1:", "any number of predictions is sent"),
     ),
-    *planted_in(
-        "prediction/learners/features.py",
-        ("/ math.sqrt(self.width // 2)", "/ math.sqrt(self.width // 4)", "features of norm above 1"),
+    *at(
+        "prediction",
+        "Work.predicted",
+        ("found.shape != (len(self.points),)", "found.ndim != 1", "any number of predictions is sent"),
+    ),
+    *at(
+        "prediction",
+        "FourierFeatures.of",
+        ("self.width // 2", "self.width // 4", "features of norm above 1"),
+    ),
+    *at(
+        "prediction",
+        "RandomPolynomialFeatures.of",
+        ("clip_to_unit_norm(product)", "product", "random features are not clipped"),
+    ),
+    *at(
+        "prediction",
+        "UniverseFeatures.__post_init__",
         (
-            "product *= plain @ signs\n        return clipped(product)",
-            "product *= plain @ signs\n        return product",
-            "random features are not clipped",
-        ),
-        (
-            "clipped((axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T)",
+            "clip_to_unit_norm(axes * np.sqrt(np.maximum(values, 0.0)) @ axes.T)",
             "2 * (axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T",
             "a universe's features have norm 2",
         ),
     ),
-    *planted_in(
-        "prediction/learners/features.py",
-        (
-            "vectors[:, -1] = 1.0\n        return clipped(vectors)",
-            "vectors[:, -1] = 1.0\n        return vectors",
-            "rows are not clipped",
-        ),
+    *at(
+        "prediction",
+        "CellFeatures.of",
+        ("clip_to_unit_norm(vectors)", "vectors", "rows are not clipped"),
+    ),
+    *at(
+        "prediction",
+        "clip_to_unit_norm",
         ("np.maximum(norms, 1.0)", "np.maximum(norms / 2, 1.0)", "rows have norm 2"),
     ),
-    *planted_in(
-        "prediction/recipes.py",
-        ("steps = records * unit.rows if", "steps = records if", "a person's slots are one"),
-        ("rows=unit.rows,", "rows=1,", "a person moves a stream by one row"),
-        ("if self.ordered and self.slots is None and problem", "if False and problem", "streams under add"),
+    *at(
+        "prediction",
+        "StableRecipe._online",
+        ("records * unit.rows", "records", "a person's slots are one"),
+    ),
+    *at(
+        "prediction",
+        "StableRecipe.require",
         (
-            "return problem.unit.rows_public and ",
-            "return ",
+            "self.ordered and self.slots is None and (problem.unit.neighbours is not Neighbours.REPLACE)",
+            "False and problem.unit.neighbours is not Neighbours.REPLACE",
+            "streams under add",
+        ),
+    ),
+    *at(
+        "prediction",
+        "StableRecipe.exact",
+        (
+            "problem.unit.rows_public and self.kernel.exact_for(self.features, records, points)",
+            "self.kernel.exact_for(self.features, records, points)",
             "the private number of records decides for an exact kernel",
         ),
     ),
-    *planted_in(
-        "prediction/learners/losses.py",
-        ('"quantile": Pinball(tau=tau)', '"quantile": Pinball()', "another quantile"),
-    ),
-    *planted_in(
-        "prediction/risk_bounds.py",
-        (
-            'min(max(Fraction(f"{value:.1e}"), SMALLEST_PENALTY), LARGEST_PENALTY)',
-            'Fraction(f"{value:.1e}")',
-            "lambda beyond its grid",
-        ),
-        ('Fraction(f"{value:.1e}")', "Fraction(value)", "lambda off its grid of two digits"),
-    ),
-    *planted_in(
-        "prediction/planner.py",
-        ("(1 - sum(shares.values(), Fraction(0))) / form.count", "Fraction(1) / form.count", "more than the budget"),
+    *at(
+        "prediction",
+        "_form",
         ("problem.points * recipe.releases", "problem.points", "the first release is paid alone"),
-        ("(*first, *chosen, (form", "(*chosen, (form", "the count of records is not paid"),
-        ("(*first, *chosen, (form", "(*first, (form", "the choice of lambda is not paid"),
-        (" and plan.epsilon <= wanted.budget.epsilon]", "]", "plans above the budget"),
-        ("left = 1 - sum(counting.values(), Fraction(0))", "left = Fraction(2)", "tuning takes twice its share"),
+    ),
+    *at(
+        "prediction",
+        "least_spread",
+        ("plan is not None and plan.epsilon <= wanted.budget.epsilon", "plan is not None", "plans above the budget"),
+    ),
+    *at(
+        "prediction",
+        "_extra_shares",
+        ("1 - sum(counting.values(), Fraction(0))", "Fraction(2)", "tuning takes twice its share"),
+    ),
+    *at(
+        "prediction",
+        "_planned",
         (
-            "event(tuning, better_selection(budget)), 1)]",
-            "event(tuning.times(Fraction(1, 2)), better_selection(budget)), 1)]",
+            "VotesForm(count=1).event(tuning, better_selection(budget))",
+            "VotesForm(count=1).event(tuning.times(Fraction(1, 2)), better_selection(budget))",
             "half of tuning is paid",
         ),
     ),
-    *planted_in(
-        "prediction/forms.py",
-        ("moved = weights_sensitivity(self.width)", "moved = weights_sensitivity(1)", "many weights move as one"),
-        ("squared = moved**2", "squared = moved", "a norm is not squared"),
-        ("squared = PREDICTION**2", "squared = PREDICTION", "a sensitivity is not squared"),
-        ("moved = averages_sensitivity(self.touched)", "moved = averages_sensitivity(self.touched) // 2", "half of it"),
-        (
-            "return DiscreteLaplaceEvent(sensitivity=PREDICTION, scale",
-            "return DiscreteLaplaceEvent(sensitivity=1, scale",
-            "a prediction moves by one step of its grid",
-        ),
-        ("DiscreteLaplaceEvent(sensitivity=self.touched,", "DiscreteLaplaceEvent(sensitivity=0,", "a coin is free"),
+    *at(
+        "prediction",
+        "FunctionForm.event",
+        ("weights_sensitivity(self.width)", "weights_sensitivity(1)", "many weights move as one"),
+        ("moved ** 2", "moved", "a norm is not squared"),
     ),
-    *planted_in(
-        "prediction/plan.py",
+    *at(
+        "prediction",
+        "PointsForm.event",
+        ("PREDICTION ** 2", "PREDICTION", "a sensitivity is not squared"),
+        ("sensitivity=PREDICTION", "sensitivity=1", "a prediction moves by one step of its grid"),
+    ),
+    *at(
+        "prediction",
+        "AveragesForm.event",
+        ("averages_sensitivity(self.touched)", "averages_sensitivity(self.touched) // 2", "half of it"),
+    ),
+    *at(
+        "prediction",
+        "RandomisedVotesForm.event",
+        ("sensitivity=self.touched", "sensitivity=0", "a coin is free"),
+    ),
+    *at(
+        "prediction",
+        "PredictionPlan.tuner",
         (
-            "selected(voters, self.tuning,",
-            "selected(voters, self.tuning.times(Fraction(2)),",
+            "make_selection(voters, self.tuning, better_selection(self.budget))",
+            "make_selection(voters, self.tuning.times(Fraction(2)), better_selection(self.budget))",
             "tuning draws at twice its price",
         ),
+    ),
+    *at(
+        "prediction",
+        "PredictionPlan.voted",
         (
-            "selected(ensemble, self.price,",
-            "selected(ensemble, self.price.times(Fraction(2)),",
+            "make_selection(ensemble, self.price, self.noise)",
+            "make_selection(ensemble, self.price.times(Fraction(2)), self.noise)",
             "labels are drawn at twice their price",
         ),
-        (
-            "noisy(ensemble=ensemble, scale=event.scale)",
-            "noisy(ensemble=ensemble, scale=event.scale / 2)",
-            "half of an average's noise",
-        ),
-        (
-            "GaussianPredictions(asked=asked, variance=event.variance)",
-            "GaussianPredictions(asked=asked, variance=event.variance / 2)",
-            "half of a prediction's noise",
-        ),
-        (
-            "SphericalWeights(learner=learner, width=width, scale=event.scale)",
-            "SphericalWeights(learner=learner, width=width, scale=event.scale / 2)",
-            "half of a weight's noise",
-        ),
+        ("event.scale", "event.scale / 2", "half of an average's noise"),
+    ),
+    *at(
+        "prediction",
+        "PredictionPlan.predictions",
+        ("event.variance", "event.variance / 2", "half of a prediction's noise"),
+        ("own=len(codes)", "", "an exact kernel's points are not told apart"),
+    ),
+    *at(
+        "prediction",
+        "PredictionPlan.weights",
+        ("event.scale", "event.scale / 2", "half of a weight's noise"),
+    ),
+    *at(
+        "prediction",
+        "usable",
         ("min(max(records, 1), MOST_RECORDS)", "max(records, 1)", "a bought number of records beyond its bounds"),
+    ),
+    *at(
+        "prediction",
+        "PredictionPlan.counter",
         (
-            "mechanism((COUNT,), self.problem.unit, self.counting)",
-            "mechanism((COUNT,), self.problem.unit, self.price)",
+            "count_check(self.counting).mechanism((COUNT,), self.problem.unit, self.counting)",
+            "count_check(self.counting).mechanism((COUNT,), self.problem.unit, self.price)",
             "a count at another price",
         ),
-        (
-            "learner=learner.at(codes), points=None, limit=limit, own=len(codes))",
-            "learner=learner.at(codes), points=None, limit=limit)",
-            "an exact kernel's points are not told apart",
-        ),
     ),
-    *planted_in(
-        "prediction/tuning.py",
-        ("mine = codes[:, -1] == part", "mine = codes[:, -1] >= part", "a row teaches many parts"),
-        ("        if len(codes) < 2:\n            return USUAL\n", "", "an empty part is an error"),
+    *at(
+        "prediction",
+        "TuningVotes.votes",
+        ("codes[:, -1] == part", "codes[:, -1] >= part", "a row teaches many parts"),
     ),
-    *planted_in(
-        "prediction/learners/corners.py",
-        ("return self.aim + summed + self.hidden", "return self.aim", "what rounding hides is not charged"),
-        ("gap <= needed and", "gap <= 100 * needed and", "a gap that shows a tenth of the tolerance is enough"),
+    *at(
+        "prediction",
+        "TuningVotes._best",
+        ("len(codes) < 2", "False", "an empty part is an error"),
+    ),
+    *at(
+        "prediction",
+        "CornerSolver.tolerance",
+        ("self.aim + summed + self.hidden", "self.aim", "what rounding hides is not charged"),
+    ),
+    *at(
+        "prediction",
+        "CornerSolver.minimise",
+        ("gap <= needed", "gap <= 100 * needed", "a gap that shows a tenth of the tolerance is enough"),
+    ),
+    *at(
+        "prediction",
+        "Centring.paired",
         ("gap + self.penalty * float(apart @ apart)", "gap", "a pair that is no pair is certified"),
-        ("STEPS_EACH = 40", "STEPS_EACH = 1", "a width is left before its minimiser is near"),
     ),
-    *planted_in(
-        "prediction/learners/examples.py",
-        ("share = 2 * largest if self.replaced", "share = largest if self.replaced", "one of two losses is forgotten"),
+    *at(
+        "prediction",
+        "STEPS_EACH",
+        ("40", "1", "a width is left before its minimiser is near"),
     ),
-    *planted_in(
-        "prediction/learners/perturbed.py",
-        ("return self.unit.changes", "return self.unit.rows", "a replaced row is one gradient"),
-        ("return self.unit.rows\n", "return 1\n", "a person is one loss"),
+    *at(
+        "prediction",
+        "LossScale.bounded_distance",
+        ("2 * largest", "largest", "one of two losses is forgotten"),
     ),
-    *planted_in(
-        "prediction/perturbation.py",
-        ("left = epsilon - closing - self.units", "left = epsilon - closing - 0 * self.units", "a free determinant"),
+    *at(
+        "prediction",
+        "PerturbedLearner.changes",
+        ("self.unit.changes", "self.unit.rows", "a replaced row is one gradient"),
     ),
-    *planted_in(
-        "prediction/learners/moments.py",
-        ("2 * self.unit.changes**2 * STEPS**4", "self.unit.changes**2 * STEPS**4", "the target's products are free"),
-        ("2 * self.unit.changes**2 * STEPS**4", "2 * self.unit.changes * STEPS**4", "a norm is not squared"),
-        ("<< place", "<< 0", "counts of many rows lose their upper digits"),
+    *at(
+        "prediction",
+        "Perturbation.event",
+        ("self.units * log_above(curvature)", "0 * self.units * log_above(curvature)", "a free determinant"),
     ),
-    *planted_in(
-        "prediction/perturbed_functions.py",
+    *at(
+        "prediction",
+        "_exact_products",
         (
-            "return Fraction(weights_sensitivity(self.learner.width)) / self.closing",
-            "return Fraction(1) / self.closing",
-            "closing noise costs nothing",
+            "((left * digits[:, None]).T @ right).astype(np.int64) << place",
+            "((left * digits[:, None]).T @ right).astype(np.int64) << 0",
+            "counts of many rows lose their upper digits",
         ),
-        ("units=self.learner.units", "units=1", "a person is one loss"),
-        ("return self.learner.tolerance + self.shift", "return self.shift", "the solver is exact"),
-        ("return step(2 * self.wrong)", "return step(self.wrong)", "two tables are as near as one"),
     ),
-    *planted_in(
-        "prediction/learners/moments.py",
-        ("np.trunc(values * STEPS)", "np.rint(values * STEPS)", "rounding makes a row longer"),
-        (
-            "RoundedGaussian(self.variance).sample(len(sums), noise)",
-            "RoundedGaussian(self.variance).sample(1, noise)",
-            "one draw is shared by all sums",
-        ),
+    *at(
+        "mechanisms",
+        "_Closed.closing_epsilon",
+        ("weights_sensitivity(self.learner.width)", "1", "closing noise costs nothing"),
+    ),
+    *at(
+        "mechanisms",
+        "PerturbedWeights.event",
+        ("self.learner.units", "1", "a person is one loss"),
+    ),
+    *at(
+        "mechanisms",
+        "_Closed.wrong",
+        ("self.learner.tolerance + self.shift", "self.shift", "the solver is exact"),
+    ),
+    *at(
+        "mechanisms",
+        "integers",
+        ("np.trunc", "np.rint", "rounding makes a row longer"),
     ),
 )

@@ -1,342 +1,410 @@
 """Faults of the kernel: budgets, costs, the gate, the seal, currencies, policies."""
 
-from faults.fault import planted_in
+from faults.anchored import Anchored, at
 
-FAULTS = (
-    *planted_in(
-        "strategies/counter.py",
-        ("return 2 * self.tree.levels", "return self.tree.levels", "a replaced row that moves pays once"),
-        ("            return self.tree.levels", "            return 1", "a row pays for one level"),
-        ("if accountant not in ADDED:", "if not accountant:", "a theorem for fixed schedules prices a counter"),
-        ("return PrivacyBudget(share, self.life.delta)", "return self.life", "each node gets the whole life"),
+FAULTS: tuple[Anchored, ...] = (
+    *at(
+        "kernel",
+        "Counter.prices",
+        ("2 * self.tree.levels", "self.tree.levels", "a replaced row that moves pays once"),
+        ("return self.tree.levels", "return 1", "a row pays for one level"),
     ),
-    *planted_in(
-        "ledger/periods.py",
-        ("costs[-largest:]", "costs[-1:]", "of two persons, one alone pays for a counter"),
-        ("and all(later) and", "and", "a release that comes too late shares a layer"),
-        (" and not {one.entry for one in held} & set(waiting)", "", "an open release shares its layer"),
+    *at(
+        "kernel",
+        "Counter.of",
+        ("accountant not in ADDITIVE_ACCOUNTANTS", "not accountant", "a theorem for fixed schedules prices a counter"),
     ),
-    *planted_in(
-        "tables/persons.py",
-        ("inside = numbers >= self.since", "inside = numbers >= 0", "earlier rows are counted once more"),
-        ("found[0] = 2 * numbers + 1", "found[0] = 1", "later rows come before earlier ones"),
+    *at(
+        "kernel",
+        "Counter.node",
+        ("PrivacyBudget(share, self.life.delta)", "self.life", "each node gets the whole life"),
     ),
-    *planted_in(
-        "ledger/periods.py",
+    *at(
+        "kernel",
+        "is_free",
         (
-            "tuple(period.name for period in named_periods(name, self.every))",
-            "(named_periods(name, self.every)[-1].name,)",
-            "of the periods that a release reads, the last one pays alone",
-        ),
-    ),
-    *planted_in(
-        "ledger/state.py",
-        ("self.period.name,", "self.period.period.name,", "a counter's release names its last period alone"),
-    ),
-    *planted_in(
-        "releases/answers/answered.py",
-        ("np.hypot(own.precision, earlier.error)", "own.precision", "the noise of earlier nodes is forgotten"),
-    ),
-    *planted_in(
-        "domain/periods.py",
-        ("node - self.base ** self.level(node) + 1", "node - self.base ** self.level(node)", "nodes overlap"),
-        ("len(_digits(self.periods, self.base))", "len(_digits(self.periods - 1, self.base))", "a level is forgotten"),
-    ),
-    *planted_in(
-        "kernel/accountants/accountant.py",
-        (
-            "if self.share <= 0 or self.count < 0:",
-            "if self.share < 0 or self.count < 0:",
-            "a portion of nothing may be cut",
-        ),
-    ),
-    *planted_in(
-        "kernel/budget.py",
-        ("and 0 <= self.delta < 1):", "and 0 <= self.delta <= 1):", "a delta of 1 is a budget"),
-        ("if not SMALLEST_EPSILON <= eps <= LARGEST_EPSILON:", "if eps > LARGEST_EPSILON:", "tiny epsilons pass"),
-        ("if dlt and not SMALLEST_DELTA <= dlt < 1:", "if dlt and not dlt < 1:", "tiny deltas pass"),
-        ("return Fraction(cleaned)", "return Fraction(float(cleaned))", "an epsilon is a float's value"),
-    ),
-    *planted_in(
-        "kernel/budget.py",
-        (
-            "return Cost(self.amount + other.amount, self.delta + other.delta)",
-            "return Cost(self.amount + other.amount, max(self.delta, other.delta))",
-            "deltas do not add up",
+            (
+                "start.index(Period.parse(layer.first)) >= 0 and all(later) and (not {one.entry for one in held} & "
+                "set(waiting))"
+            ),
+            "start.index(Period.parse(layer.first)) >= 0 and (not {one.entry for one in held} & set(waiting))",
+            "a release that comes too late shares a layer",
         ),
         (
-            "return Cost(self.amount - other.amount, self.delta - other.delta)",
-            "return Cost(self.amount - other.amount, self.delta)",
-            "no delta is ever spent of what is left",
+            (
+                "start.index(Period.parse(layer.first)) >= 0 and all(later) and (not {one.entry for one in held} & "
+                "set(waiting))"
+            ),
+            "start.index(Period.parse(layer.first)) >= 0 and all(later)",
+            "an open release shares its layer",
         ),
+    ),
+    *at(
+        "tables",
+        "FirstRows.ranked",
+        ("self.since", "0", "earlier rows are counted once more"),
+        ("2 * numbers + 1", "1", "later rows come before earlier ones"),
+    ),
+    *at(
+        "tables",
+        "PeriodTree.levels",
+        ("self.periods", "self.periods - 1", "a level is forgotten"),
+    ),
+    *at(
+        "kernel",
+        "Portion.__post_init__",
+        ("self.share <= 0", "self.share < 0", "a portion of nothing may be cut"),
+    ),
+    *at(
+        "kernel",
+        "PrivacyBudget.__post_init__",
+        ("0 <= self.delta < 1", "0 <= self.delta <= 1", "a delta of 1 is a budget"),
+    ),
+    *at(
+        "kernel",
+        "PrivacyBudget.parse",
+        ("not SMALLEST_EPSILON <= eps <= LARGEST_EPSILON", "eps > LARGEST_EPSILON", "tiny epsilons pass"),
+        ("SMALLEST_DELTA <= dlt < 1", "dlt < 1", "tiny deltas pass"),
+    ),
+    *at(
+        "kernel",
+        "exact_decimal",
+        ("Fraction(cleaned)", "Fraction(float(cleaned))", "an epsilon is a float's value"),
+    ),
+    *at(
+        "kernel",
+        "Cost.__add__",
+        ("self.delta + other.delta", "max(self.delta, other.delta)", "deltas do not add up"),
+    ),
+    *at(
+        "kernel",
+        "Cost.__sub__",
+        ("self.delta - other.delta", "self.delta", "no delta is ever spent of what is left"),
+    ),
+    *at(
+        "kernel",
+        "Cost.__le__",
         (
-            "return self.amount <= most.amount and self.delta <= most.delta",
-            "return self.amount <= most.amount",
+            "self.amount <= most.amount and self.delta <= most.delta",
+            "self.amount <= most.amount",
             "a cost fits whatever its delta",
         ),
-        (
-            "return Cost(min(self.amount, other.amount), min(self.delta, other.delta))",
-            "return Cost(min(self.amount, other.amount), max(self.delta, other.delta))",
-            "the largest request takes the larger delta",
-        ),
-        (
-            "return bool(self.amount or self.delta)",
-            "return bool(self.amount)",
-            "a cost of a delta alone counts as nothing",
-        ),
     ),
-    *planted_in(
-        "kernel/currency.py",
-        ("return self.price(events)", "return paid", "a run that stopped early pays in full"),
-        ("return SumFilter(limit=paid.amount,", "return SumFilter(limit=2 * paid.amount,", "a run may draw twice"),
+    *at(
+        "kernel",
+        "Cost.least",
+        ("min(self.delta, other.delta)", "max(self.delta, other.delta)", "the largest request takes the larger delta"),
+    ),
+    *at(
+        "kernel",
+        "Cost.__bool__",
+        ("self.amount or self.delta", "self.amount", "a cost of a delta alone counts as nothing"),
+    ),
+    *at(
+        "kernel",
+        "SumCurrency.settled",
+        ("self.price(events)", "paid", "a run that stopped early pays in full"),
+    ),
+    *at(
+        "kernel",
+        "SumCurrency.guard",
+        ("paid.amount", "2 * paid.amount", "a run may draw twice"),
+    ),
+    *at(
+        "kernel",
+        "SumCurrency.covers",
+        ("limit.delta", "False", "a limit with a delta is covered by a sum of one figure"),
+    ),
+    *at(
+        "kernel",
+        "SumCurrency.proves",
+        ("price <= cost", "cost <= price", "a recorded cost may lie below its price"),
+    ),
+    *at(
+        "kernel",
+        "SumCurrency.epsilon",
+        ("self.converted(spent.amount, delta) if delta else None", "spent.amount", "rho is shown as epsilon"),
+    ),
+    *at(
+        "kernel",
+        "SumCurrency.largest_epsilon",
+        ("self._whole(found, delta)", "found", "a largest request that does not fit"),
+    ),
+    *at(
+        "kernel",
+        "currency",
         (
-            "        if limit.delta:\n            return False\n",
-            "",
-            "a limit with a delta is covered by a sum of one figure",
-        ),
-        (
-            "return self.converted(limit.amount, budget.delta) <= budget.epsilon",
-            "return limit.amount <= budget.epsilon",
-            "a limit of rho is not converted before it is compared",
-        ),
-        ("return price <= cost", "return cost <= price", "a recorded cost may lie below its price"),
-        (
-            "return self.converted(spent.amount, delta) if delta else None",
-            "return spent.amount",
-            "rho is shown as epsilon",
-        ),
-        ("if self._whole(found, delta) <= left:", "if found <= left:", "a largest request that does not fit"),
-        (
-            'return PAIR if accountant == "basic" and not pure else CURRENCIES[accountant]',
-            "return CURRENCIES[accountant]",
+            "PAIR if accountant == 'basic' and (not pure) else CURRENCIES[accountant]",
+            "CURRENCIES[accountant]",
             "a budget with a delta counts epsilons alone",
         ),
+    ),
+    *at(
+        "kernel",
+        "_total_epsilon",
         (
-            "Basic().epsilon(events, Fraction(0))\n    if found is None:",
-            "Basic().epsilon(events, Fraction(0)) or Fraction(0)\n    if found is None:",
+            "Basic().epsilon(events, Fraction(0))",
+            "Basic().epsilon(events, Fraction(0)) or Fraction(0)",
             "a draw without a pure epsilon is free",
         ),
+    ),
+    *at(
+        "kernel",
+        "CURRENCIES",
         (
-            'CURRENCIES = {"basic": EPSILON, "zcdp": RHO, "gdp": SQUARED_MU}',
-            'CURRENCIES = {"basic": EPSILON, "zcdp": EPSILON, "gdp": SQUARED_MU}',
+            "{'basic': EPSILON, 'zcdp': RHO, 'gdp': SQUARED_MU}",
+            "{'basic': EPSILON, 'zcdp': EPSILON, 'gdp': SQUARED_MU}",
             "a zcdp budget counts epsilons",
         ),
     ),
-    *planted_in(
-        "kernel/currency.py",
-        ("return Cost(epsilon, pricing.delta)", "return Cost(epsilon)", "the delta of a run is dropped"),
+    *at(
+        "kernel",
+        "_proved",
+        ("Cost(epsilon, pricing.delta)", "Cost(epsilon)", "the delta of a run is dropped"),
+        ("not pricing.delta and pricing != PURE", "False", "zcdp may prove a run at delta 0"),
+        ("proving is None", "False", "third parties price runs"),
+    ),
+    *at(
+        "kernel",
+        "PairCurrency.settled",
+        ("not events", "False", "a run that drew nothing is charged"),
+    ),
+    *at(
+        "kernel",
+        "PairCurrency.guard",
+        ("limit=paid.amount", "limit=paid.amount + 1", "a run by basic may draw more than was paid"),
+        ("planned=events", "planned=events * 2", "a plan may be drawn twice"),
+    ),
+    *at(
+        "kernel",
+        "PairCurrency.covers",
+        ("limit <= self.limit(budget)", "True", "any limit lies within a budget of pairs"),
+    ),
+    *at(
+        "kernel",
+        "PairCurrency.proves",
         (
-            "return self.price(events) if pricing.accountant == PURE.accountant else paid",
-            "return self.price(events, pricing)",
-            "a run of zcdp that stopped early gets a refund",
-        ),
-        ("        if not events:\n            return Cost()\n", "", "a run that drew nothing is charged"),
-        (
-            "return SumFilter(limit=paid.amount, cost=require_pure",
-            "return SumFilter(limit=paid.amount + 1, cost=require_pure",
-            "a run by basic may draw more than was paid",
-        ),
-        ("limit=total_rho(events),", "limit=paid.amount,", "a run by zcdp may draw as much rho as it paid epsilon"),
-        ("return PlanFilter(planned=events)", "return PlanFilter(planned=events * 2)", "a plan may be drawn twice"),
-        ("return limit <= self.limit(budget)", "return True", "any limit lies within a budget of pairs"),
-        (
-            "return price <= Cost(cost.amount * ROUNDING, cost.delta)",
-            "return price.amount <= cost.amount * ROUNDING",
+            "price <= Cost(cost.amount * ROUNDING, cost.delta)",
+            "price.amount <= cost.amount * ROUNDING",
             "a forged delta is proved",
         ),
-        ("ROUNDING = 1 + Fraction(1, 2**30)", "ROUNDING = 1 + Fraction(1, 2**3)", "a forged epsilon is proved"),
+    ),
+    *at(
+        "kernel",
+        "ROUNDING",
+        ("2 ** 30", "2 ** 3", "a forged epsilon is proved"),
+    ),
+    *at(
+        "kernel",
+        "PairCurrency.epsilon",
         (
-            "return spent.amount if spent.delta <= delta else None",
-            "return spent.amount",
+            "spent.amount if spent.delta <= delta else None",
+            "spent.amount",
             "an epsilon is shown at a smaller delta than was spent",
         ),
-        ("if not pricing.delta and pricing != PURE:", "if False:", "zcdp may prove a run at delta 0"),
-        ("    if proving is None:", "    if False:", "third parties price runs"),
     ),
-    *planted_in(
-        "kernel/events.py",
+    *at(
+        "kernel",
+        "_require",
         (
-            "if not exact or not (figure > 0 or (figure == 0 and not positive)):",
-            "if not exact:",
+            "not exact or not (figure > 0 or (figure == 0 and (not positive)))",
+            "not exact",
             "an event of negative cost comes to be",
         ),
+        ("isinstance(figure, kind) and (not isinstance(figure, bool))", "True", "an event may be made of floats"),
+    ),
+    *at(
+        "kernel",
+        "LeftOutEvent.__post_init__",
+        ("not isinstance(self.event, Draw)", "False", "left-out records may be wrapped twice"),
+    ),
+    *at(
+        "kernel",
+        "of_any_blocks",
         (
-            "exact = isinstance(figure, kind) and not isinstance(figure, bool)",
-            "exact = True",
-            "an event may be made of floats",
-        ),
-        ("if not isinstance(self.event, Draw):", "if False:", "left-out records may be wrapped twice"),
-        (
-            "return replace(event, coordinates=None) if isinstance(event, DiscreteLaplaceEvent) else event",
-            "return event",
+            "replace(event, coordinates=None) if isinstance(event, DiscreteLaplaceEvent) else event",
+            "event",
             "a plan claims that one integer moves, whatever will be drawn",
         ),
     ),
-    *planted_in(
-        "kernel/accountants/accountant.py",
-        ("for each in self.filters:", "for each in self.filters[:1]:", "the first filter alone is asked"),
+    *at(
+        "kernel",
+        "EveryFilter.charge",
+        ("self.filters", "self.filters[:1]", "the first filter alone is asked"),
+    ),
+    *at(
+        "kernel",
+        "EveryFilter.events",
         (
-            "return tuple(Counter(self.charged).items())",
-            "return tuple((event, 1) for event in set(self.charged))",
+            "Counter(self.charged).items()",
+            "((event, 1) for event in set(self.charged))",
             "repeated draws are recorded once",
         ),
     ),
-    *planted_in(
-        "kernel/exact.py",
-        ("if not isinstance(event, ExactEvent):", "if False:", "noisy draws pass where nothing counts them"),
+    *at(
+        "kernel",
+        "PublicFilter.charge",
+        ("not isinstance(event, ExactEvent)", "False", "noisy draws pass where nothing counts them"),
     ),
-    *planted_in(
-        "kernel/budget.py",
-        ("math.nextafter(near, math.inf)", "math.nextafter(near, -math.inf)", "a cost is rounded down to a float"),
-        ("return near if Fraction(near) >= value else", "return near if True else", "a cost is rounded to nearest"),
+    *at(
+        "kernel",
+        "upward",
+        ("math.inf", "-math.inf", "a cost is rounded down to a float"),
+        ("Fraction(near) >= value", "True", "a cost is rounded to nearest"),
+    ),
+    *at(
+        "kernel",
+        "upward_text",
         ("rounding=ROUND_CEILING", "rounding=ROUND_FLOOR", "a cost is rounded down in text"),
-        ("Context(prec=digits, rounding=ROUND_FLOOR)", "Context(prec=digits)", "what is left is rounded up in text"),
     ),
-    *planted_in(
-        "kernel/gate.py",
+    *at(
+        "kernel",
+        "downward_text",
+        ("rounding=ROUND_FLOOR", "", "what is left is rounded up in text"),
+    ),
+    *at(
+        "kernel",
+        "measure",
         (
             "return _released(private, mechanism, accountant.charge(mechanism.event), noise)",
-            "drawn = _released(private, mechanism, 0, noise)\n"
-            "    return Released(drawn.value, accountant.charge(mechanism.event))",
+            (
+                "drawn = _released(private, mechanism, 0, noise)\n"
+                "return ReleasedValue(drawn.value, accountant.charge(mechanism.event))"
+            ),
             "the gate samples before it charges",
         ),
-        ("for _ in range(count):", "for _ in range(1):", "a batch charges each event once"),
-        (
-            "for event, count in batch.events:",
-            "for event, count in batch.events[:1]:",
-            "a batch charges its first event alone",
-        ),
-        ("    except BaseException:", "    except Exception:", "an exit carries private frames out"),
-        ('            warnings.simplefilter("ignore")\n', "", "warnings tell of the table"),
+    ),
+    *at(
+        "kernel",
+        "measure_together",
+        ("range(count)", "range(1)", "a batch charges each event once"),
+        ("batch.events", "batch.events[:1]", "a batch charges its first event alone"),
+    ),
+    *at(
+        "kernel",
+        "_attempt",
+        ("BaseException", "Exception", "an exit carries private frames out"),
+        ("warnings.simplefilter('ignore')", "", "warnings tell of the table"),
         ("return KeyboardInterrupt()", "raise", "an interrupt keeps its private frames"),
         (
-            "    except BaseException:\n        return MechanismFailed(",
-            "    except BaseException as error:\n        return MechanismFailed(str(error) + ",
+            "MechanismFailed(...)",
+            'MechanismFailed(str(__import__("sys").exc_info()[1]))',
             "a failure says what the mechanism said",
         ),
     ),
-    *planted_in(
-        "ledger/ledger.py",
-        (
-            "return found if cap is None else found.least(cap)",
-            "return found if cap is None else cap",
-            "the largest release is the cap, whatever is left",
-        ),
-        ("return self.terms.limit - self.spent", "return self.terms.limit", "nothing is ever spent of what is left"),
+    *at(
+        "kernel",
+        "Account.largest_of",
+        ("found.least(cap)", "cap", "the largest release is the cap, whatever is left"),
     ),
-    *planted_in(
-        "ledger/periods.py",
-        (
-            "        return spent.get(WHOLE, NO_COST) + self._joined(spent)",
-            "        return self._joined(spent)",
-            "a release of all rows costs nothing beside those of periods",
-        ),
-        (
-            "        return spent.get(WHOLE, NO_COST) + most",
-            "        return most",
-            "a period does not pay for releases of all rows",
-        ),
-        ("        if self.parallel:", "        if True:", "a person's periods do not add up"),
-        (
-            "most = _largest(spent) if period == WHOLE else",
-            "most = NO_COST if period == WHOLE else",
-            "a release of all rows passes by what periods have spent",
-        ),
+    *at(
+        "kernel",
+        "Account.left",
+        ("self.terms.limit - self.spent", "self.terms.limit", "nothing is ever spent of what is left"),
     ),
-    *planted_in(
-        "tables/persons.py",
+    *at(
+        "kernel",
+        "PeriodBudgets.of",
+        ("_largest(spent)", "NO_COST", "a release of all rows passes by what periods have spent"),
+    ),
+    *at(
+        "tables",
+        "PeriodFilter.records",
         (
-            "Fraction(2 * (day - _EPOCH).days - 1, 2) for day in",
-            "Fraction(2 * (day - _EPOCH).days + 1, 2) for day in",
-            "periods begin a day late",
-        ),
-        (
-            "inside = (numbers >= 0) & (numbers < self.bins)",
-            "inside = numbers < self.bins",
-            "a row without a date is in every period",
-        ),
-        (
-            "return Records(batch.rows if inside.all() else batch.rows.filter(mask(inside)))",
-            "return Records(batch.rows if inside.all() else batch.rows.filter(mask(inside)), batch.malformed)",
+            "TableBatch(batch.rows if inside.all() else batch.rows.filter(mask(inside)))",
+            "TableBatch(batch.rows if inside.all() else batch.rows.filter(mask(inside)), batch.malformed)",
             "a malformed row is left out of every period",
         ),
     ),
-    *planted_in(
-        "tables/policy.py",
+    *at(
+        "kernel",
+        "resolve_policy",
+        ("asked is not None and asked != fixed", "False", "a request may state limits of its own"),
+    ),
+    *at(
+        "kernel",
+        "require_stricter",
+        ("after > fixed", "after > 2 * fixed", "a limit may be loosened"),
         (
-            "if asked is not None and asked != fixed:",
-            "if False:",
-            "a request may state limits of its own",
-        ),
-        (
-            "return replace(policy, fail=stated.fail)",
-            "return replace(stated, fail=stated.fail)",
-            "a request's limits rule",
-        ),
-        ("if stated.fail and not policy.fail:", "if False:", "a domain may have a rule fail that the owner forbids"),
-        ("            if after > fixed:", "            if after > 2 * fixed:", "a limit may be loosened"),
-        (
-            'elif asked != before and not (option in ("--delimiter", "--encoding") and before is None):',
-            "elif False:",
+            "asked != before and (not (option in ('--delimiter', '--encoding') and before is None))",
+            "False",
             "the count column may be exchanged",
         ),
-        ("    if later.fail and not policy.fail:", "    if False:", "a rule fail may be allowed later"),
         (
-            'elif asked != before and not (option in ("--delimiter", "--encoding") and before is None):',
-            "elif asked != before and before is not None:",
+            "not (option in ('--delimiter', '--encoding') and before is None)",
+            "before is not None",
             "a count column may be stated later",
         ),
+    ),
+    *at(
+        "kernel",
+        "Policy.stated",
         ("default if limit is None else limit", "limit", "a built-in limit may be loosened"),
-        ("(reading.fail or None, ", "(None, ", "the bit of a rule fail is not named"),
-        ("(reading.bytes, f", "(None, f", "the bit of --max-bytes is not named"),
     ),
-    *planted_in(
-        "kernel/budget.py",
-        (
-            "root_below(2 * self.rho)",
-            "root_below(4 * self.rho)",
-            "a rho buys sqrt(2) times the epsilon",
-        ),
-        ("root_below(8 * self.rho)", "root_below(16 * self.rho)", "a rho buys too steep a selection"),
-        (
-            "return Fraction(isqrt(scaled), 1 << (shift // 2))",
-            "return Fraction(isqrt(scaled) + 1, 1 << (shift // 2))",
-            "a root is rounded up",
-        ),
-        ("if len(stated) != 1 or", "if not stated or", "a price may be of both currencies"),
-        ("return self.of(self.figure + other.figure)", "return self.of(self.figure)", "prices do not add up"),
+    *at(
+        "kernel",
+        "uncovered_bits",
+        ("reading.fail or None", "None", "the bit of a rule fail is not named"),
+        ("reading.bytes", "None", "the bit of --max-bytes is not named", 0),
     ),
-    *planted_in(
-        "kernel/sealed.py",
-        ("if not isinstance(key, SealKey):", "if key is None:", "any key opens the seal"),
-        ('return "Private(...)"', "return repr(self.__value)", "a private value prints itself"),
+    *at(
+        "kernel",
+        "Price.pure",
+        ("2 * self.rho", "4 * self.rho", "a rho buys sqrt(2) times the epsilon"),
+    ),
+    *at(
+        "kernel",
+        "Price.bounded_range",
+        ("8 * self.rho", "16 * self.rho", "a rho buys too steep a selection"),
+    ),
+    *at(
+        "kernel",
+        "root_below",
+        ("isqrt(scaled)", "isqrt(scaled) + 1", "a root is rounded up"),
+    ),
+    *at(
+        "kernel",
+        "Price.__post_init__",
+        ("len(stated) != 1", "not stated", "a price may be of both currencies"),
+    ),
+    *at(
+        "kernel",
+        "Price.plus",
+        ("self.figure + other.figure", "self.figure", "prices do not add up"),
+    ),
+    *at(
+        "kernel",
+        "Private._unseal",
+        ("not isinstance(key, SealKey)", "key is None", "any key opens the seal"),
+    ),
+    *at(
+        "kernel",
+        "Private.__repr__",
+        ("'Private(...)'", "repr(self.__value)", "a private value prints itself"),
+    ),
+    *at(
+        "kernel",
+        "Private.__eq__",
+        ("raise TypeError(...)", "return self is other", "a private value can be compared"),
+    ),
+    *at(
+        "kernel",
+        "Private",
+        ("__hash__ = None", "__hash__ = object.__hash__", "a private value hashes"),
         (
-            'raise TypeError("a private value cannot be compared")',
-            "return self is other  # type: ignore[return-value]",
-            "a private value can be compared",
-        ),
-        (
-            "    __hash__ = None  # type: ignore[assignment]\n",
-            "    __hash__ = object.__hash__\n",
-            "a private value hashes",
-        ),
-        (
-            'raise TypeError("a private value has no truth value")',
-            "return bool(self.__value)  # type: ignore[return-value]",
-            "a private value has a truth value",
-        ),
-        (
-            "    def __reduce_ex__(self, protocol: object) -> NoReturn:\n"
-            '        raise TypeError("a private value cannot be copied or pickled")\n\n'
-            "    def __getstate__(self) -> NoReturn:\n"
-            '        raise TypeError("a private value cannot be copied or pickled")\n',
+            ("def __reduce_ex__(self, protocol: object) -> NoReturn: ...\ndef __getstate__(self) -> NoReturn: ..."),
             "",
             "a private value is pickled",
         ),
-        (
-            'raise TypeError("a private value cannot be converted to an array")',
-            "return self.__value  # type: ignore[return-value]",
-            "a private value becomes an array",
-        ),
+    ),
+    *at(
+        "kernel",
+        "Private.__bool__",
+        ("raise TypeError(...)", "return bool(self.__value)", "a private value has a truth value"),
+    ),
+    *at(
+        "kernel",
+        "Private.__array__",
+        ("raise TypeError(...)", "return self.__value", "a private value becomes an array"),
     ),
 )

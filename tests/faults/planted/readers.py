@@ -1,27 +1,33 @@
-"""Faults of readers of foreign files: cells that decide how a run ends, fixes that write too much."""
+"""Faults of readers of foreign files: cells that decide how a run ends."""
 
-from faults.fault import planted_in
+from faults.anchored import Anchored, at
 
-FAULTS = (
-    *planted_in(
-        "tables/foreign.py",
-        (
-            "        except (ArithmeticError, TypeError, ValueError):\n",
-            "        except TypeError:\n",
-            "a date ends it",
-        ),
-        ("return pa.large_string()", "return pa.float64()", "cells decide the type of a workbook's column"),
-        (
-            '        warnings.simplefilter("ignore")\n',
-            '        warnings.simplefilter("always")\n',
-            "a library's warning may quote a cell",
-        ),
-        ("row[at] if at < len(row) else None for row", "row[at] for row", "a short row ends a run"),
-        ("batch.validate(full=True)", "batch.validate()", "damaged text reaches the reader of cells"),
+_ROOM = "tables"
+
+FAULTS: tuple[Anchored, ...] = (
+    *at(
+        _ROOM,
+        "_counted.moment",
+        ("(ArithmeticError, TypeError, ValueError)", "TypeError", "a date ends it"),
     ),
-    *planted_in(
-        "domain/text/documents.py",
-        ("chosen[-1].stop <= edit.start", "chosen[-1].start <= edit.start", "fixes that overlap are both written"),
-        ("        draft.unlink(missing_ok=True)\n", "", "a draft stays where a fix cannot be written"),
+    *at(
+        _ROOM,
+        "_TextFile.kind",
+        ("pa.large_string", "pa.float64", "cells decide the type of a workbook's column"),
+    ),
+    *at(
+        _ROOM,
+        "_silently",
+        ("'ignore'", "'always'", "a library's warning may quote a cell"),
+    ),
+    *at(
+        _ROOM,
+        "Workbook.batches",
+        ("row[at] if at < len(row) else None", "row[at]", "a short row ends a run"),
+    ),
+    *at(
+        _ROOM,
+        "ArrowFile.batches",
+        ("full=True", "", "damaged text reaches the reader of cells"),
     ),
 )

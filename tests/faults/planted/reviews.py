@@ -1,137 +1,193 @@
 """Faults of reviews: approvals by anybody, plans that may change, checks that pass."""
 
-from faults.fault import planted_in
+from faults.anchored import Anchored, at
 
-FAULTS = (
-    *planted_in(
-        "ledger/state.py",
-        (" and compared(each[1]) != asker]", "]", "who asks approves"),
-        ("if each[0] == plan and", "if", "an approval of one plan pays for another"),
-        ("if not asker or found is None:", "if found is None:", "who asks need not be named"),
-        ('if named in ("", compared(each[1]))', "if True", "an approval by somebody else than the one who is named"),
-    ),
-    *planted_in(
-        "ledger/state.py",
+FAULTS: tuple[Anchored, ...] = (
+    *at(
+        "ledger",
+        "AccountState.approval",
+        ("each[0] == plan and compared(each[1]) != asker", "each[0] == plan", "who asks approves"),
         (
-            "            held.approvals.remove(held.approval(entry.plan, entry.reason, spelled))\n",
-            "            held.approval(entry.plan, entry.reason, spelled)\n",
-            "one approval pays for many releases",
-        ),
-        ("if entry.drawn and not is_digest(entry.drawn):", "if False:", "a settlement names draws by anything"),
-    ),
-    *planted_in(
-        "ledger/chained_ledger.py",
-        ("        if not person(reason.by):\n", "        if False:\n", "nobody approves"),
-        ("note=note, drawn=drawn)", "note=note)", "the digest of the draws is left out"),
-    ),
-    *planted_in(
-        "ledger/ledger.py",
-        (' in "LMN" and', ' in "LMNPZ" and', "a dot makes another name"),
-        (" and ord(one) not in IGNORABLE", "", "what is not seen makes another name"),
-        (".casefold()).casefold()", ")", "a capital makes another name"),
-    ),
-    *planted_in(
-        "releases/record/parts.py",
-        ('("transcript", "dropped",', '("dropped",', "a digest without the transcript"),
-        ('"draws", "weights")', '"draws")', "a digest without the weights of a function"),
-        ('sorted(record.get("hashes", {}).values())', "[]", "a digest without the file of predictions"),
-    ),
-    *planted_in(
-        "published/checks.py",
-        ("if settled.drawn != drawn_digest(record):", "if False:", "two runs of one plan swap their entries"),
-        ('if not settled.drawn and is_since(record["version"], BINDING):', "if False:", "an entry that names no draws"),
-        ("return paid.plan == followed or (", "return True or (", "the entry paid for another plan"),
-    ),
-    *planted_in(
-        "published/verify.py",
-        ("        if not tolerance:\n", "        if False:\n", "what is not repeated here passes"),
-        ("        require_regular(Path(request.release))\n", "        pass\n", "a pipe is waited for"),
-    ),
-    *planted_in(
-        "releases/approval.py",
-        ("    require_same_notes(", "    (lambda *_: None)(", "notes of the plan may say anything"),
-        ("    require_forecast(inputs.locked)\n", "", "a forecast may hold anything"),
-    ),
-    *planted_in(
-        "tables/policy.py",
-        ("    if policy.approval and not later.approval:\n", "    if False:\n", "a rule of two persons is taken back"),
-    ),
-    *planted_in(
-        "releases/locked_plan.py",
-        ("    if document.get(SEAL) != sealed(document)[SEAL]:\n", "    if False:\n", "an edited plan is followed"),
-        (
-            "        if found:\n            raise _changed",
-            "        if False:\n            raise _changed",
-            "a release does otherwise than its plan",
-        ),
-        ("isclose(old, new, rel_tol=1e-6)", "isclose(old, new, rel_tol=1)", "figures of a plan may be anything"),
-    ),
-    *planted_in(
-        "prediction/predict.py",
-        (
-            "    if request.locked:\n        require_unchanged(",
-            "    if False:\n        require_unchanged(",
-            "others predict",
+            "each[0] == plan and compared(each[1]) != asker",
+            "compared(each[1]) != asker",
+            "an approval of one plan pays for another",
         ),
     ),
-    *planted_in(
-        "published/prediction_checks.py",
+    *at(
+        "ledger",
+        "LedgerState._settle",
+        ("entry.drawn and (not is_digest(entry.drawn))", "False", "a settlement names draws by anything"),
+    ),
+    *at(
+        "ledger",
+        "ChainedLedger.approve",
+        ("not person(reason.by)", "False", "nobody approves"),
+    ),
+    *at(
+        "ledger",
+        "ChainedLedger.settle",
+        ("drawn=drawn", "", "the digest of the draws is left out"),
+    ),
+    *at(
+        "kernel",
+        "person",
         (
-            'if not names_plan(paid, str(evidence.document["plan"].get(SEAL)), evidence.document["version"]):',
-            "if False:",
+            "unicodedata.category(one)[0] in 'LMN'",
+            "unicodedata.category(one)[0] in 'LMNPZ'",
+            "a dot makes another name",
+        ),
+        (
+            "unicodedata.category(one)[0] in 'LMN' and ord(one) not in IGNORABLE",
+            "unicodedata.category(one)[0] in 'LMN'",
+            "what is not seen makes another name",
+        ),
+        (
+            "unicodedata.normalize('NFKC', name.casefold()).casefold()",
+            "unicodedata.normalize('NFKC', name)",
+            "a capital makes another name",
+        ),
+    ),
+    *at(
+        "verify",
+        "DRAW_KEYS",
+        (
+            "('transcript', 'dropped', 'errors', 'questions', 'counted', 'factor', 'draws', 'weights')",
+            "('dropped', 'errors', 'questions', 'counted', 'factor', 'draws', 'weights')",
+            "a digest without the transcript",
+        ),
+        (
+            "('transcript', 'dropped', 'errors', 'questions', 'counted', 'factor', 'draws', 'weights')",
+            "('transcript', 'dropped', 'errors', 'questions', 'counted', 'factor', 'draws')",
+            "a digest without the weights of a function",
+        ),
+    ),
+    *at(
+        "verify",
+        "names_plan",
+        ("paid.plan == followed", "True", "the entry paid for another plan"),
+    ),
+    *at(
+        "verify",
+        "_run_check",
+        ("not tolerance", "False", "what is not repeated here passes"),
+    ),
+    *at(
+        "verify",
+        "_require_same_words",
+        (
+            "require_same_notes(inputs.locked, document(replace(plan, inputs=replace(inputs, locked=None))))",
+            "(lambda *_: None)(inputs.locked, document(replace(plan, inputs=replace(inputs, locked=None))))",
+            "notes of the plan may say anything",
+        ),
+        ("require_forecast(inputs.locked)", "", "a forecast may hold anything"),
+    ),
+    *at(
+        "verify",
+        "require_unchanged",
+        (("if found:\n    ..."), ("if False:\n    ..."), "a release does otherwise than its plan"),
+    ),
+    *at(
+        "verify",
+        "differences",
+        ("rel_tol=1e-06", "rel_tol=1", "figures of a plan may be anything"),
+    ),
+    *at(
+        "sessions",
+        "with_reading",
+        (("if request.locked:\n    ..."), ("if False:\n    ..."), "others predict"),
+    ),
+    *at(
+        "verify",
+        "ledger",
+        (
+            "not names_plan(paid, str(evidence.document['plan'].get(SEAL)), evidence.document['version'])",
+            "False",
             "the entry paid for another plan",
         ),
+        (
+            "paid.events != planned or not names_plan(paid, _followed(evidence), evidence.record.version)",
+            "not names_plan(paid, _followed(evidence), evidence.record.version)",
+            "the entry paid for other draws",
+        ),
     ),
-    *planted_in(
-        "published/repeat.py",
-        ("start.measured != before or ", "", "a process that did not see every surprise"),
-        ("start.surprises < before or ", "", "intervals where nothing was compared"),
+    *at(
+        "verify",
+        "_require_order",
+        (
+            (
+                "start.measured != before or start.surprises < before or (not len(start.sides) <= start.epochs <= "
+                "epochs)"
+            ),
+            "start.surprises < before or not len(start.sides) <= start.epochs <= epochs",
+            "a process that did not see every surprise",
+        ),
+        (
+            (
+                "start.measured != before or start.surprises < before or (not len(start.sides) <= start.epochs <= "
+                "epochs)"
+            ),
+            "start.measured != before or not len(start.sides) <= start.epochs <= epochs",
+            "intervals where nothing was compared",
+        ),
     ),
-    *planted_in(
-        "releases/questions.py",
-        ("self.surprises[place].query is not query", "False", "another question's noisy answer"),
+    *at(
+        "sessions",
+        "Replay.answers",
         ("sides if surprises < self.terms.surprises else ()", "(1, -1)", "intervals where nothing was compared"),
     ),
-    *planted_in(
-        "published/checks.py",
-        ("paid.hash != stated.seal or ", "", "any entry of that number has paid"),
-        ("if paid.events != planned or ", "if ", "the entry paid for other draws"),
+    *at(
+        "verify",
+        "_entry",
         (
-            "    if paid.reason != stated_reason(evidence.record):\n",
-            "    if False:\n",
-            "names are anybody's",
+            "paid is None or paid.hash != stated.seal or (paid.kind, paid.dataset) != ('reserve', stated.dataset)",
+            "paid is None or (paid.kind, paid.dataset) != ('reserve', stated.dataset)",
+            "any entry of that number has paid",
         ),
-        (
-            "    if settled.events not in (drawn, planned):\n",
-            "    if False:\n",
-            "a settlement of other draws than the record's",
-        ),
-        (
-            "    if kept != followed and not (evidence.of_session and same):\n",
-            "    if False:\n",
-            "any plan is the one that was reviewed",
-        ),
-        ("kept[SEAL] == _followed(evidence) and ", "", "any plan of the same price is the one of a session"),
     ),
-    *planted_in(
-        "published/checks.py",
-        ("        if file_hash(evidence.path / name) != digest:\n", "        if False:\n", "a changed file passes"),
-        ("    if odd:\n", "    if False:\n", "a file more or less passes"),
-        ("if len(set(numbers)) < len(numbers) or ", "if ", "one event pays for two draws"),
-        ("if today is not None and today > limit:", "if False:", "draws may cost more than the plan proves"),
-        ("    if upward(value) != figure.rounded:\n", "    if False:\n", "any float stands beside an exact figure"),
-    ),
-    *planted_in(
-        "published/checks.py",
+    *at(
+        "verify",
+        "locked_plan",
+        ("kept != followed and (not (evidence.of_session and same))", "False", "any plan is the one that was reviewed"),
         (
-            '    if found.near and evidence.document["versions"] == versions_part():\n',
-            "    if False:\n",
+            (
+                "kept[SEAL] == _followed(evidence) and all((kept[part] == followed[part] for part in ('budget', "
+                "'events')))"
+            ),
+            "all((kept[part] == followed[part] for part in ('budget', 'events')))",
+            "any plan of the same price is the one of a session",
+        ),
+    ),
+    *at(
+        "verify",
+        "files",
+        (("if odd:\n    ..."), ("if False:\n    ..."), "a file more or less passes"),
+    ),
+    *at(
+        "verify",
+        "events",
+        (
+            "len(set(numbers)) < len(numbers) or any((number >= total for number in numbers))",
+            "any((number >= total for number in numbers))",
+            "one event pays for two draws",
+        ),
+    ),
+    *at(
+        "verify",
+        "_here",
+        (
+            "found.near and evidence.document['versions'] == versions_part()",
+            "False",
             "a digit may be changed where the release was made",
         ),
-        ("    if sealed(kept) != kept and (", "    if False and (", "a plan under another seal passes"),
     ),
-    *planted_in(
-        "published/evidence.py",
-        (" and sealed(found) != found:\n", " and False:\n", "a record under another seal passes"),
+    *at(
+        "verify",
+        "plan",
+        ("seal_document(kept) != kept", "False", "a plan under another seal passes"),
+    ),
+    *at(
+        "verify",
+        "ReleaseEvidence.document",
+        ("seal_document(found) != found", "False", "a record under another seal passes"),
     ),
 )

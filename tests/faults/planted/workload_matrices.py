@@ -1,227 +1,247 @@
 """Faults of the matrices that queries are made of: norms, distances, products, inverses."""
 
-from faults.fault import planted_in
+from faults.anchored import Anchored, at
 
-FAULTS = (
-    *planted_in(
-        "workload/matrix.py",
+_ROOM = "queries"
+
+FAULTS: tuple[Anchored, ...] = (
+    *at(
+        _ROOM,
+        "largest_distance",
         (
-            "max(largest_norm(distinct - vector, power) for vector in distinct)",
+            "max((largest_norm(distinct - vector, power) for vector in distinct))",
             "largest_norm(distinct - distinct[0], power)",
             "only the pairs of the first column are looked at",
         ),
-        ("sizes = np.abs(vectors)", "sizes = np.maximum(vectors, 0)", "negative coefficients are not counted"),
-        (
-            "if largest**power * max(sizes.shape[1], 1) >= 2**62:",
-            "if largest**power >= 2**62:",
-            "a sum of squares can overflow",
-        ),
-        (
-            "return int((sizes**power).sum(axis=1).max(initial=0))",
-            "return int((sizes**power).max(initial=0))",
-            "the largest entry in the place of a column's norm",
-        ),
     ),
-    *planted_in(
-        "workload/trees.py",
+    *at(
+        _ROOM,
+        "largest_norm",
+        ("np.abs(vectors)", "np.maximum(vectors, 0)", "negative coefficients are not counted"),
+        ("largest ** power * max(sizes.shape[1], 1)", "largest ** power", "a sum of squares can overflow"),
+        ("(sizes ** power).sum(axis=1)", "sizes ** power", "the largest entry in the place of a column's norm"),
+    ),
+    *at(
+        _ROOM,
+        "CutGroups._close_left",
         (
-            "inside = held + self.left + one * self.right",
-            "inside = held + self.left",
+            "held + self.left + one * self.right",
+            "held + self.left",
             "of a group that is cut at both ends the right one is forgotten",
         ),
+        ("form - square * inside * self.left", "form", "a variance without what the group's own row takes off"),
+    ),
+    *at(
+        _ROOM,
+        "CutGroups.widen",
         (
-            "self.left_form = has * (form - square * inside * self.left)",
-            "self.left_form = has * form",
-            "a variance without what the group's own row takes off",
-        ),
-        (
-            "has_right = (self.stops % wide != 0) & (self.stops != self.size)",
-            "has_right = self.stops % wide != 0",
+            "(self.stops % wide != 0) & (self.stops != self.size)",
+            "self.stops % wide != 0",
             "the last group, cut short by the end, counts as cut",
         ),
     ),
-    *planted_in(
-        "workload/matrix.py",
-        ("return 1 if power == 0 else 2\n", "return 1\n", "the 2 of a replaced cell is forgotten"),
-        ("return 1 if power == 0 else self.size\n", "return 1\n", "a CDF's column counts as one answer"),
+    *at(
+        _ROOM,
+        "Identity.column_distance",
+        ("1 if power == 0 else 2", "1", "the 2 of a replaced cell is forgotten"),
+    ),
+    *at(
+        _ROOM,
+        "Prefix.column_norm",
+        ("1 if power == 0 else self.size", "1", "a CDF's column counts as one answer"),
+    ),
+    *at(
+        _ROOM,
+        "Prefix.column_distance",
+        ("self.size - 1", "self.size - 2", "the first column against the last but one"),
+        ("self.others", "False", "cells that no row counts are forgotten in a distance"),
+    ),
+    *at(
+        _ROOM,
+        "Dense._distances",
+        ("spread * spread", "spread", "one row's distance is not squared"),
         (
-            "return 1 if power == 0 else self.size - 1",
-            "return 1 if power == 0 else self.size - 2",
-            "the first column against the last but one",
-        ),
-        (
-            "        if self.others:\n            return self.column_norm(power)\n",
-            "",
-            "cells that no row counts are forgotten in a distance",
-        ),
-        (
-            "return spread, spread, spread * spread",
-            "return spread, spread, spread",
-            "one row's distance is not squared",
-        ),
-        (
-            "return spread, largest_distance(self.coefficients.T, 1), largest_distance(self.coefficients.T, 2)",
-            "return spread, largest_distance(self.coefficients.T, 1), largest_distance(self.coefficients.T, 1)",
+            "largest_distance(self.coefficients.T, 2)",
+            "largest_distance(self.coefficients.T, 1)",
             "a dense L2 distance is not squared",
         ),
-        ("return int(self.coefficients.min(initial=0))", "return 0", "negative coefficients pass for none"),
+    ),
+    *at(
+        _ROOM,
+        "Dense.smallest",
+        ("int(self.coefficients.min(initial=0))", "0", "negative coefficients pass for none"),
+    ),
+    *at(
+        _ROOM,
+        "Sparse.smallest",
+        ("min(0, int(self.csr.min())) if self.csr.nnz else 0", "0", "negative sparse coefficients pass for none"),
+    ),
+    *at(
+        _ROOM,
+        "Sparse._norms",
+        ("largest ** 2 * self.rows", "largest ** 2", "a sparse sum of squares can overflow"),
+    ),
+    *at(
+        _ROOM,
+        "Sparse._distances",
         (
-            "return min(0, int(self.csr.min())) if self.csr.nnz else 0",
-            "return 0",
-            "negative sparse coefficients pass for none",
-        ),
-        ("if largest**2 * self.rows >= 2**62:", "if largest**2 >= 2**62:", "a sparse sum of squares can overflow"),
-        (
-            "spread = int((self.csr.max(axis=1).toarray() - self.csr.min(axis=1).toarray()).max())",
-            "spread = int(self.csr.max())",
+            "self.csr.max(axis=1).toarray() - self.csr.min(axis=1).toarray()",
+            "self.csr",
             "a sparse spread forgets the smallest coefficient",
         ),
+    ),
+    *at(
+        _ROOM,
+        "Prefix.adjoint",
         (
-            "sums = np.cumsum(tensor[::-1], axis=0, dtype=tensor.dtype)[::-1]",
-            "sums = np.cumsum(tensor, axis=0, dtype=tensor.dtype)",
+            "np.cumsum(tensor[::-1], axis=0, dtype=tensor.dtype)[::-1]",
+            "np.cumsum(tensor, axis=0, dtype=tensor.dtype)",
             "a CDF's transpose is the CDF",
         ),
     ),
-    *planted_in(
-        "workload/partition.py",
+    *at(
+        _ROOM,
+        "BucketMatrix.__post_init__",
         (
             "self.buckets.max() >= self.inner.cells",
             "self.buckets.max() > self.inner.cells",
             "a bucket that is not there is let in",
         ),
+    ),
+    *at(
+        _ROOM,
+        "BucketMatrix.merge",
         (
             "np.add.at(sums, self.buckets, tensor)",
             "sums[self.buckets] = tensor",
             "of the cells of a bucket the last one counts",
         ),
-        (
-            "self.inner.adjoint(tensor)[self.buckets]",
-            "self.inner.adjoint(tensor)[self.buckets[::-1]]",
-            "the transposed product is turned round",
-        ),
     ),
-    *planted_in(
-        "workload/strategy_matrices.py",
-        (
-            "twins = [2 * int(own) ** power for",
-            "twins = [int(own) ** power for",
-            "two cells of a group are one cell apart",
-        ),
+    *at(
+        _ROOM,
+        "BucketMatrix.adjoint",
+        ("self.buckets", "self.buckets[::-1]", "the transposed product is turned round"),
+    ),
+    *at(
+        _ROOM,
+        "PIdentity._distance",
+        ("2 * int(own) ** power", "int(own) ** power", "two cells of a group are one cell apart"),
+        ("None if apart is None else max([apart, *twins])", "apart", "cells of one group are forgotten in a distance"),
+    ),
+    *at(
+        _ROOM,
+        "PIdentity._columns",
         (
             "np.concatenate([self.diagonal[:, None], self.sums.T], axis=1)",
             "self.sums.T",
             "a cell's own row is forgotten in its norm",
         ),
-        (
-            "return None if apart is None else max([apart, *twins])",
-            "return apart",
-            "cells of one group are forgotten in a distance",
-        ),
-        (
-            "alone = right / (self._cell_weights.astype(np.float64) ** 2)[:, None]",
-            "alone = right / self._cell_weights.astype(np.float64)[:, None]",
-            "estimates are biased",
-        ),
-        (
-            "(sums * (self.widths / squares)) @ sums.T",
-            "(sums / squares) @ sums.T",
-            "an inverse forgets the groups' widths",
-        ),
-        ("own - (shared**2).sum(axis=1)", "own", "a variance forgets what the sums tell"),
     ),
-    *planted_in(
-        "workload/ranges.py",
+    *at(
+        _ROOM,
+        "PIdentity.recover",
+        ("self._cell_weights.astype(np.float64) ** 2", "self._cell_weights.astype(np.float64)", "estimates are biased"),
+    ),
+    *at(
+        _ROOM,
+        "PIdentity._middle",
+        ("sums * (self.widths / squares)", "sums / squares", "an inverse forgets the groups' widths"),
+    ),
+    *at(
+        _ROOM,
+        "PIdentity.variances",
+        ("own - (shared ** 2).sum(axis=1)", "own", "a variance forgets what the sums tell"),
+    ),
+    *at(
+        _ROOM,
+        "Ranges._most",
+        ("'right'", "'left'", "ranges that begin together are counted once"),
+    ),
+    *at(
+        _ROOM,
+        "Ranges._distance",
         (
-            'begun, ended = (np.searchsorted(ends, starts, side="right") for',
-            'begun, ended = (np.searchsorted(ends, starts, side="left") for',
-            "ranges that begin together are counted once",
-        ),
-        (
-            "apart = self._cover[:, None] + self._cover - 2 * both",
-            "apart = np.abs(self._cover[:, None] - self._cover)",
+            "self._cover[:, None] + self._cover - 2 * both",
+            "np.abs(self._cover[:, None] - self._cover)",
             "a distance is the difference of two norms",
         ),
+    ),
+    *at(
+        _ROOM,
+        "Ranges.adjoint",
         (
             "np.subtract.at(steps, self.stops, tensor)",
             "steps[self.stops] -= tensor",
             "of ranges that end together one is taken off",
         ),
-        (
-            "return np.asarray(sums[self.stops] - sums[self.starts])",
-            "return np.asarray(sums[self.stops] - sums[np.maximum(self.starts - 1, 0)])",
-            "ranges begin a cell early",
-        ),
-        (
-            "overlap = np.minimum(stops, edges[1:]) - np.maximum(starts, edges[:-1])",
-            "overlap = np.minimum(stops, edges[1:]) - edges[:-1]",
-            "a range fills its first group",
-        ),
     ),
-    *planted_in(
-        "workload/ranges.py",
+    *at(
+        _ROOM,
+        "Ranges.apply",
+        ("sums[self.starts]", "sums[np.maximum(self.starts - 1, 0)]", "ranges begin a cell early"),
+    ),
+    *at(
+        _ROOM,
+        "group_sums",
+        ("np.maximum(starts, edges[:-1])", "edges[:-1]", "a range fills its first group"),
+    ),
+    *at(
+        _ROOM,
+        "row_extremes",
+        ("length == matrix.cells", "length > 0", "a range's query cannot move"),
         (
-            "return int(length == matrix.cells), int(length > 0)",
-            "return int(length > 0), int(length > 0)",
-            "a range's query cannot move",
-        ),
-        (
-            "return (least, most) if row.nnz < matrix.cells else (int(row.data.min()), int(row.data.max()))",
-            "return int(row.data.min()), int(row.data.max())",
+            "(least, most) if row.nnz < matrix.cells else (int(row.data.min()), int(row.data.max()))",
+            "(int(row.data.min()), int(row.data.max()))",
             "zeros that are not written are forgotten",
         ),
     ),
-    *planted_in(
-        "workload/trees.py",
+    *at(
+        _ROOM,
+        "WeightedLevels.inverses",
+        ("float(self.weights[-1]) ** (-2)", "float(self.weights[-1]) ** (-1)", "an inverse forgets a square"),
+    ),
+    *at(
+        _ROOM,
+        "WeightedLevels.column_distance",
+        ("count > 1", "count > 2", "a level of two groups is forgotten in a distance"),
+    ),
+    *at(
+        _ROOM,
+        "WeightedLevels.column_norm",
+        ("(weight ** power for weight in self.weights)", "self.weights", "a tree's norm is not squared"),
+    ),
+    *at(
+        _ROOM,
+        "WeightedLevels.recover",
         (
-            "after = [np.full(self.cells, float(self.weights[-1]) ** -2)]",
-            "after = [np.full(self.cells, float(self.weights[-1]) ** -1)]",
-            "an inverse forgets a square",
-        ),
-        (
-            "apart = [weight for weight, count in zip(self.weights, self.counts, strict=True) if count > 1]",
-            "apart = [weight for weight, count in zip(self.weights, self.counts, strict=True) if count > 2]",
-            "a level of two groups is forgotten in a distance",
-        ),
-        (
-            "else sum(weight**power for weight in self.weights)",
-            "else sum(self.weights)",
-            "a tree's norm is not squared",
-        ),
-        (
-            "correction = square * inside + correction / (1.0 + square * before[level][:, None])",
-            "correction = square * inside",
+            "square * inside + correction / (1.0 + square * before[level][:, None])",
+            "square * inside",
             "what the groups above take off is forgotten",
         ),
-        (
-            "total = total - square * (inside * shrunk).sum(axis=0)",
-            "total = total - square * (inside * inside).sum(axis=0)",
-            "a variance is too small",
-        ),
     ),
-    *planted_in(
-        "workload/trees.py",
+    *at(
+        _ROOM,
+        "WeightedLevels._of_slice",
+        ("inside * shrunk", "inside * inside", "a variance is too small"),
+    ),
+    *at(
+        _ROOM,
+        "NestedTree._corrections",
+        ("shrunk ** 2", "shrunk", "what the groups above take off does not shrink with the square"),
+    ),
+    *at(
+        _ROOM,
+        "NestedTree._of_groups",
+        ("sums ** 2", "sums", "a variance of several groups is too small"),
         (
-            "found.append(square * shrunk + above * shrunk**2)",
-            "found.append(square * shrunk + above * shrunk)",
-            "what the groups above take off does not shrink with the square",
-        ),
-        (
-            "return np.asarray(sums - self._corrections[level - 1][parent] * sums**2)",
-            "return np.asarray(sums - self._corrections[level - 1][parent] * sums)",
-            "a variance of several groups is too small",
-        ),
-        (
-            "if not np.array_equal(row[places], groups):",
-            "if len(row) < rows:",
+            "not np.array_equal(row[places], groups)",
+            "len(row) < rows",
             "a level counts as nested wherever it has fewer groups",
         ),
     ),
-    *planted_in(
-        "workload/trees.py",
-        (
-            "narrow, wide = self.widths[level + 1], self.widths[level]",
-            "narrow, wide = self.widths[level + 1], self.widths[level + 1]",
-            "an interval's groups are those of the level below",
-        ),
+    *at(
+        _ROOM,
+        "Tree._of_intervals",
+        ("self.widths[level]", "self.widths[level + 1]", "an interval's groups are those of the level below"),
     ),
 )
