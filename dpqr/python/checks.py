@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from numbers import Integral, Rational, Real
+from typing import TypeVar
 
 Figure = str | int | float | Decimal
 """A figure of privacy: decimal text, or a number, which counts as the decimal that it prints as."""
