@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from dpqr.python.queries import Queries, Sql, queries, sql
     from dpqr.python.release import Release, read_release, release
     from dpqr.python.reports import write_report
-    from dpqr.python.results import Receipt
     from dpqr.python.series import Series, series
     from dpqr.python.sessions import PredictionSession, Session, open_predictions, open_session
+    from dpqr.python.shown import Receipt
     from dpqr.python.verify import Comparison, Verification, compare, reprice, verify
 
 __version__ = "0.11.0"
@@ -120,7 +120,7 @@ _PLACES = {
     "PredictionSession": "dpqr.python.sessions",
     "Predictions": "dpqr.python.predict",
     "Queries": "dpqr.python.queries",
-    "Receipt": "dpqr.python.results",
+    "Receipt": "dpqr.python.shown",
     "Release": "dpqr.python.release",
     "Series": "dpqr.python.series",
     "Session": "dpqr.python.sessions",

@@ -15,7 +15,7 @@ from dpqr.python.checks import Figure, Path, boolean, integer, run_sanitised
 from dpqr.python.ledger import ledger_paths
 from dpqr.python.options import RunOptions, document, limits, plan_request, table_source
 from dpqr.python.release import Release, SilentObserver
-from dpqr.python.results import Receipt
+from dpqr.python.shown import Receipt
 from dpqr.releases.requests import EvaluateRequest
 
 if TYPE_CHECKING:

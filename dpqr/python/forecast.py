@@ -11,7 +11,7 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Figure, Path, figure, integer, run_sanitised
 from dpqr.python.options import PlanOptions, table_source
 from dpqr.python.release import release_request
-from dpqr.python.results import Receipt
+from dpqr.python.shown import Receipt
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,7 +24,7 @@ from dpqr.python.checks import (
     run_sanitised,
     text,
 )
-from dpqr.python.results import Receipt
+from dpqr.python.shown import Receipt
 from dpqr.tables.engines.address import require_displayable as place
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from dpqr.python.checks import Figure, Path, run_sanitised
 from dpqr.python.options import PlanOptions
 from dpqr.python.release import release_request
-from dpqr.python.results import Receipt
+from dpqr.python.shown import Receipt
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,7 +23,7 @@ from dpqr.python.options import (
     table_source,
 )
 from dpqr.python.release import SilentObserver
-from dpqr.python.results import Receipt
+from dpqr.python.shown import Receipt
 from dpqr.releases.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.tables.source import TableSource
 

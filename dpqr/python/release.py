@@ -10,7 +10,8 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Figure, Path, boolean, run_sanitised
 from dpqr.python.ledger import payer
 from dpqr.python.options import ReleaseOptions, limits, output, plan_request, publisher, reason, table_source
-from dpqr.python.results import FromFiles, FromRun, Origin, Receipt, pivot
+from dpqr.python.results import FromFiles, FromRun, Origin, pivot
+from dpqr.python.shown import Receipt
 from dpqr.releases.requests import LedgerRequest, ReleaseRequest
 
 if TYPE_CHECKING:

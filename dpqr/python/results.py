@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.releases.release_files import BASIS, FIGURES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpqr.releases.result import FinishedRun as FinishedRun
+
+from typing import TYPE_CHECKING, Protocol
+
+from dpqr.python.shown import Receipt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,38 +152,6 @@ class FromFiles:
         from dpqr.report.reports import reported_files
 
         return reported_files(self.files)
-
-
-# What a notebook shows: a text that also knows its HTML.
-
-
-class Receipt(str):
-    """What a release promises, what it cost and how sure it is, as text; a notebook shows it as HTML.
-
-    >>> print(Receipt.of(lambda: "<b>"), Receipt.of(lambda: "<b>")._repr_html_()[-15:])
-    <b> &lt;b&gt;</pre>
-    """
-
-    __slots__ = ("_html",)
-    _html: str
-
-    @classmethod
-    def of(cls, view: Callable[[], Any]) -> Receipt:
-        """The text of a view."""
-        from dpqr.report.html import html, text
-
-        made = cls(text(view()))
-        made._html = html(view())
-        return made
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return self._html
-
-
-# Pivots: the answers of one query as a table.
 
 
 def pivot(answers: pd.DataFrame, query: str, values: str = "estimate") -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Path, run_sanitised, text
 from dpqr.python.release import Release
-from dpqr.python.results import Receipt
+from dpqr.python.shown import Receipt
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,8 @@ from dpqr.python.options import PlanOptions, document, limits, plan_request, rea
 from dpqr.python.plan import Plan
 from dpqr.python.predict import PredictionPlan, PredictionRun, Predictions, points_source, prediction_request
 from dpqr.python.release import Release, SilentObserver
-from dpqr.python.results import FromRun, Receipt
+from dpqr.python.results import FromRun
+from dpqr.python.shown import Receipt
 from dpqr.releases.requests import LedgerRequest, ReleaseRequest
 
 if TYPE_CHECKING:

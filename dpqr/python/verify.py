@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dpqr.python.checks import Path, run_sanitised
-from dpqr.python.results import Receipt
+from dpqr.python.shown import Receipt
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,6 +1,6 @@
 """Texts that a notebook shows."""
 
-from dpqr.python.results import Receipt
+from dpqr.python.shown import Receipt
 
 
 def test_a_receipt_is_a_text_with_its_own_html():
