@@ -21,6 +21,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
+pytest_plugins = ["support.fixtures"]
+
 PLAIN = pytest.StashKey[bool]()
 """Whether this run names no tests, and so leaves out those of LATER."""
 LATER = {

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
-
-from dpqr.kernel.errors import NO_MEMORY, RESUMABLE, STAYS_SPENT, UNEXPECTED, DpqrError, InfeasiblePlan, UsageFault
-
-if TYPE_CHECKING:
-    from dpqr.releases.result import FinishedRun as FinishedRun
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from difflib import get_close_matches
 from functools import partial
 from numbers import Integral, Rational, Real
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from dpqr.kernel.errors import NO_MEMORY, RESUMABLE, STAYS_SPENT, UNEXPECTED, DpqrError, InfeasiblePlan, UsageFault
 
 Figure = str | int | float | Decimal
 """A figure of privacy: decimal text, or a number, which counts as the decimal that it prints as."""

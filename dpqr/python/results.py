@@ -11,7 +11,7 @@ from dpqr.releases.release_files import BASIS, FIGURES
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.releases.result import FinishedRun as FinishedRun
+    from dpqr.releases.result import FinishedRun
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.releases.read_release import ReleaseFiles
-    from dpqr.releases.result import FinishedRun as FinishedRun
+    from dpqr.releases.result import FinishedRun
     from dpqr.report.page.reported import ReportInput
 
 

@@ -1,20 +1,112 @@
-"""A domain with every kind of column, a writer of queries files over it, and a database that counts."""
+"""Fixtures of all rooms: a desk to run commands at, small releases and pages, tables, codebooks, documents."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import read_domain
 from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.sealed import SealKey
+from dpqr.report.page.reported import Preview
+from dpqr.report.reports import release_html
+from dpqr.tables.codebooks.known import read_codebook
+from dpqr.tables.limits import Limits
+from dpqr.tables.load import load_table
+from dpqr.tables.source import TableSource
 from dpqr.workload.queries_file import QueriesDocument, read_queries
+from support.command_desk import QUERIES, TABLE, Desk
+from support.handmade_release import make_plan, make_release
+from support.pages import made, spending
+from support.verified_release import make
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """A directory with table.csv and q.json, which is also the working directory."""
+    monkeypatch.chdir(tmp_path)
+    made = Desk(tmp_path)
+    made.write(table__csv=TABLE, q__json=QUERIES)
+    return made
+
+
+@pytest.fixture
+def frame(desk):
+    """The same table in memory."""
+    return pd.read_csv(desk.path / "table.csv", keep_default_na=False, dtype=object)
+
+
+@pytest.fixture(scope="session")
+def paid_release(tmp_path_factory):
+    """A request that verifies a release that a ledger paid for. Whoever changes its files puts them back."""
+    return make(tmp_path_factory.mktemp("paid"))
+
+
+@pytest.fixture(scope="session")
+def free_release(tmp_path_factory):
+    """The same of a release that no ledger paid for."""
+    return make(tmp_path_factory.mktemp("free"), paid=False)
+
+
+@pytest.fixture
+def plan():
+    return make_plan()
+
+
+@pytest.fixture
+def release():
+    return make_release()
+
+
+@pytest.fixture(scope="session")
+def found():
+    whole = made(date="2026-11-22T10:00:00Z", publisher="City of X", synthetic={"rows": 3, "form": "rows", "seed": 7})
+    erring = tuple(replace(block, error=np.full(block.rows, 2.5)) for block in whole.blocks)
+    preview = Preview(columns=("sex", "age"), rows=(("F", "[0, 20)"), ("M", "[20, 40)")))
+    hashes = {"answers.csv": "a" * 64, "release.json": "b" * 64}
+    return replace(whole, blocks=erring, preview=preview, spending=spending(), hashes=hashes)
+
+
+@pytest.fixture(scope="session")
+def page(found):
+    return release_html(found)
+
+
+Load = Callable[..., np.ndarray]
+
+
+@pytest.fixture
+def load() -> Load:
+    """Every cell's count, shape = domain shape; `source` holds TableSource's other fields, the rest is Limits."""
+
+    def counts(domain: Domain, *paths: Any, source: dict[str, Any] | None = None, **limits: int) -> np.ndarray:
+        table = TableSource(paths=tuple(str(path) for path in paths), **(source or {}))
+        histogram = load_table(table, domain, Limits(**limits)).counts._unseal(SealKey())
+        return histogram.marginal(tuple(range(len(domain.shape))))
+
+    return counts
+
+
+@pytest.fixture
+def given(tmp_path):
+    """Write a codebook and read it back."""
+
+    def read(content, name="book", **more):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return read_codebook(str(path), **more)
+
+    return read
+
 
 SURVEY: dict[str, Any] = {
     "fields": [
