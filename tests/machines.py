@@ -25,10 +25,7 @@ from oldest import LEFT_OUT, ROOT, environment, oldest
 
 NUMERIC = tuple(
     f"tests/{name}"
-    for name in (
-        *("strategies", "fitting", "hypotheses", "prediction", "mechanisms", "construction", "workload", "noise"),
-        *("privacy", "audit"),
-    )
+    for name in (*("strategies", "models", "prediction", "mechanisms", "releases", "workload", "kernel", "audit"),)
 )
 PYTHONS = ("3.11", "3.12", "3.13")
 ENDINGS = {pytest.ExitCode.NO_TESTS_COLLECTED: "no test ran", pytest.ExitCode.INTERRUPTED: "tests could not be read"}

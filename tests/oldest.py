@@ -22,8 +22,9 @@ LEFT_OUT = ("-m", "not slow and not quality")
 SHORT = tuple(
     f"tests/{name}"
     for name in (
-        *("io", "report", "api", "cli/terminal", "cli/test_screens.py", "cli/test_predict.py", "cli/test_sql.py"),
-        *("app/releasing", "fitting", "privacy/accountants", "prediction/ensembles", "noise/test_opendp_oracle.py"),
+        *("tables", "ledger", "report", "python", "cli/test_screens.py", "cli/test_predict.py", "cli/test_sql.py"),
+        *("releases", "models", "domain", "kernel/accountants", "prediction/ensembles"),
+        "kernel/noise/test_opendp_oracle.py",
     )
 )
 

@@ -92,10 +92,10 @@ def test_a_line_of_another_tool_is_named_by_its_definition():
 
 def test_the_nearest_tests_take_names_of_the_faulty_file():
     """That of the definition first; a test that takes none of them is not near."""
-    tests = ["tests/privacy/test_gate.py", "tests/privacy/test_budget.py", "tests/test_faults.py"]
+    tests = ["tests/kernel/test_gate.py", "tests/kernel/test_budget.py", "tests/test_faults.py"]
     file = fault("Cost.__add__", "self.delta + other.delta", "0").file
     near = nearest(file, "Cost.__add__", tests, ROOT)
-    assert near[0] == "tests/privacy/test_budget.py"
+    assert near[0] == "tests/kernel/test_budget.py"
     assert "tests/test_faults.py" not in near
 
 

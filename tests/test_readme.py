@@ -24,6 +24,8 @@ OTHERS = {
     "--workload",
     "--slow",
     "--joins",
+    "--sample",
+    "--anywhere",
     "--room",
 }
 """Options of other programs."""

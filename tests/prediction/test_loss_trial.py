@@ -1,4 +1,4 @@
-"""The trial of a loss' constants: sound ones pass; what `tests/conformance/test_learners.py` plants is found."""
+"""The trial of a loss' constants: sound ones pass; what `tests/audit/conformance/test_learners.py` plants is found."""
 
 from fractions import Fraction
 

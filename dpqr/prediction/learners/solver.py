@@ -147,7 +147,7 @@ class Solver:
     Privacy:
         All figures are public, and so is `steps`. The tolerance holds, for every table whose gradients can be computed
         to it (`gradient_error`, `Pulled.rounding`), whichever method was used; which it was, and how far it came, is
-        never reported. `tests/prediction/learners/test_certified.py` counts by which method adversarial tables end, and
+        never reported. `tests/prediction/test_certified.py` counts by which method adversarial tables end, and
         that all of them are certified.
 
     References:

@@ -1,0 +1,153 @@
+"""Every later version reads the releases of every earlier one: small ones of each lie in tests/old_releases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from support.verified_release import make
+
+import dpqr
+from dpqr.published.checks import reprice
+from dpqr.published.evidence import VerifyRequest
+from dpqr.published.show import show, show_answers
+from dpqr.published.verify import verify
+from dpqr.releases.answers.errors import ESTIMATE, MEASURED, NO_BASIS
+from dpqr.releases.read_release import read_answers, read_release
+from dpqr.releases.record.release_document import parsed_record, release_schema
+
+OLD = sorted((Path(__file__).parents[2] / "old_releases").iterdir())
+SCHEMA = jsonschema.Draft202012Validator(release_schema())
+QUERIES = ["records", "marginal(sex,region)", "marginal(sex,age)", "marginal(region,age)", "old women"]
+
+
+def is_early(place):
+    """Of a version whose answers have measured intervals alone, and whose records hold no hashes."""
+    return place.name.startswith(("0.1.0", "0.2.0", "0.3.0"))
+
+
+REPEATABLE = {"0.10.0": ("repeated bit for bit",)}
+"""Versions that plan as this one does: on a processor like that of the record, the same digits come out."""
+
+old = pytest.mark.parametrize("place", OLD, ids=lambda place: place.name)
+
+
+def test_every_version_is_there():
+    versions = {json.loads((place / "release.json").read_text())["version"] for place in OLD}
+    assert versions == {"0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0"}
+
+
+@old
+def test_the_record_fits_the_published_schema(place):
+    record = json.loads((place / "release.json").read_text())
+    SCHEMA.validate(record)
+    assert parsed_record(record, "here").plan.workload.queries == 18
+
+
+@old
+def test_it_is_shown(place):
+    kept = show(str(place))
+    assert [entry.name for entry in kept.entries] == QUERIES
+    assert any(name == "Guarantee" for name, _ in kept.receipt)
+    assert show_answers(str(place), "marginal(sex,age)").rows == 6
+
+
+@old
+def test_it_is_read_in_python(place):
+    read = dpqr.read_release(place)
+    assert read.queries == tuple(QUERIES)
+    assert read.answers["error"].isna().all() == (is_early(place))
+    assert (read.answers["basis"].notna() == read.answers["lower"].notna()).all()
+    assert read.pivot("marginal(sex,age)").shape == (2, 3)
+    assert len(read.synthetic) == read.record["synthetic"]["rows"]
+
+
+@old
+def test_its_intervals_were_measured_ones(place):
+    for query in QUERIES:
+        block = read_answers(read_release(str(place)), query)
+        assert set(block.basis.tolist()) <= ({MEASURED, NO_BASIS} if is_early(place) else {MEASURED, ESTIMATE})
+        assert ((block.basis != NO_BASIS) == (block.lower == block.lower)).all()
+
+
+@old
+def test_it_is_priced_again(place):
+    found = reprice(str(place))
+    assert found.before["basic"] == found.now["basic"] == 1
+
+
+@old
+def test_what_it_allows_is_verified(place):
+    found = verify(VerifyRequest(release=str(place), tolerance=True))
+    assert found.passed
+    outcome = verify(VerifyRequest(release=str(place))).outcome
+    assert outcome in ("not repeatable on this machine", *REPEATABLE.get(place.name, ()))
+    checked = {"record", "events", "prices"} if is_early(place) else {"record", "files", "events", "prices"}
+    assert {each.name for each in found.checks if each.state == "ok"} >= checked
+
+
+@old
+@pytest.mark.parametrize("part", ["events", "spent", "guarantee"])
+def test_what_was_changed_in_it_is_found(place, part, tmp_path):
+    """As far as a record without hashes allows."""
+    (tmp_path / "out").mkdir()
+    for file in place.iterdir():
+        (tmp_path / "out" / file.name).write_bytes(file.read_bytes())
+    text = (place / "release.json").read_text()
+    changes = {
+        "events": ('"count": 3', '"count": 2') if is_early(place) else ('"count": 1', '"count": 10'),
+        "spent": ('"basic": {\n        "exact": "1"', '"basic": {\n        "exact": "2"'),
+        "guarantee": (
+            '"guarantee": "Differentially private with epsilon = 1',
+            '"guarantee": "Private with epsilon = 2',
+        ),
+    }
+    assert changes[part][0] in text
+    (tmp_path / "out/release.json").write_text(text.replace(*changes[part]))
+    assert verify(VerifyRequest(release=str(tmp_path / "out"))).code == 6
+
+
+def named_parts(document, schema):
+    """The keys of a record that the schema does not name."""
+    if isinstance(schema, bool):
+        return
+    while "$ref" in schema:
+        schema = release_schema()["$defs"][schema["$ref"].rpartition("/")[2]]
+    for option in schema.get("anyOf", ()):
+        if option.get("type") != "null":
+            yield from named_parts(document, option)
+            return
+    if isinstance(document, dict) and "properties" in schema:
+        yield from (key for key in document if key not in schema["properties"])
+        for key, part in schema["properties"].items():
+            yield from named_parts(document[key], part) if document.get(key) is not None else ()
+    if isinstance(document, list) and "items" in schema:
+        for part in document:
+            yield from named_parts(part, schema["items"])
+
+
+def test_the_schema_names_every_key_of_a_release_of_today(tmp_path):
+    """Options of strategies aside."""
+    make(tmp_path, certify="0.05")
+    record = json.loads((tmp_path / "out/release.json").read_text())
+    SCHEMA.validate(record)
+    for role in ("schedule", "distinguisher", "check", "update"):
+        record["plan"][role] = {"name": ""}
+    assert set(named_parts(record, release_schema())) == set()
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [(("version",), 3), (("events",), [{"count": 1}]), (("spent", "delta", "exact"), "1/x"), (("plan",), None)],
+)
+def test_what_no_version_has_written(path, value):
+    record = json.loads((OLD[0] / "release.json").read_text())
+    part = record
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    with pytest.raises(dpqr.DocumentError, match="does not fit the form that `dpqr schema release` prints"):
+        parsed_record(record, "here")
+    assert not SCHEMA.is_valid(record)
