@@ -31,13 +31,14 @@ from dpqr.releases.record.parts import (
     MODEL_FORMAT,
     PREDICTION_FORMAT,
     PREDICTION_PLAN_FORMAT,
-    budget_part,
-    domain_part,
+    BudgetPart,
+    DomainPart,
+    FigurePart,
     events_part,
     kind,
     price_part,
-    rational,
     reason_part,
+    written,
 )
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.sentences import budget_words, rehearsal_words
@@ -54,7 +55,7 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
     """The run on paper. Plain JSON values. request, sha256, and what follows a locked plan: as `plan_document`."""
     if plan.inputs and plan.inputs.locked:
         return dict(plan.inputs.locked.document)
-    return seal_document(_plan_parts(plan))
+    return seal_document(written(_plan_parts(plan)))
 
 
 def _plan_parts(plan: PredictionPlan) -> dict[str, Any]:
@@ -66,8 +67,8 @@ def _plan_parts(plan: PredictionPlan) -> dict[str, Any]:
         "unit": problem.unit.words,
         "counts": problem.unit.counted,
         "records": problem.records,
-        "budget": budget_part(plan.budget),
-        "domain": domain_part(problem.domain),
+        "budget": BudgetPart.of(plan.budget),
+        "domain": DomainPart.of(problem.domain),
         "target": {"name": problem.target.attribute.name, "positive": _positive(plan)},
         "learner": _learner(plan.recipe) | {"parts": plan.parts},
         "form": {"kind": kind(plan.form), "draws": plan.form.count, "noise": plan.noise},
@@ -76,7 +77,7 @@ def _plan_parts(plan: PredictionPlan) -> dict[str, Any]:
         "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning)},
         "price": price_part(plan.price),
         "events": events_part(plan.events),
-        "proved_epsilon": rational(plan.epsilon),
+        "proved_epsilon": FigurePart.of(plan.epsilon),
         "noise_deviation": deviation(plan, problem.records),
         "notes": list(plan.notes),
         "request": plan.inputs.request if plan.inputs else None,
@@ -117,7 +118,7 @@ def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str,
         "ledger": None if paid is None else {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt},
         **reason_part(release.reason),
         "events": events_part(release.plan.events if release.charged is None else release.charged),
-        "spent": {name: None if cost is None else rational(cost) for name, cost in release.spent.items()},
+        "spent": {name: _exact(cost) for name, cost in release.spent.items()},
         "records": release.records,
         "counted": release.counted,
         "lambda": _exact(release.penalty),
@@ -197,7 +198,7 @@ def _positive(plan: PredictionPlan) -> str | None:
 
 
 def _exact(value: Fraction | None) -> dict[str, Any] | None:
-    return None if value is None else rational(value)
+    return None if value is None else written(FigurePart.of(value))
 
 
 # The files of a prediction run: predictions with their record beside them, or a model, and the model read back.

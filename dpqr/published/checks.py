@@ -36,9 +36,9 @@ from dpqr.published.repeat import recorded_reason
 from dpqr.releases.files import RECORD
 from dpqr.releases.locked_plan import UNCOMPARED_KEYS, read_plan
 from dpqr.releases.read_release import read_release, read_table
-from dpqr.releases.record.parts import draws_digest, parsed_events, rational, versions_part
-from dpqr.releases.record.plan_document import SEAL, FigurePart, plan_document, seal_document
-from dpqr.releases.record.release_document import Paid, ReleaseRecord, parsed_record
+from dpqr.releases.record.parts import FigurePart, draws_digest, parsed_events, versions_part, written
+from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
+from dpqr.releases.record.release_document import Paid, ReleaseRecord, figure_parts, parsed_record
 from dpqr.releases.release_files import CUMULATIVE, FIGURES_FILE, SYNTHETIC, VIEWS_FILE, file_hash
 from dpqr.releases.sentences import budget_words
 
@@ -304,7 +304,7 @@ def _draws_of_session(evidence: ReleaseEvidence) -> str:
     """Every answer that was measured is a recorded draw of its own. Records of dpqr 0.6 and 0.7 hold no more."""
     draws = [(each.law, found) for each in evidence.record.transcript for found in (each.measured or ())[:1]]
     recorded = Counter(
-        (float(found.values[0] * Fraction(found.grid)), float(law.deviation * Fraction(found.grid)))
+        (float(found.values[0] * Fraction(found.grid)), float(law["deviation"] * Fraction(found.grid)))
         for law, found in draws
         if law
     )
@@ -443,12 +443,16 @@ class RepricedRelease:
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
+        stated, now = (
+            written({"delta": FigurePart.of(delta), "epsilon": figure_parts(prices)})
+            for delta, prices in ((self.delta_before, self.before), (self.delta, self.now))
+        )
         return {
             "version": self.version,
             "charged": self.charged,
             "not_verified": self.unverified or None,
-            "stated": {"delta": rational(self.delta_before), "epsilon": _figures(self.before)},
-            "now": {"delta": rational(self.delta), "epsilon": _figures(self.now)},
+            "stated": stated,
+            "now": now,
         }
 
 
@@ -468,7 +472,7 @@ def reprice(release: str, delta: str | None = None) -> RepricedRelease:
     try:
         events = parsed_events(files.record["plan"]["events"])
         before = Fraction(record.spent.delta.exact)
-        stated = {name: _value(figure) for name, figure in record.spent.epsilon.items()}
+        stated = {name: Fraction(each.exact) if each else None for name, each in record.spent.epsilon.items()}
     except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError):
         raise DocumentError(f"{files.path / RECORD}: states events or prices that dpqr does not know") from None
     return RepricedRelease(
@@ -480,11 +484,3 @@ def reprice(release: str, delta: str | None = None) -> RepricedRelease:
         now=prices_today(events, before if at is None else at, record.spent.charged),
         unverified=files.unverified,
     )
-
-
-def _value(figure: FigurePart | None) -> Fraction | None:
-    return None if figure is None else Fraction(figure.exact)
-
-
-def _figures(prices: Prices) -> dict[str, Any]:
-    return {name: None if price is None else rational(price) for name, price in prices.items()}

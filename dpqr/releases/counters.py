@@ -235,7 +235,7 @@ def earlier_counts(request: ReleaseRequest, plan: Plan) -> Earlier | None:
 
 def _require_before(files: ReleaseFiles, plan: Plan, turn: CounterStep) -> None:
     """The same counter, one period earlier, of the same questions."""
-    theirs, mine = counter_of(files), counter_part(turn)["counter"]
+    theirs, mine = counter_of(files), counter_part(turn)
     if theirs.get("number") != turn.number - 1:
         raise UsageFault(
             f"--after {files.path}: is release {theirs.get('number')} of its counter, and {turn.period.name} is "

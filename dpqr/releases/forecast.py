@@ -33,7 +33,7 @@ from dpqr.releases.forecast_error import (
 )
 from dpqr.releases.planning import WITHOUT_N, fraction
 from dpqr.releases.read_release import observed_error, published_epsilon, read_release
-from dpqr.releases.record.parts import domain_part
+from dpqr.releases.record.parts import DomainPart, written
 from dpqr.releases.record.plan_document import plan_document
 from dpqr.releases.rehearsal import ROWS
 from dpqr.releases.release import dry_run, plan_without_output_checks
@@ -264,7 +264,7 @@ def _tables(request: ForecastRequest, problem: Problem) -> tuple[Sequence[Public
 def _earlier(directory: str, request: ForecastRequest, domain: Domain, limits: Limits) -> PublicTable:
     """The synthetic rows of an earlier release, as many as its model has records."""
     files = read_release(directory)
-    if files.record["plan"]["domain"] != domain_part(domain):
+    if files.record["plan"]["domain"] != written(DomainPart.of(domain)):
         raise DocumentError(
             f"--like {directory}: was released over another domain (columns, cells or rules differ); give one over the "
             "same, or --proxy"

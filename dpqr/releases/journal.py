@@ -405,7 +405,7 @@ class RecordJournal:
         """The draws of a release."""
         rounds = [value for finished in record.transcript for value in _values(finished)]
         after: list[Plain | None] = [[list(drawn.values)] for drawn in record.errors.draws] if record.errors else []
-        lost = sum(event.count or 0 for event in record.events) - len(rounds) - len(after)
+        lost = sum(event.get("count", 0) for event in record.events) - len(rounds) - len(after)
         return cls(rounds, [*after, *[None] * lost], [[record.dropped.estimate]] if record.dropped else None)
 
     def past(self, event: PrivacyEvent, blocks: Blocks) -> RecordedDraw:

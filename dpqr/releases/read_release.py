@@ -31,7 +31,14 @@ from dpqr.releases.answers.errors import BASES, MEASURED, NO_BASIS, BasisArray
 from dpqr.releases.error_bounds import NoisyError
 from dpqr.releases.files import RECORD, RECORD_KIND, read_record
 from dpqr.releases.forecast_error import ErrorDistribution, reaches
-from dpqr.releases.record.parts import MODEL_FORMAT, PREDICTION_FORMAT, domain_part, record_path, workload_part
+from dpqr.releases.record.parts import (
+    MODEL_FORMAT,
+    PREDICTION_FORMAT,
+    DomainPart,
+    WorkloadPart,
+    record_path,
+    written,
+)
 from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
 from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, ERROR, FIGURES, SYNTHETIC, file_hash
 from dpqr.releases.table_files import inert, undo_inert
@@ -101,12 +108,12 @@ class ReleaseFiles:
     def require_same(self, workload: Workload, domain: Domain) -> None:
         """DocumentError unless these are the queries, and columns of the sizes, that the release has answered."""
         plan = self.record["plan"]
-        if plan["domain"] != domain_part(domain):
+        if plan["domain"] != written(DomainPart.of(domain)):
             raise DocumentError(
                 f"{self.path}: was released over another domain (columns, cells or rules differ); give the domain file "
                 "of the release"
             )
-        if plan["workload"] != workload_part(workload, domain):
+        if plan["workload"] != written(WorkloadPart.of(workload, domain)):
             raise DocumentError(
                 f"{self.path}: answers other queries (blocks differ in name, size, columns, weight or grid); give the "
                 "queries file of the release"

@@ -24,7 +24,7 @@ from dpqr.models.rows import RowFit, fittable_records, reachable
 from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.errors import BASES, NO_BASIS
 from dpqr.releases.files import RECORD, ReleaseDirectory, document_text
-from dpqr.releases.record.release_document import release_document
+from dpqr.releases.record.release_document import Synthetic, Views, release_document
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.table_files import figures_table, write_table, write_tables
 from dpqr.releases.tidy import NO_TEXT, Column, TableFormat, Texts, Tidy, free_column_name
@@ -207,7 +207,7 @@ def write_release(
         for table, name in zip(tables, files[len(files) - len(tables) :], strict=True):
             write_table(table, place / name, answers)
         hashes = {name: file_hash(place / name) for name in (*files, *inputs)}
-        moved = None if views is None else {"base": views.base, "bias": list(views.bias)}
+        moved = None if views is None else Views(base=views.base, bias=tuple(views.bias))
         record = release_document(release, files=hashes, synthetic=synthesis, views=moved, receipt=receipt)
         (place / RECORD).write_text(document_text(record), encoding="utf-8", newline="\n")
 
@@ -295,7 +295,7 @@ class SyntheticTable:
     """table: an Arrow table. record: how it was made, for release.json."""
 
     table: Any
-    record: dict[str, Any]
+    record: Synthetic
 
 
 def require_sampleable(plan: Plan, form: Form = "rows") -> None:
@@ -354,7 +354,7 @@ def synthesise(release: FinishedRun, form: Form, bins: BinText = "title") -> Syn
         for axis, attribute in enumerate(release.plan.problem.domain.attributes)
     }
     stands_for = count / drawn if drawn else 1.0
-    record = {"form": form, "bins": bins, "seed": seed, "rows": drawn, "records_a_row": stands_for, "moved": moved}
+    record = Synthetic(form=form, bins=bins, seed=seed, rows=drawn, records_a_row=stands_for, moved=moved)
     return SyntheticTable(table=pa.table(columns), record=record)
 
 
@@ -392,7 +392,7 @@ def _cells(release: FinishedRun, hypothesis: Sampleable, bins: BinText) -> Synth
         for attribute, codes in zip(release.plan.problem.domain.attributes, occupied, strict=True)
     }
     columns[WEIGHT] = pa.array(weights[occupied])
-    return SyntheticTable(table=pa.table(columns), record={"form": "cells", "bins": bins})
+    return SyntheticTable(table=pa.table(columns), record=Synthetic(form="cells", bins=bins))
 
 
 def _column(attribute: Attribute, codes: IntArray, bins: BinText, uniforms: Uniforms | None = None) -> Any:

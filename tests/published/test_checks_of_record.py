@@ -14,7 +14,7 @@ from dpqr.kernel.errors import GoalMissed
 from dpqr.published import checks as checks_of_record
 from dpqr.published.checks import events, files, prices, record
 from dpqr.published.evidence import ReleaseEvidence
-from dpqr.releases.record.parts import rational
+from dpqr.releases.record.parts import FigurePart, written
 from dpqr.releases.record.release_document import parsed_record
 
 
@@ -71,8 +71,8 @@ def test_which_prices_are_believed(evidence, accountant, stated, version, passes
 
     def change(document):
         document["version"] = version or document["version"]
-        document["spent"]["epsilon"] = {"basic": rational(Fraction(1))} | {
-            accountant: None if stated is None else rational(Fraction(stated))
+        document["spent"]["epsilon"] = {"basic": written(FigurePart.of(Fraction(1)))} | {
+            accountant: None if stated is None else written(FigurePart.of(Fraction(stated)))
         }
 
     other = edited(evidence, change)
@@ -92,7 +92,10 @@ def test_an_accountant_that_is_not_here_is_named(evidence, monkeypatch):
     ("change", "said"),
     [
         (lambda d: d["spent"].update(charged="advanced"), "not those at the plan's delta and accountant"),
-        (lambda d: d["plan"]["budget"].update(epsilon=rational(Fraction(1, 2))), "cost more than the guarantee"),
+        (
+            lambda d: d["plan"]["budget"].update(epsilon=written(FigurePart.of(Fraction(1, 2)))),
+            "cost more than the guarantee",
+        ),
         (lambda d: d.update(guarantee="Differentially private with epsilon = 1/2"), "is not the one of the budget"),
     ],
 )

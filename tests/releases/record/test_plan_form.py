@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 import dpqr
-from dpqr.releases.record.plan_document import Event, FigurePart, PlanPart
+from dpqr.releases.record.parts import Event, FigurePart
+from dpqr.releases.record.plan_document import PlanPart
 
 ASKED = {"queries": {"queries": [{"marginal": ["a"]}]}, "domain": {"a": 2}}
 
