@@ -146,13 +146,13 @@ def ask_command(
     as_json: bool,
 ) -> None:
     """Ask the session NAME. Each answer is an estimate with an interval, and says whether it was free."""
-    from dpqr.python.release import SilentObserver
     from dpqr.python.sessions import ask_request, session_payer
+    from dpqr.releases.loop import SILENT
     from dpqr.sessions.interactive import ask
 
     require_output()
     payer = session_payer(ledger, anchor)
-    found = ask(ask_request(name, payer, where=where, queries=groups.file_or_sql(queries, sql)), SilentObserver())
+    found = ask(ask_request(name, payer, where=where, queries=groups.file_or_sql(queries, sql)), SILENT)
     show([each.document() for each in found], answer_lines(found), as_json=as_json)
     if any(each.answer.low is None or each.answer.high is None for each in found):
         say("note: no threshold is left for a side marked ?: there the answers were not compared with the table")
@@ -255,13 +255,13 @@ def ask_point_command(name: str, *, points: str | None, ledger: str | None, anch
     """Predict for every row of --points, one a line. A point that was asked about before is free."""
     from dpqr.cli.screen import Screen
     from dpqr.prediction.predict import released_table
-    from dpqr.python.release import SilentObserver
     from dpqr.python.sessions import ask_predictions_request, session_payer
+    from dpqr.releases.loop import SILENT
     from dpqr.sessions.predictions import ask_predictions
 
     require_output()
     request = ask_predictions_request(name, session_payer(ledger, anchor), points)
-    found = ask_predictions(request, SilentObserver())
+    found = ask_predictions(request, SILENT)
     if as_json:
         product_json(released_table(found).records())
     else:

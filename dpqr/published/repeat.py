@@ -28,7 +28,7 @@ from dpqr.releases.answer_tables import cumulative_table
 from dpqr.releases.draws import Draws, count_dropped
 from dpqr.releases.files import read_record, reserve
 from dpqr.releases.journal import RecordJournal
-from dpqr.releases.loop import Outcome, iterative_construction
+from dpqr.releases.loop import SILENT, Outcome, iterative_construction
 from dpqr.releases.questions import Asked, HardQueryAnswer, Questions, Replay
 from dpqr.releases.read_release import FORMS
 from dpqr.releases.reading import parse_release_request
@@ -46,16 +46,6 @@ from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.multiplicative_weights import RowWeights
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
-
-
-class SilentObserver:
-    """Nobody looks on."""
-
-    def finished(self, rounds: int, planned: int) -> None:
-        """Nothing is shown."""
-
-    def certified(self, stage: int, records: float) -> None:
-        """Nothing is shown."""
 
 
 class NoNoise:
@@ -82,7 +72,7 @@ def repeat_release(record: ReleaseRecord, plan: Plan) -> FinishedRun:
     journal, guard = RecordJournal.of(record), EveryFilter(filters=(make_filter(plan),))
     nothing, draws = recorded_draws(journal, guard, private=record.private)
     prices = price_schedule(plan)
-    made = construct(plan, draws, nothing, guard, SilentObserver(), prices, recorded_payer(record.ledger, plan))
+    made = construct(plan, draws, nothing, guard, SILENT, prices, recorded_payer(record.ledger, plan))
     journal.finish()
     rehearsed = rehearsed_rows(plan.problem) if record.rehearsal is True else None
     made = replace(made, charged=recorded_charge(record.ledger), reason=recorded_reason(record))
@@ -94,7 +84,7 @@ def replay_loop(record: ReleaseRecord, plan: Plan) -> Outcome:
     journal, guard = RecordJournal.of(record), EveryFilter(filters=(make_filter(plan),))
     nothing, draws = recorded_draws(journal, guard, private=record.private)
     count_dropped(draws.of_left_out(nothing), plan)
-    outcome = iterative_construction(draws, plan, SilentObserver())
+    outcome = iterative_construction(draws, plan, SILENT)
     journal.finish()
     return outcome
 
@@ -202,7 +192,7 @@ def _first_rows(paper: QuestionPlan, stated: Questions) -> WeightedRows:
     """What the questions started from."""
     journal, guard = RecordJournal(stated.opening), EveryFilter(filters=(make_filter(paper.plan),))
     _, draws = recorded_draws(journal, guard)
-    model = iterative_construction(draws, paper.plan, SilentObserver()).hypothesis
+    model = iterative_construction(draws, paper.plan, SILENT).hypothesis
     journal.finish()
     if not isinstance(model, Sampleable):
         raise GoalMissed("what the session measured first draws no rows")

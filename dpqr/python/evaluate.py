@@ -14,7 +14,7 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Figure, Path, boolean, integer, run_sanitised
 from dpqr.python.ledger import ledger_paths
 from dpqr.python.options import RunOptions, document, limits, plan_request, table_source
-from dpqr.python.release import Release, SilentObserver
+from dpqr.python.release import Release
 from dpqr.python.shown import Receipt
 from dpqr.releases.requests import EvaluateRequest
 
@@ -240,11 +240,12 @@ def _declared(public: object, rehearse: bool, options: Mapping[str, object]) -> 
 
 def _tried(request: SweepRequest) -> list[SweepTrial]:
     """All trials. UsageFault where none was made."""
+    from dpqr.releases.loop import SILENT
     from dpqr.report.evaluation import sweep as trials
 
     if not request.plans:
         raise UsageFault("sweep: an empty list leaves nothing to try; give at least one value")
-    found = run_sanitised(lambda: list(trials(request, SilentObserver())))
+    found = run_sanitised(lambda: list(trials(request, SILENT)))
     if all(each.refusal is not None for each in found):
         raise UsageFault(f"sweep: nothing could be planned so; {found[0].refusal}")
     return found

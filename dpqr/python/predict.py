@@ -22,7 +22,6 @@ from dpqr.python.options import (
     reason,
     table_source,
 )
-from dpqr.python.release import SilentObserver
 from dpqr.python.shown import Receipt
 from dpqr.releases.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.tables.source import TableSource
@@ -193,8 +192,9 @@ def _learned(request: PredictionRequest) -> Predictions:
     from dpqr.prediction.predict import released_table
     from dpqr.prediction.receipt import prediction_receipt
     from dpqr.prediction.record import prediction_document
+    from dpqr.releases.loop import SILENT
 
-    finished = run_sanitised(lambda: learned(request, SilentObserver()))
+    finished = run_sanitised(lambda: learned(request, SILENT))
     lines = prediction_receipt(finished)
     return Predictions(
         prediction_document(finished, lines), lines, released_table(finished) if finished.pointwise else None

@@ -238,12 +238,13 @@ def _some(table: object, dataset: str | None, rehearse: bool) -> object:
 
 
 def _released(request: ReleaseRequest) -> Release:
+    from dpqr.releases.loop import SILENT
     from dpqr.releases.release import already_released
     from dpqr.releases.release import release as released
 
     if run_sanitised(lambda: already_released(request)):
         return read_release(request.output.directory or "")
-    return Release(FromRun(run_sanitised(lambda: released(request, SilentObserver()))))
+    return Release(FromRun(run_sanitised(lambda: released(request, SILENT))))
 
 
 def read_release(directory: Path) -> Release:
@@ -326,19 +327,3 @@ def _verified_earlier_release(after: Path | None) -> str | None:
     place = os.fspath(after)
     run_sanitised(lambda: require_verified(verify(VerifyRequest(release=place))))
     return place
-
-
-class SilentObserver:
-    """Watches a run and says nothing.
-
-    >>> SilentObserver().read(50)
-    """
-
-    def read(self, percent: int) -> None:
-        """Nothing."""
-
-    def finished(self, rounds: int, planned: int) -> None:
-        """Nothing."""
-
-    def certified(self, stage: int, records: float) -> None:
-        """Nothing."""

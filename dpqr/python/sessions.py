@@ -13,7 +13,7 @@ from dpqr.python.ledger import ledger_paths, payer
 from dpqr.python.options import PlanOptions, document, limits, plan_request, reason, table_source
 from dpqr.python.plan import Plan
 from dpqr.python.predict import PredictionPlan, PredictionRun, Predictions, points_source, prediction_request
-from dpqr.python.release import Release, SilentObserver
+from dpqr.python.release import Release
 from dpqr.python.results import FromRun
 from dpqr.python.shown import Receipt
 from dpqr.releases.requests import LedgerRequest, ReleaseRequest
@@ -89,10 +89,11 @@ class Session(SessionHandle):
         """
         import pandas as pd
 
+        from dpqr.releases.loop import SILENT
         from dpqr.sessions.interactive import ask
 
         request = ask_request(self.name, self.payer, where=where, queries=queries, table=self.table)
-        found = run_sanitised(lambda: ask(request, SilentObserver()))
+        found = run_sanitised(lambda: ask(request, SILENT))
         return pd.DataFrame([each.document() for each in found])
 
     def status(self) -> Status:
@@ -146,6 +147,7 @@ def open_session(
     Privacy:
         (eps, delta) for all that the session ever answers; paid in full before a row is looked at.
     """
+    from dpqr.releases.loop import SILENT
     from dpqr.sessions.interactive import open_session as opened
     from dpqr.sessions.interactive import session_plan
 
@@ -154,7 +156,7 @@ def open_session(
     request = open_request(table, name=name, eps=eps, domain=domain, **paid, **asked, options=dict(options))
     if dry_run:
         return Plan(*run_sanitised(lambda: session_plan(request)))
-    run_sanitised(lambda: opened(request, SilentObserver()))
+    run_sanitised(lambda: opened(request, SILENT))
     return Session.paid_by(ledger, anchor, name=name, table=table if request.run.source.frame is not None else None)
 
 
@@ -250,11 +252,12 @@ class PredictionSession(SessionHandle):
         import pandas as pd
 
         from dpqr.prediction.predict import released_table
+        from dpqr.releases.loop import SILENT
         from dpqr.releases.tidy import plain_values
         from dpqr.sessions.predictions import ask_predictions
 
         request = ask_predictions_request(self.name, self.payer, points, table=self.table)
-        found = released_table(run_sanitised(lambda: ask_predictions(request, SilentObserver())))
+        found = released_table(run_sanitised(lambda: ask_predictions(request, SILENT)))
         return pd.DataFrame({name: plain_values(column) for name, column in found.columns.items()})
 
     def status(self) -> PredictionStatus:
@@ -299,12 +302,13 @@ def open_predictions(
     Privacy:
         (eps, delta) for all that the session ever predicts; paid in full before a row is looked at.
     """
+    from dpqr.releases.loop import SILENT
     from dpqr.sessions.predictions import open_predictions as opened
 
     request = open_predictions_request(table, name, options)
     if dry_run:
         return _planned(request)
-    run_sanitised(lambda: opened(request, SilentObserver()))
+    run_sanitised(lambda: opened(request, SILENT))
     kept = table if request.run.table.frame is not None else None
     return PredictionSession.paid_by(options.get("ledger"), options.get("anchor"), name=name, table=kept)
 

@@ -20,7 +20,7 @@ from dpqr.kernel.sealed import Private
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.models.hypothesis import prepare
 from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction, released_hypothesis
+from dpqr.releases.loop import SILENT, iterative_construction, released_hypothesis
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Plan
 from dpqr.workload.sensitivity import Norm, sensitivity
@@ -308,14 +308,6 @@ def _precision(found: PlanForecast) -> float:
 # Likely: what a loop in stages certifies on public tables, before any private data is opened.
 
 
-class _SilentObserver:
-    def finished(self, rounds: int, planned: int) -> None:
-        """Nothing."""
-
-    def certified(self, stage: int, records: float) -> None:
-        """Nothing."""
-
-
 def likely_certificates(plan: Plan, tables: Sequence[PublicTable]) -> tuple[float, ...]:
     """The best certificate of one simulated run on each table, as a fraction of its records; 1 where there is none.
 
@@ -326,7 +318,7 @@ def likely_certificates(plan: Plan, tables: Sequence[PublicTable]) -> tuple[floa
     for place, table in enumerate(tables):
         noise = PublicNoise(plan.problem.seed + place)
         draws = Draws(data=Private(table.counts), accountant=make_filter(plan), noise=noise)
-        outcome = iterative_construction(draws, plan, _SilentObserver())
+        outcome = iterative_construction(draws, plan, SILENT)
         found.append(min(outcome.transcript.bounds, default=float(table.records)) / max(1, table.records))
     return tuple(found)
 

@@ -11,7 +11,7 @@ from dpqr.kernel.noise.source import SeededNoise
 from dpqr.kernel.sealed import Private
 from dpqr.published.later import answer_from_model
 from dpqr.releases.draws import Draws
-from dpqr.releases.loop import iterative_construction
+from dpqr.releases.loop import SILENT, iterative_construction
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
 from dpqr.strategies.guard import make_filter
@@ -23,16 +23,11 @@ SIZES = {"a": 3, "b": 4, "c": 2}
 COUNTS = np.random.default_rng(23).integers(200, 900, tuple(SIZES.values()))
 
 
-class Quiet:
-    def finished(self, rounds, planned):
-        pass
-
-
 def ended(seed=1, **options):
     queries = {"domain": SIZES, "queries": [{"marginal": ["a", "b"]}, {"marginal": ["c"]}]}
     plan = plan_release(PlanRequest(queries=queries, epsilon="1", **options))
     draws = Draws(data=Private(DenseHistogram(COUNTS)), accountant=make_filter(plan), noise=SeededNoise(seed))
-    return plan, iterative_construction(draws, plan, Quiet())
+    return plan, iterative_construction(draws, plan, SILENT)
 
 
 def identity(*axes):

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from dpqr.audit.case import Claim, Numbers, Outcomes, PublicOutcome
-from dpqr.audit.cases.releases import SilentObserver
 from dpqr.audit.law import Laws
 from dpqr.kernel.noise.source import NoiseSource
+from dpqr.releases.loop import SILENT
 from dpqr.releases.read_release import file_text
 from dpqr.releases.release import release
 from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest
@@ -82,7 +82,7 @@ class FileCase:
         request = PlanRequest(queries=str(queries), **self.given)
         output = OutputRequest(directory=str(out), **self.output)
         source = TableSource(paths=(str(table),))
-        release(ReleaseRequest(source=source, plan=request, output=output), SilentReleaseObserver(), noise=noise)
+        release(ReleaseRequest(source=source, plan=request, output=output), SILENT, noise=noise)
         try:
             return files_outcome(out)
         finally:
@@ -99,12 +99,6 @@ def _column(cells: tuple[str, ...]) -> Column:
     if all(cell.isdigit() for cell in cells):
         return np.array(cells, dtype=np.int64)
     return Texts(np.arange(len(cells)), cells)
-
-
-class SilentReleaseObserver(SilentObserver):
-    """Nobody looks at the reading either."""
-
-    def read(self, percent: int) -> None: ...
 
 
 def files_outcome(directory: Path) -> PublicOutcome:
