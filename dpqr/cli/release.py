@@ -16,11 +16,12 @@ from dpqr.cli import options as groups
 from dpqr.cli.completion import DOCUMENTS, TABLES
 from dpqr.cli.options import Integer
 from dpqr.cli.settings import settings_notes
+from dpqr.releases.formats.known import FORMATS, TableFormat
 
 if TYPE_CHECKING:
     from dpqr.releases.requests import ReleaseRequest
 
-_forms, _bins = click.Choice(["csv", "parquet", "json"]), click.Choice(["title", "midpoint", "sampled"])
+_forms, _bins = click.Choice(list(FORMATS)), click.Choice(["title", "midpoint", "sampled"])
 _existing = click.Choice(["skip", "fail", "replace"])
 
 
@@ -29,7 +30,7 @@ class Output:
     """Where the release goes, and what it holds beside the answers."""
 
     out: str | None
-    format: Literal["csv", "parquet", "json"] | None
+    format: TableFormat | None
     synthetic: Literal["rows", "cells"] | None
     bins: Literal["title", "midpoint", "sampled"] | None
     views: int | None

@@ -27,6 +27,7 @@ from dpqr.prediction.rates import PlanAlternatives
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.result import Model, PredictionRelease
 from dpqr.releases.files import SingleFile, document_text, write_text
+from dpqr.releases.formats.known import FORMATS, TableFormat, listed_endings
 from dpqr.releases.record.parts import (
     MODEL_FORMAT,
     PREDICTION_FORMAT,
@@ -43,7 +44,7 @@ from dpqr.releases.record.parts import (
 from dpqr.releases.record.plan_document import seal_document
 from dpqr.releases.sentences import budget_words, rehearsal_words
 from dpqr.releases.table_files import write_table
-from dpqr.releases.tidy import Column, TableFormat, Texts, Tidy
+from dpqr.releases.tidy import Column, Texts, Tidy
 
 
 def prediction_guarantee(plan: PredictionPlan) -> str:
@@ -203,14 +204,13 @@ def _exact(value: Fraction | None) -> dict[str, Any] | None:
 
 # The files of a prediction run: predictions with their record beside them, or a model, and the model read back.
 
-FORMS: dict[str, TableFormat] = {".csv": "csv", ".parquet": "parquet", ".json": "json"}
-
 
 def table_form(given: str) -> TableFormat:
     """By the ending. UsageFault for one that is not known."""
-    found = FORMS.get(Path(given).suffix.lower())
+    ending = Path(given).suffix.lower()
+    found = next((name for name in FORMATS if f".{name}" == ending), None)
     if found is None:
-        raise UsageFault(f"--out {given}: predictions are written as .csv, .parquet or .json; end the name so")
+        raise UsageFault(f"--out {given}: predictions are written as {listed_endings()}; end the name so")
     return found
 
 

@@ -21,8 +21,8 @@ from dpqr.published.evidence import NotChecked, ReleaseEvidence, VerifyRequest, 
 from dpqr.published.verify import require_verified, verify
 from dpqr.releases.answer_tables import figures_of, read_answers_frame, read_synthetic_frame
 from dpqr.releases.files import SingleFile, reserve_file
+from dpqr.releases.formats.parquet_files import arrow_table
 from dpqr.releases.loop import Outcome
-from dpqr.releases.parquet_files import arrow_table
 from dpqr.releases.read_release import ReleaseFiles, read_figures
 from dpqr.releases.requests import ExistingForm
 from dpqr.releases.start import start_bytes

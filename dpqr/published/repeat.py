@@ -27,10 +27,10 @@ from dpqr.models.rows import WeightedRows
 from dpqr.releases.answer_tables import cumulative_table
 from dpqr.releases.draws import Draws, count_dropped
 from dpqr.releases.files import read_record, reserve
+from dpqr.releases.formats.known import FORMATS
 from dpqr.releases.journal import RecordJournal
 from dpqr.releases.loop import SILENT, Outcome, iterative_construction
 from dpqr.releases.questions import Asked, HardQueryAnswer, Questions, Replay
-from dpqr.releases.read_release import FORMS
 from dpqr.releases.reading import parse_release_request
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.release_document import Paid, ReleaseRecord
@@ -104,7 +104,7 @@ def recorded_reason(record: ReleaseRecord) -> Reason:
 
 def write_repeated(made: FinishedRun, record: ReleaseRecord, directory: Path) -> Any:
     """Write the files of a repeated release into a new directory, in the forms of the first; its record."""
-    form = next(form for form in FORMS if record.files[0].endswith(f"answers.{form}"))
+    form = next(form for form in FORMATS if record.files[0].endswith(f"answers.{form}"))
     synthetic = record.synthetic
     write_release(
         made,

@@ -6,7 +6,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.releases.release_files import BASIS, FIGURES
+from dpqr.releases.release_files import BASIS
+from dpqr.releases.tidy import FIGURES
 
 if TYPE_CHECKING:
     import pandas as pd

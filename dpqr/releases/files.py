@@ -25,6 +25,7 @@ from typing import Any
 
 from dpqr.kernel.errors import AlreadyThere, UsageFault
 from dpqr.kernel.files import sync_directory
+from dpqr.releases.formats.known import ENDINGS
 
 LEFTOVERS = 1000
 """Siblings of killed runs that are passed over before the user is asked to clean up."""
@@ -33,7 +34,7 @@ FILE_MODE, DIRECTORY_MODE = 0o644, 0o755
 _ROOM_NAME = 100
 """Letters of a file's name in that of its draft: with what stands around them it stays a name."""
 OWN_NAMES = re.compile(
-    r"(rehearsal-)?((answers|figures|views|cumulative)\.(csv|parquet|json)|synthetic\.parquet)|[0-9a-f]{64}\.\w+"
+    rf"(rehearsal-)?((answers|figures|views|cumulative)\.({ENDINGS})|synthetic\.parquet)|[0-9a-f]{{64}}\.\w+"
 )
 """The names of a release's files beside its record: what it answers, and coefficients by their SHA-256."""
 

@@ -7,7 +7,6 @@ beside it and is not recognised: contents are compared with nothing, for a ledge
 from __future__ import annotations
 
 import csv as text_csv
-import json
 import math
 import os
 import re
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv, parquet
+from pyarrow import parquet
 
 from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import FloatArray
@@ -31,6 +30,8 @@ from dpqr.releases.answers.errors import BASES, MEASURED, NO_BASIS, BasisArray
 from dpqr.releases.error_bounds import NoisyError
 from dpqr.releases.files import RECORD, RECORD_KIND, read_record
 from dpqr.releases.forecast_error import ErrorDistribution, reaches
+from dpqr.releases.formats.csv_files import undo_inert
+from dpqr.releases.formats.known import ENDINGS, FORMATS, files_of
 from dpqr.releases.record.parts import (
     MODEL_FORMAT,
     PREDICTION_FORMAT,
@@ -40,15 +41,12 @@ from dpqr.releases.record.parts import (
     written,
 )
 from dpqr.releases.record.plan_document import SEAL, plan_document, seal_document
-from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, ERROR, FIGURES, SYNTHETIC, file_hash
-from dpqr.releases.table_files import inert, undo_inert
-from dpqr.releases.tidy import TableFormat, free_column_name
+from dpqr.releases.release_files import ANSWER_COLUMNS, BASIS, ERROR, SYNTHETIC, file_hash
+from dpqr.releases.tidy import FIGURES, free_column_name
 from dpqr.strategies.plan import Plan
 from dpqr.tables.files import STDIN
 from dpqr.tables.source import TableSource
 from dpqr.workload.workload import Workload
-
-FORMS: tuple[TableFormat, ...] = ("csv", "parquet", "json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +119,7 @@ class ReleaseFiles:
 
     def estimates(self, rows: int) -> FloatArray:
         """The estimates in workload order, shape (rows,), NaN where there is none. DocumentError for another number."""
-        name = next((f"answers.{form}" for form in FORMS if f"answers.{form}" in self.record["files"]), None)
+        name = next((f"answers.{form}" for form in FORMATS if f"answers.{form}" in self.record["files"]), None)
         if name is None:
             raise DocumentError(f"{self.path / RECORD}: lists no answers; give a directory that dpqr release has made")
         try:
@@ -199,18 +197,10 @@ def _estimates(path: Path, rows: int) -> FloatArray:
     """The column of estimates. A Parquet file that declares more than `rows` is not read."""
     if not path.is_file():  # a pipe would let the job wait for ever
         raise OSError
-    if path.suffix == ".json":
-        records = json.loads(path.read_bytes())
-        return np.array([np.nan if one["estimate"] is None else one["estimate"] for one in records], dtype=np.float64)
-    only = ["estimate"]
-    with pa.OSFile(os.fsencode(path), "rb") as file:
-        if path.suffix == ".parquet":
-            if parquet.read_metadata(file).num_rows > rows:
-                raise ValueError
-            table = parquet.read_table(file, columns=only)
-        else:
-            table = csv.read_csv(file, convert_options=csv.ConvertOptions(include_columns=only))
-    column = table["estimate"].cast(pa.float64())
+    files = files_of(path)
+    if (files.declared_rows(path) or 0) > rows:
+        raise ValueError("more answers than there may be")
+    column = files.read(path, only=["estimate"])["estimate"].cast(pa.float64())
     return np.asarray(column.to_numpy(), dtype=np.float64)
 
 
@@ -324,7 +314,7 @@ def _record(directory: Path, name: str) -> dict[str, Any] | None:
 
 NO_TABLE = (text_csv.Error, pa.ArrowException)
 """What reading a file that is no table ends with, beside ValueError and OSError."""
-_FIGURES = re.compile(r"(rehearsal-)?figures\.(csv|parquet|json)")
+_FIGURES = re.compile(rf"(rehearsal-)?figures\.({ENDINGS})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -386,7 +376,7 @@ def read_blocks(
 
     Raises: DocumentError where there is no such file, or it is damaged.
     """
-    name = next((f"{stem}.{form}" for form in FORMS if f"{stem}.{form}" in files.record["files"]), None)
+    name = next((f"{stem}.{form}" for form in FORMATS if f"{stem}.{form}" in files.record["files"]), None)
     if name is None:
         raise DocumentError(f"{files.path / RECORD}: lists no {stem}; give a directory that dpqr release has made")
     path = files.path / name
@@ -415,9 +405,8 @@ def read_figures(files: ReleaseFiles) -> list[dict[str, Any]]:
         files.require_unchanged(name)
     except (OSError, ValueError, text_csv.Error, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as figures; release again, or restore it") from None
-    if not name.endswith(".csv"):
-        return records
-    return [{key: undo_inert(each) if isinstance(each, str) else each for key, each in one.items()} for one in records]
+    label = files_of(name).label
+    return [{key: label(each) if isinstance(each, str) else each for key, each in one.items()} for one in records]
 
 
 def block_records(block: AnsweredBlock) -> list[dict[str, Any]]:
@@ -449,15 +438,7 @@ def read_table(path: Path) -> pa.Table:
     """Figures as numbers, everything else as text."""
     if not path.is_file():  # a pipe would let the command wait for ever
         raise FileNotFoundError(path)
-    if path.suffix == ".json":
-        return with_later_columns(pa.Table.from_pylist(json.loads(path.read_bytes())))
-    if path.suffix == ".parquet":
-        return with_later_columns(parquet.read_table(path))
-    with path.open(encoding="utf-8", newline="") as file:
-        names = next(text_csv.reader(file), [])
-    kinds = {name: pa.float64() if name in FIGURES else pa.string() for name in names}
-    empty = csv.ConvertOptions(column_types=kinds, strings_can_be_null=True, quoted_strings_can_be_null=False)
-    return with_later_columns(csv.read_csv(path, convert_options=empty))
+    return with_later_columns(files_of(path).read(path))
 
 
 def with_later_columns(table: pa.Table) -> pa.Table:
@@ -517,7 +498,7 @@ def _column(name: str, cells: pa.StringArray, attribute: dict[str, Any] | None) 
 
 def _bare(texts: pa.StringArray) -> list[str]:
     """Without the apostrophe that keeps a CSV cell from being run by a spreadsheet."""
-    return [text[1:] if text.startswith("'") and inert(text[1:]) == text else text for text in texts.to_pylist()]
+    return list(map(undo_inert, texts.to_pylist()))
 
 
 # Observed error: the mean error of a published release, from the noisy errors that it has bought.

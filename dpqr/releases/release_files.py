@@ -24,16 +24,16 @@ from dpqr.models.rows import RowFit, fittable_records, reachable
 from dpqr.releases.answers.answered import BlockAnswers
 from dpqr.releases.answers.errors import BASES, NO_BASIS
 from dpqr.releases.files import RECORD, ReleaseDirectory, document_text
+from dpqr.releases.formats.known import FORMATS, TableFormat
 from dpqr.releases.record.release_document import Synthetic, Views, release_document
 from dpqr.releases.result import FinishedRun
-from dpqr.releases.table_files import figures_table, write_table, write_tables
-from dpqr.releases.tidy import NO_TEXT, Column, TableFormat, Texts, Tidy, free_column_name
+from dpqr.releases.table_files import figures_table, write_table
+from dpqr.releases.tidy import FIGURES, NO_TEXT, Column, Texts, Tidy, free_column_name
 from dpqr.releases.views import release_views, views_table
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import detailed_rows, named_axes, row_names
 
-FIGURES = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
 ERROR, BASIS = "error", "basis"
 ANSWER_COLUMNS = ("query", "detail", *FIGURES, BASIS)
 PIECE = 2**12
@@ -199,9 +199,9 @@ def write_release(
     with target.filled() as place:
         for name, content in inputs.items():
             (place / name).write_bytes(content)
-        write_tables(answer_tables(release), place / files[0], answers)
+        FORMATS[answers].files.write(answer_tables(release), place / files[0])
         if drawn:
-            from dpqr.releases.parquet_files import write_parquet
+            from dpqr.releases.formats.parquet_files import write_parquet
 
             write_parquet(iter((drawn.table,)), place / files[1])
         for table, name in zip(tables, files[len(files) - len(tables) :], strict=True):

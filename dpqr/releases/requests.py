@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.ledger import NO_REASON, Reason
+from dpqr.releases.formats.known import TableFormat
 from dpqr.strategies.inputs import LockedPlan
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
 
-AnswerForm = Literal["csv", "parquet", "json"]
+AnswerForm = TableFormat
 SyntheticForm = Literal["rows", "cells"]
 BinForm = Literal["title", "midpoint", "sampled"]
 WITHOUT_BUDGET = ("free", "none")

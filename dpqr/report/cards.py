@@ -19,7 +19,8 @@ import yaml
 from dpqr.kernel.budget import upward, upward_text
 from dpqr.kernel.errors import UsageFault
 from dpqr.releases.files import RECORD
-from dpqr.releases.release_files import FIGURES
+from dpqr.releases.formats.known import FORMATS
+from dpqr.releases.tidy import FIGURES
 
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
 ROWS_PUBLIC = "replace"
@@ -198,7 +199,7 @@ def _implementation(record: dict[str, Any]) -> dict[str, Any]:
 #     MLCommons, Croissant Format Specification 1.0, and its RAI vocabulary 1.0.
 
 CONFORMS = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
-FORMATS = {"csv": "text/csv", "json": "application/json", "parquet": "application/x-parquet", "npz": "application/zip"}
+MEDIA_TYPES: dict[str, str] = {**{name: form.media_type for name, form in FORMATS.items()}, "npz": "application/zip"}
 _TERMS = (
     "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes isLiveDataset "
     "jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator source "
@@ -266,7 +267,7 @@ def _file(name: str, digest: str) -> dict[str, Any]:
         "@id": name,
         "name": name,
         "contentUrl": name,
-        "encodingFormat": FORMATS.get(name.rpartition(".")[2], "application/octet-stream"),
+        "encodingFormat": MEDIA_TYPES.get(name.rpartition(".")[2], "application/octet-stream"),
         "sha256": digest,
     }
 

@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from dpqr.releases.parquet_files import GROUP, arrow_table, write_parquet
+from dpqr.releases.formats.parquet_files import GROUP, arrow_table, write_parquet
 from dpqr.releases.tidy import Texts, Tidy
 
 

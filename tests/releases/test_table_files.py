@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
+from dpqr.releases.formats.csv_files import CHUNK, inert
+from dpqr.releases.formats.known import FORMATS
 from dpqr.releases.release_files import answer_records, answer_tables, answers_table
-from dpqr.releases.table_files import CHUNK, inert, write_table, write_tables
+from dpqr.releases.table_files import write_table
 from dpqr.releases.tidy import Texts, Tidy
 
 
@@ -88,7 +90,7 @@ def test_equal_tables_give_equal_bytes(form, table, tmp_path):
 @pytest.mark.parametrize("form", ["csv", "parquet", "json"])
 def test_a_table_in_pieces_reads_back_as_the_table(form, table, release, tmp_path):
     write_table(table, tmp_path / "whole", form)
-    write_tables(answer_tables(release, 4), tmp_path / "pieces", form)
+    FORMATS[form].files.write(answer_tables(release, 4), tmp_path / "pieces")
     if form == "parquet":
         read = parquet.ParquetFile(tmp_path / "pieces")
         assert read.num_row_groups == 4
