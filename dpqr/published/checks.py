@@ -121,7 +121,13 @@ def prices(evidence: ReleaseEvidence) -> str:
     for name in shared:
         exactly = name == "basic" or found.version == __version__
         _require_price(name, found.spent.epsilon[name], today[name], exactly=exactly)
-    _require_guarantee(found, budget)
+    charged, proved = found.spent.epsilon.get(found.spent.charged), _exact(found.plan.proved_epsilon)
+    if charged is None or _exact(charged) > budget.epsilon or proved > budget.epsilon:
+        raise GoalMissed(f"under {found.spent.charged}, which was charged, the events cost more than the guarantee")
+    if found.private and found.rehearsal is not True and not found.guarantee.startswith(budget_words(budget)):
+        raise GoalMissed(f"the guarantee is not the one of the budget: {budget_words(budget)}")
+    if _exact(found.spent.delta) != budget.delta or found.spent.charged != found.plan.accountant:
+        raise GoalMissed("the prices are not those at the plan's delta and accountant")
     missing = [name for name in found.spent.epsilon if name not in today]
     beside = f"; not {', '.join(missing)}, which is not installed here" if missing else ""
     return f"{_number(planned)} events give the stated epsilon under {', '.join(shared)}{beside}"
@@ -151,16 +157,6 @@ def _require_price(name: str, stated: FigurePart | None, today: Fraction | None,
     raise GoalMissed(f"under {name} the events cost {found}, and the record states {said}")
 
 
-def _require_guarantee(found: ReleaseRecord, budget: PrivacyBudget) -> None:
-    charged, proved = found.spent.epsilon.get(found.spent.charged), _exact(found.plan.proved_epsilon)
-    if charged is None or _exact(charged) > budget.epsilon or proved > budget.epsilon:
-        raise GoalMissed(f"under {found.spent.charged}, which was charged, the events cost more than the guarantee")
-    if found.private and found.rehearsal is not True and not found.guarantee.startswith(budget_words(budget)):
-        raise GoalMissed(f"the guarantee is not the one of the budget: {budget_words(budget)}")
-    if _exact(found.spent.delta) != budget.delta or found.spent.charged != found.plan.accountant:
-        raise GoalMissed("the prices are not those at the plan's delta and accountant")
-
-
 # Checks of a release against what lies elsewhere: the ledger that paid for it, and the plan that was locked before.
 
 PLANNED, BINDING = (0, 10), (0, 11)
@@ -176,7 +172,9 @@ def ledger(evidence: ReleaseEvidence) -> str:
     if given is None:
         raise NotChecked(f"entry {stated.entry} of dataset {stated.dataset!r} paid; give the ledger, or its export")
     walked = evidence.walked
-    paid = _entry(walked, stated)
+    paid = walked.entries[stated.entry] if stated.entry < len(walked.entries) else None
+    if paid is None or paid.hash != stated.seal or (paid.kind, paid.dataset) != ("reserve", stated.dataset):
+        raise GoalMissed(f"entry {stated.entry} is not the one whose seal the record states: it is another ledger")
     planned = evidence.events(evidence.document["plan"]["events"])
     if paid.events != planned or not names_plan(paid, _followed(evidence), evidence.record.version):
         raise GoalMissed(f"entry {paid.number} paid for another plan")
@@ -214,13 +212,6 @@ def require_bound(walked: Record, number: int, record: Mapping[str, Any]) -> str
     if settled.drawn != draws_digest(record):
         raise GoalMissed(f"entry {settled.number} names other draws than the record: it settled another run")
     return f"entry {settled.number} names the draws of the record, {settled.drawn[:12]}"
-
-
-def _entry(walked: Record, stated: Paid) -> LedgerEntry:
-    paid = walked.entries[stated.entry] if stated.entry < len(walked.entries) else None
-    if paid is None or paid.hash != stated.seal or (paid.kind, paid.dataset) != ("reserve", stated.dataset):
-        raise GoalMissed(f"entry {stated.entry} is not the one whose seal the record states: it is another ledger")
-    return paid
 
 
 def _end(evidence: ReleaseEvidence, walked: Record) -> str:

@@ -141,13 +141,39 @@ def recorded_payer(stated: str | Paid, plan: Plan) -> Reservation | None:
 # A session of questions made again from its record: what was measured first, and every answer in its order.
 
 
+def _require_order(stated: Questions, events: Composition) -> None:
+    """GoalMissed where a process says that it found fewer surprises than were there, or more thresholds than paid."""
+    epochs = sum(count for event, count in events if isinstance(event, AboveThresholdEvent))
+    for number, asked in enumerate(stated.asks):
+        start, before = asked.start, sum(ask < number for ask, *_ in stated.surprises)
+        if start.measured != before or start.surprises < before or not len(start.sides) <= start.epochs <= epochs:
+            raise GoalMissed(f"questions, ask {number}: starts from other draws than the record holds")
+
+
 def repeated_session(record: ReleaseRecord, stated: Questions, events: Composition) -> FinishedRun:
     """The release that the recorded draws give. events: that were charged. Raises: GoalMissed, DpqrError, where they
     are not those of the session; LookupError, ValueError, TypeError, where the record has not the form that dpqr gives
     it."""
     _require_order(stated, events)
-    paper = _session_from_record(record, stated)
-    rows = _first_rows(paper, stated)
+    # The session as it was opened.
+    ((currency, figure),) = stated.rest.items()
+    budget = record.plan.budget
+    paper = QuestionPlan(
+        request=parse_release_request(stated.request, TableSource(paths=(STDIN,)), Path()).plan,
+        budget=PrivacyBudget(Fraction(budget.epsilon.exact), Fraction(budget.delta.exact)),
+        rest=Price(**{currency: Fraction(figure)}),
+        surprises=stated.paid,
+        questions=stated.expected,
+        rule=stated.rule,
+    )
+    # What the questions started from.
+    journal, guard = RecordJournal(stated.opening), EveryFilter(filters=(make_filter(paper.plan),))
+    _, draws = recorded_draws(journal, guard)
+    model = iterative_construction(draws, paper.plan, SILENT).hypothesis
+    journal.finish()
+    if not isinstance(model, Sampleable):
+        raise GoalMissed("what the session measured first draws no rows")
+    rows = WeightedRows.of(model, paper.plan.problem.domain.shape, paper.plan.problem.seed)
     asks = AskHistory(paper=paper, documents={number: list(each.queries) for number, each in enumerate(stated.asks)})
     replay = Replay(
         terms=paper.terms,
@@ -163,40 +189,6 @@ def repeated_session(record: ReleaseRecord, stated: Questions, events: Compositi
     charged = recorded_charge(record.ledger)
     made = replace(made, planned=stated.plan or made.planned, questions=stated, charged=charged)
     return replace(made, events=events, paid=payer, reason=reason, private=record.private)
-
-
-def _require_order(stated: Questions, events: Composition) -> None:
-    """GoalMissed where a process says that it found fewer surprises than were there, or more thresholds than paid."""
-    epochs = sum(count for event, count in events if isinstance(event, AboveThresholdEvent))
-    for number, asked in enumerate(stated.asks):
-        start, before = asked.start, sum(ask < number for ask, *_ in stated.surprises)
-        if start.measured != before or start.surprises < before or not len(start.sides) <= start.epochs <= epochs:
-            raise GoalMissed(f"questions, ask {number}: starts from other draws than the record holds")
-
-
-def _session_from_record(record: ReleaseRecord, stated: Questions) -> QuestionPlan:
-    """The session as it was opened."""
-    ((currency, figure),) = stated.rest.items()
-    budget = record.plan.budget
-    return QuestionPlan(
-        request=parse_release_request(stated.request, TableSource(paths=(STDIN,)), Path()).plan,
-        budget=PrivacyBudget(Fraction(budget.epsilon.exact), Fraction(budget.delta.exact)),
-        rest=Price(**{currency: Fraction(figure)}),
-        surprises=stated.paid,
-        questions=stated.expected,
-        rule=stated.rule,
-    )
-
-
-def _first_rows(paper: QuestionPlan, stated: Questions) -> WeightedRows:
-    """What the questions started from."""
-    journal, guard = RecordJournal(stated.opening), EveryFilter(filters=(make_filter(paper.plan),))
-    _, draws = recorded_draws(journal, guard)
-    model = iterative_construction(draws, paper.plan, SILENT).hypothesis
-    journal.finish()
-    if not isinstance(model, Sampleable):
-        raise GoalMissed("what the session measured first draws no rows")
-    return WeightedRows.of(model, paper.plan.problem.domain.shape, paper.plan.problem.seed)
 
 
 def _recorded_hard_queries(record: ReleaseRecord, stated: Questions, asks: AskHistory) -> Iterator[HardQueryAnswer]:

@@ -15,7 +15,6 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from dpqr.domain.periods import PeriodTree
-from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Blocks, Earlier, add_periods, answered_block
 from dpqr.releases.answers.answered import FIGURES as HELD
@@ -58,21 +57,17 @@ def named_cells(blocks: Sequence[AnsweredBlock], own: Sequence[str]) -> dict[str
     columns: dict[str, Column] = {"query": Texts(np.repeat(np.arange(len(blocks)), [b.rows for b in blocks]), names)}
     cells = dict.fromkeys(column.name for block in blocks for column in block.columns if column.name != DETAIL)
     for name in (*cells, DETAIL):
-        columns[name if name == DETAIL else free_column_name(own, name)] = _texts(name, blocks, rows)
+        # One column of cells, with nothing where a block sums over it.
+        titles: dict[str, int] = {}
+        places, start = np.full(rows, NO_TEXT), 0
+        for block in blocks:
+            for column in block.columns:
+                if column.name == name:
+                    known = np.array([titles.setdefault(text, len(titles)) for text in column.texts], dtype=np.int64)
+                    places[start : start + block.rows] = known[column.places]
+            start += block.rows
+        columns[name if name == DETAIL else free_column_name(own, name)] = Texts(places, list(titles))
     return columns
-
-
-def _texts(name: str, blocks: Sequence[AnsweredBlock], rows: int) -> Texts:
-    """One column of cells, with nothing where a block sums over it."""
-    titles: dict[str, int] = {}
-    places, start = np.full(rows, NO_TEXT), 0
-    for block in blocks:
-        for column in block.columns:
-            if column.name == name:
-                known = np.array([titles.setdefault(text, len(titles)) for text in column.texts], dtype=np.int64)
-                places[start : start + block.rows] = known[column.places]
-        start += block.rows
-    return Texts(places, list(titles))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +161,11 @@ def cumulative_table(release: FinishedRun) -> Tidy | None:
     columns = dict(table.columns)
     for pair, held in parts.items():
         for name, figure in zip(pair, CUMULATIVE_COLUMNS, strict=True):
-            columns[name] = _joined(held, figure, table.rows)
+            columns[name] = (
+                np.zeros(table.rows)
+                if held is None
+                else np.concatenate([getattr(block, figure) for block in held]) + 0.0
+            )
     return Tidy(table.rows, columns)
 
 
@@ -220,10 +219,6 @@ def _handed(level: int) -> Pair:
 
 def _columns(tree: PeriodTree) -> tuple[str, ...]:
     return (*ANSWER_COLUMNS, *EARLIER, *(name for level in _levels(tree) for name in _handed(level)))
-
-
-def _joined(blocks: Blocks | None, figure: str, rows: int) -> FloatArray:
-    return np.zeros(rows) if blocks is None else np.concatenate([getattr(block, figure) for block in blocks]) + 0.0
 
 
 # Answers as a pandas DataFrame, from a release or from its files.

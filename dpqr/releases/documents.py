@@ -68,7 +68,12 @@ def check_documents(queries: Given, domain: Given | None, *, strict: bool = Fals
         "figures": [figure.name for figure in document.workload.figures],
         "cells": document.domain.size,
         "columns": [
-            {"name": attribute.name, "cells": attribute.size, **_levels(attribute), "rules": _rules(attribute)}
+            {
+                "name": attribute.name,
+                "cells": attribute.size,
+                **_levels(attribute),
+                "rules": {fault: attribute.rule(fault).value for fault in possible_faults(attribute.axis)},
+            }
             for attribute in document.domain.attributes
         ],
         "notes": [*document.notes, *failing_notes(document.domain), *_unstated(document.domain), *_unit(document)],
@@ -109,10 +114,6 @@ def _levels(attribute: Attribute) -> dict[str, dict[str, int]]:
     """Nodes by level of a column with a hierarchy."""
     above = attribute.hierarchy
     return {} if above is None else {"levels": {level.name: len(level.nodes) for level in above.levels}}
-
-
-def _rules(attribute: Attribute) -> dict[str, str]:
-    return {fault: attribute.rule(fault).value for fault in possible_faults(attribute.axis)}
 
 
 def _unit(document: QueriesDocument) -> Iterator[str]:

@@ -63,7 +63,10 @@ def explanation_document(explanation: Explanation) -> dict[str, Any]:
     return {
         **asdict(explanation),
         "alpha": float(explanation.alpha),
-        "rules": [_plain(rule) for rule in explanation.rules],
+        "rules": [
+            {**asdict(rule), "alphas": {variant: float(alpha) for variant, alpha in rule.alphas.items()}}
+            for rule in explanation.rules
+        ],
         "theory": named,
     }
 
@@ -95,10 +98,6 @@ def explanation_rows(explanation: Explanation) -> list[dict[str, Any]]:
         for each in explanation.rules
     )
     return [*schedules, *rules]
-
-
-def _plain(rule: RuleBounds) -> dict[str, Any]:
-    return {**asdict(rule), "alphas": {variant: float(alpha) for variant, alpha in rule.alphas.items()}}
 
 
 def _choose_schedule(request: PlanRequest, document: QueriesDocument) -> tuple[str, str]:

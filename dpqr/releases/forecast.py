@@ -119,7 +119,12 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
         DpqrError: where `release` would refuse the run before it opens the table; UsageFault, DataError for a proxy or
             an earlier release that cannot be used.
     """
-    _require_question(request)
+    if bool(request.epsilons) is (request.goal is not None):
+        raise UsageFault(
+            "state either --eps, for the errors at these epsilons, or --error or --relative, for the smallest epsilon"
+        )
+    if request.proxy is not None and request.like is not None:
+        raise UsageFault("--proxy and --like each name a public table; leave one of them out")
     goal = None if request.goal is None else _goal(request.goal)
     first = plan_without_output_checks(_at(request, request.epsilons[0] if request.epsilons else "1"))
     tables, notes = _tables(request, first.problem)
@@ -204,16 +209,6 @@ def epsilons(text: str) -> tuple[str, ...]:
     if len(set(parsed)) < len(parsed):
         raise UsageFault(f"--eps {text}: names one epsilon twice; leave one of them out")
     return tuple(given)
-
-
-def _require_question(request: ForecastRequest) -> None:
-    """UsageFault unless the request has either epsilons or a goal, and at most one public table."""
-    if bool(request.epsilons) is (request.goal is not None):
-        raise UsageFault(
-            "state either --eps, for the errors at these epsilons, or --error or --relative, for the smallest epsilon"
-        )
-    if request.proxy is not None and request.like is not None:
-        raise UsageFault("--proxy and --like each name a public table; leave one of them out")
 
 
 def _goal(asked: GoalRequest) -> Goal:
@@ -389,7 +384,12 @@ def smallest_epsilon(forecast: Forecaster, goal: Goal) -> PlanForecast:
     """
     low, high = _bracket(forecast, goal)
     while low is not None and high.epsilon / low.epsilon > Fraction(TUNING.close):
-        tried = _rounded(_between(low, high, goal))
+        # Where the line through both ends in logarithms meets the goal, kept off the ends.
+        ends = [math.log(max(goal.reached(found), 1e-300)) for found in (low, high)]
+        drop = ends[0] - ends[1]
+        part = (ends[0] - math.log(goal.most)) / drop if drop > 0 else 0.5
+        span = math.log(high.epsilon / low.epsilon)
+        tried = _rounded(float(low.epsilon) * math.exp(span * min(max(part, 0.1), 0.9)))
         if not low.epsilon < tried < high.epsilon:
             break
         found = forecast(tried)
@@ -413,15 +413,6 @@ def _bracket(forecast: Forecaster, goal: Goal) -> tuple[PlanForecast | None, Pla
             step = TUNING.step if kept is None else 1 / TUNING.step
             found = forecast(_rounded(min(float(found.epsilon) * step, TUNING.most)))
     return missed, kept
-
-
-def _between(low: PlanForecast, high: PlanForecast, goal: Goal) -> float:
-    """Where the line through both ends in logarithms meets the goal, kept off the ends."""
-    ends = [math.log(max(goal.reached(found), 1e-300)) for found in (low, high)]
-    drop = ends[0] - ends[1]
-    part = (ends[0] - math.log(goal.most)) / drop if drop > 0 else 0.5
-    span = math.log(high.epsilon / low.epsilon)
-    return float(low.epsilon) * math.exp(span * min(max(part, 0.1), 0.9))
 
 
 def _rounded(epsilon: float) -> Fraction:

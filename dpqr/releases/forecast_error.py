@@ -376,7 +376,9 @@ class PublicTable:
         """Rows of codes, shape (rows, attributes); records: that they stand for, more than the rows; None: as many."""
         cells, counts = np.unique(codes, axis=0, return_counts=True)
         if records is not None and records > len(codes):
-            counts = _scaled(counts, records)
+            # In proportion, rounded so that they add up to `records`.
+            ends = np.cumsum(counts.astype(np.float64)) / counts.sum() * records
+            counts = np.diff(np.round(ends), prepend=0.0).astype(np.int64)
         return cls(name=name, records=int(counts.sum()), counts=_histogram(shape, cells, counts))
 
     @classmethod
@@ -462,13 +464,6 @@ def _law(generator: PublicGenerator, size: int, decay: float) -> FloatArray:
 def _between(ends: tuple[float, float], part: float) -> float:
     """On a logarithmic scale."""
     return float(ends[0] * (ends[1] / ends[0]) ** part)
-
-
-def _scaled(counts: AnyArray, records: int) -> AnyArray:
-    """In proportion, rounded so that they add up to `records`."""
-    ends = np.cumsum(counts.astype(np.float64)) / counts.sum() * records
-    scaled: AnyArray = np.diff(np.round(ends), prepend=0.0).astype(np.int64)
-    return scaled
 
 
 def _histogram(shape: tuple[int, ...], cells: AnyArray, counts: AnyArray) -> Counts:

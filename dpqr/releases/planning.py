@@ -84,11 +84,24 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     request = with_counter_strategies(request)
     refuse_unused_options(request)
     _roles(resolve_auto_schedule(request)[0])
-    declared = _declared_size(request)
+    # The number that --n states: of rows, or of persons where these are replaced.
+    replaced = Neighbours(request.neighbours) is Neighbours.REPLACE
+    if replaced and request.n is None and request.cumulative is None:
+        raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
+    if request.n is not None and not replaced and request.schedule in WITHOUT_N:
+        raise UsageFault(
+            "--n: the number of records is private under --neighbours add-remove, and "
+            f"--schedule {request.schedule} does not need it; leave it out"
+        )
+    declared = request.n
     alpha, beta = fraction(request.alpha, "--alpha"), fraction(request.beta, "--beta") or Fraction(1, 20)
     document = document or read_documents(request.queries, request.domain, strict=request.strict)
     unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, document.domain.unit)
-    _refuse_theory_of_persons(request, unit)
+    if _of_persons(unit) and request.schedule == "theory":
+        raise UsageFault(
+            "--schedule theory needs the number of rows, and under --neighbours replace with --unit that of persons "
+            "alone is public; use --neighbours add-remove with a declared --n N0"
+        )
     rivalled = is_rivalled(request, document.workload)
     request, reasons = resolve_auto_schedule(request, document.workload)
     schedule, wishes, foreign = _roles(request)
@@ -202,27 +215,6 @@ def _with_more(schedule: Planner, request: PlanRequest, unit: PrivacyUnit) -> Pl
     share = _dropped_share(request)
     free = unit.apart and unit.drops and not request.no_count_dropped
     return WithDroppedCount(schedule=whole, share=share) if free or share is not None else whole
-
-
-def _refuse_theory_of_persons(request: PlanRequest, unit: PrivacyUnit) -> None:
-    if _of_persons(unit) and request.schedule == "theory":
-        raise UsageFault(
-            "--schedule theory needs the number of rows, and under --neighbours replace with --unit that of persons "
-            "alone is public; use --neighbours add-remove with a declared --n N0"
-        )
-
-
-def _declared_size(request: PlanRequest) -> int | None:
-    """The number that --n states: of rows, or of persons where these are replaced."""
-    replaced = Neighbours(request.neighbours) is Neighbours.REPLACE
-    if replaced and request.n is None and request.cumulative is None:
-        raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
-    if request.n is not None and not replaced and request.schedule in WITHOUT_N:
-        raise UsageFault(
-            "--n: the number of records is private under --neighbours add-remove, and "
-            f"--schedule {request.schedule} does not need it; leave it out"
-        )
-    return request.n
 
 
 def fraction(text: str | None, option: str) -> Fraction | None:

@@ -26,7 +26,7 @@ from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import DataError, DocumentError, UsageFault
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, CellColumn
-from dpqr.releases.answers.errors import BASES, MEASURED, NO_BASIS, BasisArray
+from dpqr.releases.answers.errors import BASES, MEASURED, NO_BASIS
 from dpqr.releases.error_bounds import NoisyError
 from dpqr.releases.files import RECORD, RECORD_KIND, read_record
 from dpqr.releases.forecast_error import ErrorDistribution, reaches
@@ -123,7 +123,15 @@ class ReleaseFiles:
         if name is None:
             raise DocumentError(f"{self.path / RECORD}: lists no answers; give a directory that dpqr release has made")
         try:
-            found = _estimates(self.path / name, rows)
+            # A Parquet file that declares more than `rows` is not read.
+            path = self.path / name
+            if not path.is_file():  # a pipe would let the job wait for ever
+                raise OSError
+            files = files_of(path)
+            if (files.declared_rows(path) or 0) > rows:
+                raise ValueError("more answers than there may be")
+            column = files.read(path, only=["estimate"])["estimate"].cast(pa.float64())
+            found = np.asarray(column.to_numpy(), dtype=np.float64)
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
             raise DocumentError(
                 f"{self.path / name}: cannot be read as answers; release again, or restore it"
@@ -191,17 +199,6 @@ def file_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     table = parquet.read_table(path)
     return f"{table.schema}\n{table.to_pydict()}"
-
-
-def _estimates(path: Path, rows: int) -> FloatArray:
-    """The column of estimates. A Parquet file that declares more than `rows` is not read."""
-    if not path.is_file():  # a pipe would let the job wait for ever
-        raise OSError
-    files = files_of(path)
-    if (files.declared_rows(path) or 0) > rows:
-        raise ValueError("more answers than there may be")
-    column = files.read(path, only=["estimate"])["estimate"].cast(pa.float64())
-    return np.asarray(column.to_numpy(), dtype=np.float64)
 
 
 STANDARD_INPUT = "/dev/fd/0"
@@ -466,6 +463,7 @@ def _block(table: pa.Table, entry: BlockEntry, files: ReleaseFiles, own: Sequenc
     columns = (_column(name, cells, known.get(name)) for name, cells in texts.items() if cells.null_count < len(cells))
     figures = (np.asarray(table[name].cast(pa.float64()).to_numpy(), dtype=np.float64) for name in FIGURES)
     estimate, error, measured, deviation, lower, upper = figures
+    bases = [NO_BASIS if text is None else BASES.index(text) for text in table[BASIS].to_pylist()]
     return AnsweredBlock(
         name=entry.name,
         columns=tuple(columns),
@@ -475,13 +473,8 @@ def _block(table: pa.Table, entry: BlockEntry, files: ReleaseFiles, own: Sequenc
         deviation=deviation,
         lower=lower,
         upper=upper,
-        basis=_basis(table[BASIS]),
+        basis=np.array(bases, dtype=np.int8),
     )
-
-
-def _basis(column: pa.ChunkedArray) -> BasisArray:
-    """ValueError for a word that names none."""
-    return np.array([NO_BASIS if text is None else BASES.index(text) for text in column.to_pylist()], dtype=np.int8)
 
 
 def _column(name: str, cells: pa.StringArray, attribute: dict[str, Any] | None) -> CellColumn:

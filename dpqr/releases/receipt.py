@@ -14,7 +14,7 @@ from dpqr.kernel.accountants.by_count import ByCount
 from dpqr.kernel.accountants.pld import PrivacyLossDistribution
 from dpqr.kernel.accountants.sums import ZeroConcentrated
 from dpqr.kernel.budget import Price, upward_text
-from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
+from dpqr.kernel.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.kernel.wording import (
     DIGITS,
     Fact,
@@ -244,7 +244,21 @@ def _planned_draws(plan: Plan) -> Iterator[Fact]:
         each = "each " if phase.count > 1 else ""
         yield "Errors", f"{errors_words(phase)}, {each}{price_words(phase.price)}"
     if plan.stop and plan.stop.stages:
-        yield from _staged(plan, plan.stop)
+        # What is likely and what is certain; certain figures are rounded up.
+        first, last = (f"{float(alpha):.3g}" for alpha in (plan.stop.stages[0], plan.stop.stages[-1]))
+        number = count_words(len(plan.stop.stages), "stage")
+        beta = upward_text(plan.problem.beta, DIGITS)
+        yield "Stages", f"alpha falls from {first} to {last} of the records in {number} at most"
+        yield "", "a noisy answer within 3/4 alpha n ends a stage, with a certificate; the best one is released"
+        yield "Accuracy", f"certificates hold all at once, except with probability beta = {beta}"
+        if plan.stop.certain is None:
+            yield "", "certain beforehand: no alpha below 1"
+        else:
+            stated = ", if the rule's stated mistake bound holds" if plan.stop.promise == "stated" else ""
+            yield "", f"certain beforehand, on every table: alpha = {upward_text(plan.stop.certain, DIGITS)}{stated}"
+        if plan.stop.paper is not None:
+            likely = f"about {float(plan.stop.paper):.2g}, what {plan.rounds:,} rounds reach"
+            yield "", f"likely: {likely}; `dpqr plan` simulates it"
     elif plan.stop and plan.stop.threshold is not None and plan.problem.alpha is not None:
         yield from _stopping(plan, plan.stop, plan.stop.threshold, plan.problem.alpha)
 
@@ -258,7 +272,10 @@ def _opening(plan: Plan, phases: Sequence[Phase]) -> str:
 
 
 def _round(plan: Plan, selection: Phase, measurement: Phase) -> str:
-    chosen = _alone(selection.price, next((_epsilon(event) for event, _ in selection.events), None))
+    leading = next((event for event, _ in selection.events), None)
+    chosen = _alone(
+        selection.price, leading.epsilon if isinstance(leading, ExponentialEvent | PermuteAndFlipEvent) else None
+    )
     measured = _alone(measurement.price, measurement.price.pure if plan.roles.check.pure else None)
     prices = (
         f"choosing costs {price_words(selection.price)}{chosen}, measuring {price_words(measurement.price)}{measured}"
@@ -267,32 +284,9 @@ def _round(plan: Plan, selection: Phase, measurement: Phase) -> str:
     return f"{f'on paper, {each}' if plan.schedule.adaptive else each}: {prices}"
 
 
-def _epsilon(event: PrivacyEvent) -> Fraction | None:
-    return event.epsilon if isinstance(event, ExponentialEvent | PermuteAndFlipEvent) else None
-
-
 def _alone(price: Price, epsilon: Fraction | None) -> str:
     """The epsilon of one draw by itself, for a price that is counted in rho or mu^2."""
     return "" if price.epsilon is not None or epsilon is None else f" (eps {upward_text(epsilon, DIGITS)} by itself)"
-
-
-def _staged(plan: Plan, stop: StopTest) -> Iterator[Fact]:
-    """What is likely and what is certain; certain figures are rounded up."""
-    first, last = (f"{float(alpha):.3g}" for alpha in (stop.stages[0], stop.stages[-1]))
-    beta = upward_text(plan.problem.beta, DIGITS)
-    yield (
-        "Stages",
-        f"alpha falls from {first} to {last} of the records in {count_words(len(stop.stages), 'stage')} at most",
-    )
-    yield "", "a noisy answer within 3/4 alpha n ends a stage, with a certificate; the best one is released"
-    yield "Accuracy", f"certificates hold all at once, except with probability beta = {beta}"
-    if stop.certain is None:
-        yield "", "certain beforehand: no alpha below 1"
-    else:
-        stated = ", if the rule's stated mistake bound holds" if stop.promise == "stated" else ""
-        yield "", f"certain beforehand, on every table: alpha = {upward_text(stop.certain, DIGITS)}{stated}"
-    if stop.paper is not None:
-        yield "", f"likely: about {float(stop.paper):.2g}, what {plan.rounds:,} rounds reach; `dpqr plan` simulates it"
 
 
 def _stopping(plan: Plan, stop: StopTest, threshold: Fraction, alpha: Fraction) -> Iterator[Fact]:
@@ -337,7 +331,8 @@ def _block(block: BlockForecast) -> str:
 def _means(plan: Plan) -> Iterator[Fact]:
     roles = plan.roles
     yield "Accountant", f"{roles.accountant.name}: {choice_words(plan)}"
-    if theorem := _summary(roles.accountant):
+    # The first paragraph of a strategy's own description.
+    if theorem := " ".join((inspect.getdoc(type(roles.accountant)) or "").split("\n\n", 1)[0].split()):
         yield "", theorem
     proved = upward_text(plan.epsilon, DIGITS)
     yield "", f"it proves eps {proved} for this plan, within the budget's eps {upward_text(plan.budget.epsilon)}"
@@ -354,11 +349,6 @@ def _takes(taken: Resources) -> Iterator[Fact]:
     yield "Time", f"about {seconds_words(taken.seconds)} of one processor, {reading}"
     files = "" if taken.files is None else f"; files of about {bytes_words(taken.files)}, synthetic rows not counted"
     yield "Memory", f"about {bytes_words(taken.memory)}{files}"
-
-
-def _summary(strategy: object) -> str:
-    """The first paragraph of a strategy's own description."""
-    return " ".join((inspect.getdoc(type(strategy)) or "").split("\n\n", 1)[0].split())
 
 
 def _notes(plan: Plan) -> Iterator[Fact]:

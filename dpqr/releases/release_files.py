@@ -119,7 +119,10 @@ class _Draft:
         self.filled = 0
         self.names: list[str] = []
         self.details: list[str] = []
-        self.places = {column: np.full(rows, NO_TEXT, dtype=_index_type(most)) for column, most in texts.items()}
+        self.places: dict[int | str, AnyArray] = {}
+        for column, most in texts.items():
+            narrow = next(kind for kind in (np.int8, np.int16, np.int32) if most < np.iinfo(kind).max)
+            self.places[column] = np.full(rows, NO_TEXT, dtype=narrow)
         self.figures = {name: np.full(rows, np.nan) for name in FIGURES}
         self.basis = np.full(rows, NO_BASIS, dtype=np.int8)
 
@@ -139,10 +142,6 @@ class _Draft:
             self.figures[name][place] = values
         self.basis[place] = intervals.basis
         self.filled = place.stop
-
-
-def _index_type(texts: int) -> Any:
-    return next(kind for kind in (np.int8, np.int16, np.int32) if texts < np.iinfo(kind).max)
 
 
 SYNTHETIC, FIGURES_FILE, VIEWS_FILE = "synthetic.parquet", "figures.", "views."
@@ -254,17 +253,15 @@ def sampled(axis: Bins, codes: IntArray, uniforms: FloatArray) -> Any:
     import pyarrow as pa
 
     inside = np.minimum(codes, axis.size - 1)
-    values: AnyArray = _whole(axis, inside, uniforms) if _is_whole(axis) else _real(axis, inside, uniforms)
+    small = max(map(abs, (axis.edges[0], axis.edges[-1]))) < LARGEST
+    whole = axis.kind != "number" or (axis.integral and small)
+    values: AnyArray = (_whole if whole else _real)(axis, inside, uniforms)
     kinds = {"date": pa.date32(), "datetime": pa.timestamp("us")}
     if axis.kind == "date":
         values = values.astype(np.int32)
     return pa.array(values, mask=np.asarray(codes >= axis.size)).cast(
         kinds.get(axis.kind, pa.from_numpy_dtype(values.dtype))
     )
-
-
-def _is_whole(axis: Bins) -> bool:
-    return axis.kind != "number" or (axis.integral and max(map(abs, (axis.edges[0], axis.edges[-1]))) < LARGEST)
 
 
 def _whole(axis: Bins, codes: IntArray, uniforms: FloatArray) -> IntArray:

@@ -75,7 +75,7 @@ def nodes_of(workload: Workload, domain: Domain) -> Nodes:
             for each, factor in zip(found, block.factors, strict=True)
         ):
             column, level = above[0]
-            asked[block.name] = _title(column, level)
+            asked[block.name] = f"{column}: {level.name}"
             places.setdefault(column, {})[asked[block.name]] = level.places
     levels: dict[str, Above] = {}
     for column, held in places.items():
@@ -97,10 +97,6 @@ def _level(factor: Factor, domain: Domain) -> tuple[str, HierarchyLevel] | None:
     found = (level for level in attribute.hierarchy.levels if np.array_equal(level.places, groups))
     level = next(found, None)
     return None if level is None else (attribute.name, level)
-
-
-def _title(column: str, level: HierarchyLevel) -> str:
-    return f"{column}: {level.name}"
 
 
 def views_of(blocks: Sequence[AnsweredBlock], nodes: Nodes, base: int) -> WholeNumberViews:
@@ -156,7 +152,9 @@ def views_table(views: WholeNumberViews) -> Tidy:
     columns["answer"] = np.concatenate([block.estimate for block in views.blocks]) + 0.0
     columns["integer"] = np.concatenate(views.integer)
     columns["rounded"] = np.concatenate(views.rounded)
-    marks = np.concatenate([np.where(_unsure(block), 0, NO_TEXT) for block in views.blocks])
+    marks = np.concatenate(
+        [np.where(block.precision > UNSURE * np.abs(block.estimate), 0, NO_TEXT) for block in views.blocks]
+    )
     columns["mark"] = Texts(marks, (MARK,))
     return Tidy(sum(sizes), columns)
 
@@ -182,10 +180,6 @@ def _cells(blocks: Sequence[AnsweredBlock], name: str) -> Texts:
         places.append(np.full(block.rows, NO_TEXT) if own is None else own.places + len(titles))
         titles.extend(own.texts if own else ())
     return Texts(np.concatenate(places), titles)
-
-
-def _unsure(block: AnsweredBlock) -> Any:
-    return block.precision > UNSURE * np.abs(block.estimate)
 
 
 def _moved(blocks: Sequence[AnsweredBlock], views: Sequence[IntArray]) -> FloatArray:
