@@ -144,6 +144,9 @@ def _bounds(problem: Problem, name: str, promised: dict[Variant, Fraction]) -> R
     """The rule at the problem's alpha; the loop of `theory` runs it at half of that."""
     rule, half = UPDATES.load(name)(), (problem.alpha or USUAL_ALPHA) / 2
     mistakes = {variant: rule.mistakes(problem, Level(value=half, variant=variant)) for variant in VARIANTS}
+    unlike: dict[Variant, int | None] = {}
+    if isinstance(rule, DistinctRecordsBound):
+        unlike = {each: rule.mistakes_distinct(problem, Level(value=half, variant=each)) for each in VARIANTS}
     footprint = rule.footprint(problem)
     if footprint.refusal:  # halving needs a level
         footprint = rule.footprint(replace(problem, level=Level(value=half)))
@@ -151,14 +154,8 @@ def _bounds(problem: Problem, name: str, promised: dict[Variant, Fraction]) -> R
         name=name,
         use=USES[name],
         mistakes=mistakes,
-        unlike=_unlike(rule, problem, half),
+        unlike=unlike,
         alphas=promised,
         bytes=footprint.bytes,
         refusal=footprint.refusal or "",
     )
-
-
-def _unlike(rule: Any, problem: Problem, half: Fraction) -> dict[Variant, int | None]:
-    if not isinstance(rule, DistinctRecordsBound):
-        return {}
-    return {variant: rule.mistakes_distinct(problem, Level(value=half, variant=variant)) for variant in VARIANTS}

@@ -21,7 +21,6 @@ from dpqr.releases.exact_errors import public_cells
 from dpqr.releases.forecast_error import (
     UNKNOWN,
     ErrorDistribution,
-    ExpectedBlockError,
     MissingError,
     PlanForecast,
     PublicTable,
@@ -357,20 +356,16 @@ class Goal:
 
     def _worst(self, found: PlanForecast) -> ErrorDistribution:
         """Of the errors that shall keep the goal, the one that is furthest from it."""
-        errors = [self._of(block, found.records) for block in self._named(found)]
-        mean = found.over_n if self.relative else found.error
-        return max(errors or [mean], key=lambda error: error.at_most(self.confidence))
-
-    def _named(self, found: PlanForecast) -> list[ExpectedBlockError]:
         known = {block.name: block for block in found.blocks}
+        errors = []
         for name in self.names:
             if name not in known:
                 raise UsageFault(f"--for {name}: no query has this name; known: {', '.join(list(known)[:8])}")
-        return [known[name] for name in self.names]
-
-    def _of(self, block: ExpectedBlockError, records: int) -> ErrorDistribution:
-        scale = block.over_n(records) / block.error.mean if self.relative and block.error.mean else 1.0
-        return ErrorDistribution(mean=block.error.mean * scale, deviation=block.error.deviation * scale)
+            error = known[name].error
+            scale = known[name].over_n(found.records) / error.mean if self.relative and error.mean else 1.0
+            errors.append(ErrorDistribution(mean=error.mean * scale, deviation=error.deviation * scale))
+        mean = found.over_n if self.relative else found.error
+        return max(errors or [mean], key=lambda error: error.at_most(self.confidence))
 
 
 def smallest_epsilon(forecast: Forecaster, goal: Goal) -> PlanForecast:

@@ -129,9 +129,13 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
         if rival := _rival(plan, replace(request, schedule=name), unit):
             plan, request, reasons = rival, replace(request, schedule=name), (RIVALS[name],)
     require_started(plan)
-    notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
-    notes = (*counter_notes(problem.turn), *notes, *unit_notes(unit, document.columns))
-    notes = (*notes, *([period_note(problem.period, unit)] if problem.period else []), *start_notes(problem))
+    notes = (
+        *counter_notes(problem.turn),
+        *(*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan)),
+        *unit_notes(unit, document.columns),
+        *([period_note(problem.period, unit)] if problem.period else []),
+        *start_notes(problem),
+    )
     memory = _by_trust(foreign, lambda: _memory(plan, request))
     bars = request.error_bars != "none"
     plan = replace(

@@ -223,7 +223,9 @@ def payers(source: TableSource) -> tuple[str, ...]:
     around = dict.fromkeys(place if os.path.isdir(place) else os.path.dirname(place) for place in places)
     records = [_release_record(Path(directory)) for directory in around]
     records += [_prediction_record(Path(record_path(place))) for place in places]
-    return tuple(dict.fromkeys(dataset for record in records if record for dataset in _dataset(record)))
+    ledgers = (record.get("ledger") for record in records if record)
+    found = (ledger.get("dataset") for ledger in ledgers if isinstance(ledger, dict))
+    return tuple(dict.fromkeys(dataset for dataset in found if isinstance(dataset, str)))
 
 
 def _paths(source: TableSource) -> list[str]:
@@ -246,12 +248,6 @@ def _places(path: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys((os.path.abspath(path), os.path.realpath(path))))
     except ValueError:
         return ()
-
-
-def _dataset(record: dict[str, Any]) -> Iterator[str]:
-    ledger = record.get("ledger")
-    if isinstance(ledger, dict) and isinstance(ledger.get("dataset"), str):
-        yield ledger["dataset"]
 
 
 def _release_record(directory: Path) -> dict[str, Any] | None:
@@ -281,18 +277,13 @@ def unverified_predictions(place: str, record: dict[str, Any]) -> str:
         return f"{place}: its record was changed after it was written; restore it"
     if SEAL not in record:
         return f"{place}: its record states no hashes, so nothing shows what was changed"
-    hashes = record.get("hashes")
-    if not isinstance(hashes, dict) or os.path.samefile(place, _own_record(place)):
+    hashes, beside = record.get("hashes"), record_path(place)
+    # The record lies beside a file of predictions, or is the file itself.
+    if not isinstance(hashes, dict) or os.path.samefile(place, beside if os.path.isfile(beside) else place):
         return ""
     if file_hash(Path(place)) not in hashes.values():
         return f"{place}: is not the file that its record was written for; restore it"
     return ""
-
-
-def _own_record(place: str) -> str:
-    """The record beside a file of predictions, or the file itself, where it is one."""
-    beside = record_path(place)
-    return beside if os.path.isfile(beside) else place
 
 
 def _record(directory: Path, name: str) -> dict[str, Any] | None:
@@ -326,18 +317,15 @@ class BlockEntry:
 
 def block_entries(files: ReleaseFiles) -> tuple[BlockEntry, ...]:
     """The blocks of a release, in workload order. DocumentError where the record does not list them."""
+    entries, start = [], 0
     try:
-        return tuple(_entries(files))
+        for block in files.record["plan"]["workload"]["blocks"]:
+            name, rows, columns = str(block["name"]), int(block["queries"]), tuple(map(str, block["columns"]))
+            entries.append(BlockEntry(name=name, start=start, rows=rows, columns=columns))
+            start += rows
+        return tuple(entries)
     except (KeyError, TypeError, ValueError):
         raise DocumentError(f"{files.path / RECORD}: lists no queries; restore it, or release again") from None
-
-
-def _entries(files: ReleaseFiles) -> Iterator[BlockEntry]:
-    start = 0
-    for block in files.record["plan"]["workload"]["blocks"]:
-        name, rows, columns = str(block["name"]), int(block["queries"]), tuple(map(str, block["columns"]))
-        yield BlockEntry(name=name, start=start, rows=rows, columns=columns)
-        start += rows
 
 
 def read_answers(files: ReleaseFiles, query: str) -> AnsweredBlock:
@@ -527,7 +515,15 @@ def observed_error(record: dict[str, Any], plan: Plan, records: int) -> ErrorDis
     try:
         if any(record["plan"][part] != today[part] for part in SAME):
             return None
-        groups = _noisy_errors(record["errors"], plan)
+        # The errors of each group of blocks that share one draw, by the block's name.
+        part = record["errors"]
+        by_name = {block.name: block for block in plan.problem.workload.blocks}
+        (draw,) = (one for one in part["draws"] if one["of"] == "sum")
+        deviation = float(draw["law"]["deviation"])
+        groups = [
+            {name: NoisyError.of(by_name[name], part["units"][name], value, deviation, len(names)) for name in names}
+            for names, value in zip(draw["groups"], draw["values"], strict=True)
+        ]
         errors = record["error_bars"]["predicted"] | {name: one.value for each in groups for name, one in each.items()}
         mean = float(sum(weight[block.name] * errors[block.name] for block in blocks))
         noise = (sum(weight[name] * one.deviation for name, one in each.items()) for each in groups)
@@ -535,14 +531,3 @@ def observed_error(record: dict[str, Any], plan: Plan, records: int) -> ErrorDis
     except (KeyError, TypeError, ValueError, ArithmeticError):
         return None
     return found if math.isfinite(found.mean) and math.isfinite(found.deviation) else None
-
-
-def _noisy_errors(part: dict[str, Any], plan: Plan) -> list[dict[str, NoisyError]]:
-    """The errors of each group of blocks that share one draw, by the block's name."""
-    blocks = {block.name: block for block in plan.problem.workload.blocks}
-    (draw,) = (one for one in part["draws"] if one["of"] == "sum")
-    deviation = float(draw["law"]["deviation"])
-    return [
-        {name: NoisyError.of(blocks[name], part["units"][name], value, deviation, len(names)) for name in names}
-        for names, value in zip(draw["groups"], draw["values"], strict=True)
-    ]

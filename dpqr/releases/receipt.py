@@ -44,7 +44,7 @@ from dpqr.releases.sentences import (
     parallel_words,
     release_guarantee,
 )
-from dpqr.strategies.plan import BlockForecast, Phase, Plan, StopTest
+from dpqr.strategies.plan import BlockForecast, Phase, Plan
 from dpqr.strategies.schedules.by_count import actual_plan
 
 
@@ -144,7 +144,11 @@ def _total(release: FinishedRun) -> Iterator[Fact]:
     name = "Total"
     for accountant, spent in release.spent.items():
         figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
-        yield name, f"{accountant}: {figure}{f' ({own})' if accountant == charged else ''}{_apart(release, accountant)}"
+        # What the phases cost by themselves; nothing for a single one.
+        prices = {phase: costs.get(accountant) for phase, costs in release.costs.items()}
+        known = [f"{phase} {upward_text(price, DIGITS)}" for phase, price in prices.items() if price is not None]
+        apart = f" [{', '.join(known)}]" if len(prices) > 1 and known else ""
+        yield name, f"{accountant}: {figure}{f' ({own})' if accountant == charged else ''}{apart}"
         name = ""
     if len(release.costs) > 1:
         free = release.plan.named("left out") and release.plan.problem.unit.apart
@@ -155,13 +159,6 @@ def _total(release: FinishedRun) -> Iterator[Fact]:
         rest = "the rest is back in the budget, and the guarantee stays that of the whole plan"
         yield "Charged", f"{release.charged}, for the draws that were made; {rest}"
     yield "" if release.charged else "Charged", shown
-
-
-def _apart(release: FinishedRun, accountant: str) -> str:
-    """What the phases cost by themselves: " [selection 0.1, measurement 0.2]"; nothing for a single one."""
-    prices = {phase: costs.get(accountant) for phase, costs in release.costs.items()}
-    known = [f"{phase} {upward_text(price, DIGITS)}" for phase, price in prices.items() if price is not None]
-    return f" [{', '.join(known)}]" if len(prices) > 1 and known else ""
 
 
 # The plan as text: what a run will do, cost and be worth, before any data is opened.
@@ -180,7 +177,11 @@ def plan_view(plan: Plan, taken: Resources | None = None) -> RenderableType:
 
 def plan_facts(plan: Plan, taken: Resources | None = None) -> tuple[Fact, ...]:
     """The same, line by line."""
-    takes = _takes(taken or Resources.of(plan))
+    taken = taken or Resources.of(plan)
+    reading = f"and {seconds_words(taken.reading)} for each million rows of the table"
+    time = f"about {seconds_words(taken.seconds)} of one processor, {reading}"
+    files = "" if taken.files is None else f"; files of about {bytes_words(taken.files)}, synthetic rows not counted"
+    takes = (("Time", time), ("Memory", f"about {bytes_words(taken.memory)}{files}"))
     return (*_question(plan), *_planned_draws(plan), *_worth(plan), *_means(plan), *takes, *_notes(plan))
 
 
@@ -231,7 +232,11 @@ def _planned_draws(plan: Plan) -> Iterator[Fact]:
                 unit, price = plan.problem.unit, price_words(phase.price)
                 yield "Left out", f"a noisy count of {dropped_words(unit)}, {price}{parallel_words(unit)}"
             case "opening":
-                yield "First", _opening(plan, phases)
+                nothing = "" if plan.named("stage") else "for the whole workload, nothing is selected"
+                covered = "before any selection" if plan.rounds else nothing
+                count, own = sum(phase.count for phase in phases), [phase.price for phase in phases]
+                number = f"{count_words(count, 'measurement')} {covered}".rstrip()
+                yield "First", f"{number}, {prices_words(count, own)}"
             case "questions":
                 yield "Questions", f"one at a time; all surprises together {price_words(phase.price)}"
             case "measurement" if plan.rounds:
@@ -260,15 +265,17 @@ def _planned_draws(plan: Plan) -> Iterator[Fact]:
             likely = f"about {float(plan.stop.paper):.2g}, what {plan.rounds:,} rounds reach"
             yield "", f"likely: {likely}; `dpqr plan` simulates it"
     elif plan.stop and plan.stop.threshold is not None and plan.problem.alpha is not None:
-        yield from _stopping(plan, plan.stop, plan.stop.threshold, plan.problem.alpha)
-
-
-def _opening(plan: Plan, phases: Sequence[Phase]) -> str:
-    """phases: measurements that follow one another, which may differ in price."""
-    nothing = "" if plan.named("stage") else "for the whole workload, nothing is selected"
-    covered = "before any selection" if plan.rounds else nothing
-    count, prices = sum(phase.count for phase in phases), [phase.price for phase in phases]
-    return f"{count_words(count, 'measurement')} {covered}".rstrip() + f", {prices_words(count, prices)}"
+        # The theory's promise; alpha and beta are rounded up.
+        alpha, beta = (upward_text(figure, DIGITS) for figure in (plan.problem.alpha, plan.problem.beta))
+        near = amount(float(plan.stop.threshold))
+        yield "Stop test", f"a noisy answer within {near} records (3/4 alpha n) ends the loop"
+        if plan.stop.promise != "heuristic":
+            held = ", if the rule's stated mistake bound holds" if plan.stop.promise == "stated" else ""
+            kept = f"except with probability beta no answer is off by more than alpha n{held}"
+        else:
+            kept = "a heuristic aim for the largest error, alpha n: no proof stands behind the number of rounds"
+        yield "Accuracy", f"alpha = {alpha} of the records, beta = {beta}: {kept}"
+        yield "", f"T0 = {plan.rounds:,} rounds at most, all of them in the guarantee wherever the loop stops"
 
 
 def _round(plan: Plan, selection: Phase, measurement: Phase) -> str:
@@ -287,20 +294,6 @@ def _round(plan: Plan, selection: Phase, measurement: Phase) -> str:
 def _alone(price: Price, epsilon: Fraction | None) -> str:
     """The epsilon of one draw by itself, for a price that is counted in rho or mu^2."""
     return "" if price.epsilon is not None or epsilon is None else f" (eps {upward_text(epsilon, DIGITS)} by itself)"
-
-
-def _stopping(plan: Plan, stop: StopTest, threshold: Fraction, alpha: Fraction) -> Iterator[Fact]:
-    """The theory's promise; alpha and beta are rounded up."""
-    beta = plan.problem.beta
-    yield "Stop test", f"a noisy answer within {amount(float(threshold))} records (3/4 alpha n) ends the loop"
-    if stop.promise != "heuristic":
-        stated = ", if the rule's stated mistake bound holds" if stop.promise == "stated" else ""
-        kept = f"except with probability beta no answer is off by more than alpha n{stated}"
-    else:
-        kept = "a heuristic aim for the largest error, alpha n: no proof stands behind the number of rounds"
-    figures = f"alpha = {upward_text(alpha, DIGITS)} of the records, beta = {upward_text(beta, DIGITS)}"
-    yield "Accuracy", f"{figures}: {kept}"
-    yield "", f"T0 = {plan.rounds:,} rounds at most, all of them in the guarantee wherever the loop stops"
 
 
 def _worth(plan: Plan) -> Iterator[Fact]:
@@ -341,14 +334,6 @@ def _means(plan: Plan) -> Iterator[Fact]:
         words = (f"eps {upward_text(found, DIGITS)} by {name}" for name, found in beside if found)
         yield "", f"the same draws cost {', '.join(words)}"
     yield "Strategies", f"{roles.distinguisher.name} selection, {roles.check.name} noise, {roles.update.name} update"
-
-
-def _takes(taken: Resources) -> Iterator[Fact]:
-    """Time, memory and disk, about."""
-    reading = f"and {seconds_words(taken.reading)} for each million rows of the table"
-    yield "Time", f"about {seconds_words(taken.seconds)} of one processor, {reading}"
-    files = "" if taken.files is None else f"; files of about {bytes_words(taken.files)}, synthetic rows not counted"
-    yield "Memory", f"about {bytes_words(taken.memory)}{files}"
 
 
 def _notes(plan: Plan) -> Iterator[Fact]:

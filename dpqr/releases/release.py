@@ -333,20 +333,17 @@ def already_released(request: ReleaseRequest) -> bool:
         if payer and payer.resume:
             return False
         raise UsageFault(f"--out {given}: a release to it is paid and not finished; --resume continues it")
-    if not _answers(_finished(given), request):
+    try:
+        found = read_release(given)
+    except (UsageFault, DocumentError):
+        raise AlreadyThere(f"--out {given}: exists, and holds no finished release; choose another directory") from None
+    if not _answers(found, request):
         raise AlreadyThere(
             f"--out {given}: holds a release of another request, or a rehearsal (compared are queries, domain, start, "
             "guarantee, strategies, files, base of views, dataset and source)\n"
             "choose another directory, or --if-exists replace"
         )
     return True
-
-
-def _finished(given: str) -> ReleaseFiles:
-    try:
-        return read_release(given)
-    except (UsageFault, DocumentError):
-        raise AlreadyThere(f"--out {given}: exists, and holds no finished release; choose another directory") from None
 
 
 def _answers(found: ReleaseFiles, request: ReleaseRequest) -> bool:

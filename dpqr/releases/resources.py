@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from dpqr.releases.answers.refits import can_refit
 from dpqr.releases.formats.known import FORMATS, TableFormat
 from dpqr.releases.requests import OutputRequest
 from dpqr.strategies.plan import Plan
-from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import detailed_rows, named_axes
 
 
@@ -93,16 +91,14 @@ def _file_bytes(plan: Plan, form: TableFormat) -> int:
     draws = sum(phase.count for phase in plan.phases)
     blocks, titles = plan.problem.workload.blocks, [each.titles() for each in plan.problem.domain.attributes]
     means = [sum(map(len, each)) / len(each) for each in titles]
-    texts = sum(block.rows * _row_bytes(block, means) for block in blocks)
+    texts = 0.0
+    for block in blocks:
+        # The mean length of one answer's line: its names, its titles and its figures.
+        labels = sum(means[axis] for axis in named_axes(block))
+        detail = TUNING.figures / 3 if detailed_rows(block) else 0
+        texts += block.rows * (len(block.name) + labels + detail + TUNING.figures)
     record = TUNING.record * (draws + len(blocks))
     return int(texts * FORMATS[form].size) + record
-
-
-def _row_bytes(block: QueryBlock, means: Sequence[float]) -> float:
-    """The mean length of one answer's line. means: of the titles of each attribute's cells."""
-    labels = sum(means[axis] for axis in named_axes(block))
-    detail = TUNING.figures / 3 if detailed_rows(block) else 0
-    return len(block.name) + labels + detail + TUNING.figures
 
 
 # This machine: its memory and disk, beside what a plan takes of them.

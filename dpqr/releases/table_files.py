@@ -66,7 +66,15 @@ def table_of_figures(held: Sequence[FigureAnswers], domain: Domain) -> Tidy:
         columns[free_column_name(FIGURE_COLUMNS, domain.attributes[axis].name)] = Texts(
             _joined(places), domain.attributes[axis].titles()
         )
-    columns["detail"] = _details(held)
+    titles: list[str] = []
+    rows_of = []
+    for one in held:
+        own = _titles(one.figure)
+        cells = np.arange(one.estimate.shape[1]) if one.cells is None else one.cells
+        rows = np.broadcast_to(cells, one.estimate.shape).reshape(-1)
+        rows_of.append(rows + len(titles) if own else np.full(rows.shape, NO_TEXT))
+        titles += own
+    columns["detail"] = Texts(_joined(rows_of), titles)
     for name in NUMBERS:
         figures = np.concatenate([getattr(one, name).reshape(-1) for one in held]) + 0.0
         columns[name] = np.where(np.isinf(figures), np.nan, figures)
@@ -91,18 +99,6 @@ def _groups(one: FigureAnswers, axis: int, shape: tuple[int, ...]) -> IntArray:
         return np.full(one.estimate.size, NO_TEXT)
     codes = np.unravel_index(np.arange(one.figure.groups), [shape[each] for each in by])
     return np.repeat(codes[by.index(axis)], values)
-
-
-def _details(held: Sequence[FigureAnswers]) -> Texts:
-    titles: list[str] = []
-    places = []
-    for one in held:
-        own = _titles(one.figure)
-        cells = np.arange(one.estimate.shape[1]) if one.cells is None else one.cells
-        rows = np.broadcast_to(cells, one.estimate.shape).reshape(-1)
-        places.append(rows + len(titles) if own else np.full(rows.shape, NO_TEXT))
-        titles += own
-    return Texts(_joined(places), titles)
 
 
 def _titles(figure: Figure) -> list[str]:

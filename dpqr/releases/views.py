@@ -148,7 +148,14 @@ def views_table(views: WholeNumberViews) -> Tidy:
     places = np.repeat(np.arange(len(sizes)), sizes)
     columns: dict[str, Column] = {"query": Texts(places, [block.name for block in views.blocks])}
     for name in dict.fromkeys(column.name for block in views.blocks for column in block.columns):
-        columns[free_column_name(VIEW_COLUMNS, name)] = _cells(views.blocks, name)
+        # A column of cells, or of nodes, whose texts are other ones in each block.
+        at: list[IntArray] = []
+        titles: list[str] = []
+        for block in views.blocks:
+            own = next((column for column in block.columns if column.name == name), None)
+            at.append(np.full(block.rows, NO_TEXT) if own is None else own.places + len(titles))
+            titles.extend(own.texts if own else ())
+        columns[free_column_name(VIEW_COLUMNS, name)] = Texts(np.concatenate(at), titles)
     columns["answer"] = np.concatenate([block.estimate for block in views.blocks]) + 0.0
     columns["integer"] = np.concatenate(views.integer)
     columns["rounded"] = np.concatenate(views.rounded)
@@ -169,17 +176,6 @@ def _table(block: AnsweredBlock, nodes: Nodes) -> CountTable:
     held = sorted(block.columns, key=lambda column: int(np.argmax(column.places > 0)), reverse=True)
     names = tuple(nodes.asked[block.name] if column.name == DETAIL else column.name for column in held)
     return CountTable(columns=names, values=block.estimate.reshape([len(column.texts) for column in held]))
-
-
-def _cells(blocks: Sequence[AnsweredBlock], name: str) -> Texts:
-    """A column of cells, or of nodes, whose texts are other ones in each block."""
-    places: list[IntArray] = []
-    titles: list[str] = []
-    for block in blocks:
-        own = next((column for column in block.columns if column.name == name), None)
-        places.append(np.full(block.rows, NO_TEXT) if own is None else own.places + len(titles))
-        titles.extend(own.texts if own else ())
-    return Texts(np.concatenate(places), titles)
 
 
 def _moved(blocks: Sequence[AnsweredBlock], views: Sequence[IntArray]) -> FloatArray:

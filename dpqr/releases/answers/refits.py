@@ -407,24 +407,20 @@ def bucket_margins(block: QueryBlock, hypothesis: Hypothesis, history: Sequence[
     order = np.argsort(merged.buckets, kind="stable")
     starts = np.flatnonzero(np.diff(merged.buckets[order], prepend=-1))
     sizes = np.diff(starts, append=merged.cells)
-    counts = np.maximum(np.add.reduceat(_cells(source, hypothesis)[order], starts), 0.0)
+    all_sizes = source.factors[0].sizes
+    factors = tuple(Factor.identity(axis, size) for axis, size in zip(source.axes, all_sizes, strict=True))
+    cells = np.asarray(hypothesis.answer(QueryBlock(name=source.name, factors=factors)), dtype=np.float64)
+    counts = np.maximum(np.add.reduceat(cells[order], starts), 0.0)
     below, above = np.empty(block.rows), np.empty(block.rows)
-    shape, sizes_of_all = [size for factor in block.factors for size in factor.sizes], source.factors[0].sizes
+    shape = [size for factor in block.factors for size in factor.sizes]
     turn = [block.axes.index(axis) for axis in source.axes if axis in block.axes]
-    spread = [size if axis in block.axes else 1 for axis, size in zip(source.axes, sizes_of_all, strict=True)]
+    spread = [size if axis in block.axes else 1 for axis, size in zip(source.axes, all_sizes, strict=True)]
     for row, coefficients in enumerate(block.coefficients()):
         # A row's coefficients over all cells of the buckets' columns.
         turned = coefficients.reshape(shape).transpose(turn).reshape(spread)
-        own = np.broadcast_to(turned, sizes_of_all).reshape(-1).astype(np.float64)[order]
+        own = np.broadcast_to(turned, all_sizes).reshape(-1).astype(np.float64)[order]
         mean = np.add.reduceat(own, starts) / sizes
         below[row] = counts @ (mean - np.minimum.reduceat(own, starts))
         above[row] = counts @ (np.maximum.reduceat(own, starts) - mean)
     scale = float(block.scale)
     return BucketMargins(below=below * scale, above=above * scale)
-
-
-def _cells(source: QueryBlock, hypothesis: Hypothesis) -> FloatArray:
-    """The estimated counts of all cells."""
-    sizes = source.factors[0].sizes
-    factors = tuple(Factor.identity(axis, size) for axis, size in zip(source.axes, sizes, strict=True))
-    return np.asarray(hypothesis.answer(QueryBlock(name=source.name, factors=factors)), dtype=np.float64)
