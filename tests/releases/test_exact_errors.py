@@ -3,9 +3,25 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.releases.exact_errors import TrueAnswers, block_error, compare
+from dpqr.domain.histogram import DenseHistogram
+from dpqr.kernel.sealed import Private
+from dpqr.releases.exact_errors import TrueAnswers, block_error, compare, true_answers
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
+from dpqr.workload.matrix import Dense, Prefix
+
+COUNTS = np.arange(6).reshape(2, 3)
+WEIGHTED = (
+    QueryBlock(name="rows", factors=(Factor.identity(0, 2),)),
+    QueryBlock(name="sums", factors=(Factor(axes=(1,), sizes=(3,), matrix=Prefix(3)),), scale=Fraction(1, 2)),
+)
+
+
+def test_true_answers_are_exact_and_in_the_blocks_own_unit():
+    truth = true_answers(Private(DenseHistogram(COUNTS)), WEIGHTED)
+    assert truth.records == 15
+    assert truth.answers[0].tolist() == [3, 12]
+    assert truth.answers[1].tolist() == [1.5, 4, 7.5]
+
 
 BLOCKS = tuple(QueryBlock(name=name, factors=(Factor.identity(0, 3),)) for name in ("near", "far"))
 TRUTH = TrueAnswers(records=10, answers=(np.array([1.0, 2.0, 7.0]), np.array([5.0, 5.0, 0.0])))
