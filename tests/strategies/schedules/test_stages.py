@@ -89,7 +89,7 @@ def test_certain_is_what_the_dearest_run_can_pay(update):
 @pytest.mark.parametrize("epsilon", [1, 2, 20])
 @pytest.mark.parametrize("update", [None, Perceptron(), NET])
 def test_certain_pays_the_last_rounds_of_all_stages(update, epsilon):
-    """max C_k + sum C_k / (T_k + 1) over the stages up to the certain one fits the budget; with one more it does not."""
+    """max C_k + sum C_k / (T_k + 1) over the stages to the certain one fit the budget; with one more they do not."""
     made = stages(epsilon=epsilon, update=update)
     certain, costs, rounds = made.certain(), [], []
     for number, alpha in enumerate(made.alphas):
