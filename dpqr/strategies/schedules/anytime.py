@@ -75,7 +75,7 @@ class Stages:
         """As many as have a round that the budget pays for; none below the problem's alpha, where it states one, nor
         where the rule does not run, nor where a bought count may be off by more than alpha n / 8. Fewer stages are
         cheaper ones, so what is left out at first is no loss to the others."""
-        (whole,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
+        (whole,) = roles.cut(budget, [Portion(share=Fraction(1), count=1)])
         tails = _tails(roles, problem.unit, problem.workload)
         none = cls(problem=problem, roles=roles, whole=whole, records=records, alphas=(), tails=tails)
         least = problem.alpha or Fraction(0)

@@ -87,7 +87,7 @@ class Ordered:
         """
         direct = Strategy().plan(problem, budget, roles)
         counted = problem.n is None
-        prices = roles.accountant.cut(budget, _portions(counted, _shares(problem, roles)))
+        prices = roles.cut(budget, _portions(counted, _shares(problem, roles)))
         first = Phase(noun="opening", count=1, price=prices[0], blocks=((RECORDS,),))
         stages = (Phase(noun="stage", count=1, price=price) for price in (prices[1:] if counted else prices))
         phases = search_phases((first, *stages) if counted else stages, reduce(Price.plus, prices))

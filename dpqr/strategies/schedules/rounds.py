@@ -80,7 +80,7 @@ class Rounds:
         whole = rounds >= len(blocks) and roles.update.fits(problem, (), blocks)
         opening = _whole(problem, blocks) if whole else one_way(problem) if self.opening else _total(problem)
         rounds = 0 if whole else rounds
-        prices = roles.accountant.cut(budget, _portions(len(opening), rounds, roles))
+        prices = roles.cut(budget, _portions(len(opening), rounds, roles))
         phases = opening_phase(roles, problem.unit, opening, prices[0])
         if rounds:
             select, measure = prices[-2:]
@@ -259,7 +259,7 @@ class Queries:
         """
         opening = () if _counted(problem) else ((TOTAL,),)
         rounds = self._rounds(problem, budget, roles)
-        prices = roles.accountant.cut(budget, _query_portions(len(opening), rounds, roles))
+        prices = roles.cut(budget, _query_portions(len(opening), rounds, roles))
         select, measure = prices[-2:]
         unit, dearest = problem.unit, dearest_row(problem)
         phases = (

@@ -249,7 +249,7 @@ class Feasibility:
         measured = Fraction(4) if self.roles.accountant.concentrated else Fraction(1)
         selection = Portion(share=Fraction(1), count=rounds, event=self.roles.distinguisher.event)
         portions = [selection, Portion(share=measured, count=rounds + (self.problem.n is None))]
-        select, measure = self.roles.accountant.cut(self.budget, portions)
+        select, measure = self.roles.cut(self.budget, portions)
         return select, measure
 
     def needed(self, alpha: Fraction) -> float:

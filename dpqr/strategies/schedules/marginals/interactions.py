@@ -25,8 +25,8 @@ Shares = list[tuple[QueryBlock, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Split:
-    """One way to spend what is left. pairs, columns, total: deviations, per cell of what each of these adds, in
+class LastAllocation:
+    """Last measurements, and what they leave. pairs, columns, total: deviations, per cell of what each of these adds, in
     records."""
 
     measured: Shares
@@ -77,7 +77,7 @@ class Interactions:
     def _totals(self) -> Sequence[float]:
         return (0.0,) if self.unit.rows_public else TUNING.apart_totals
 
-    def _tables(self, direct: Shares) -> Split:
+    def _tables(self, direct: Shares) -> LastAllocation:
         """Tables hold the sums of their columns, which add to what is known of these."""
         new = {block.axes[0]: share for block, share in direct if len(block.axes) == 1}
         known = {
@@ -92,11 +92,11 @@ class Interactions:
             total += deviation**-2.0 / block.cells
             for factor in block.factors:
                 known[factor.axes[0]] += deviation**-2.0 * factor.matrix.cells / block.cells
-        return Split(measured=direct, pairs=pairs, columns=self._of_columns(known), total=total**-0.5)
+        return LastAllocation(measured=direct, pairs=pairs, columns=self._of_columns(known), total=total**-0.5)
 
     def _apart(
         self, pairs: Shares, interactions: Mapping[QueryBlock, QueryBlock], left: float, singles: float, total: float
-    ) -> Split:
+    ) -> LastAllocation:
         """So much of what is left for columns and for the total; pairs in the ratio of their shares as tables. Columns
         of no pair are measured as tables."""
         names = {block.name for block in self.asked}
@@ -120,7 +120,7 @@ class Interactions:
             everybody = QueryBlock(name=_free("records", names))
             measured.insert(0, (everybody, left * total))
             records += self._deviation(everybody, left * total) ** -2.0
-        return Split(
+        return LastAllocation(
             measured=measured,
             pairs={
                 block: self._deviation(apart, share) * _part(block)
@@ -138,7 +138,7 @@ class Interactions:
     def _of_columns(self, known: Mapping[int, float]) -> dict[int, float]:
         return {block.axes[0]: known[block.axes[0]] ** -0.5 * _part(block) for block in self.singles}
 
-    def _error(self, split: Split) -> float:
+    def _error(self, split: LastAllocation) -> float:
         """Mean expected error of the asked blocks: errors of the parts are independent, so their squares add up."""
         total = 0.0 if self.unit.rows_public else NOISE * split.total
         squares = {block.axes: self.errors.at(block, split.columns[block.axes[0]]) ** 2 for block in self.singles}

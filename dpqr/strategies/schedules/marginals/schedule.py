@@ -63,7 +63,7 @@ def plan_non_adaptive(
     """A plan of what the way measures, at the whole budget. Raises: InfeasiblePlan."""
     shares = measurements_of(way, problem, roles, whole)
     portions = [Portion(share=Fraction(share).limit_denominator(10**9), count=1) for _, share in shares]
-    prices = roles.accountant.cut(budget, portions)
+    prices = roles.cut(budget, portions)
     phases = tuple(
         phase
         for (block, _), price in zip(shares, prices, strict=True)
@@ -180,7 +180,7 @@ class Marginals:
         first = TUNING.count if counted else Fraction(0)
         opening = (1 - first) * TUNING.opening
         rest = (1 - first - opening) / rounds
-        prices = roles.accountant.cut(
+        prices = roles.cut(
             budget,
             [
                 *([Portion(share=first, count=1)] if counted else []),
