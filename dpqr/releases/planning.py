@@ -28,6 +28,7 @@ from dpqr.releases.roles import (
 )
 from dpqr.releases.start import require_started, start_notes, started_from
 from dpqr.strategies.guard import Wishes
+from dpqr.strategies.known import SCHEDULE_ROWS, schedule_row
 from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.auto import Auto
@@ -45,18 +46,11 @@ NUMBER = 8
 
 SIZES_SHOWN = 6
 
-RIVALS = {
-    "marginals": "--schedule auto: marginals, for a fit to them leaves less error than these queries measured by "
-    "themselves",
-    "parts": "--schedule auto: parts, for ordered columns that no query joins with others are better measured apart",
-}
+RIVALS = {name: row.rival for name, row in SCHEDULE_ROWS.items() if row.rival}
 """What may take the place of a plan, in this order, and the notes that say so."""
 
 SMALLEST_SHARE = Fraction(1, 10**12)
 """Smallest alpha, beta and share of the budget: below it a tail's double-precision figure would mean nothing."""
-
-WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered", "parts")
-"""Schedules that no declared number of records would change."""
 
 
 def read_documents(
@@ -220,7 +214,7 @@ def _declared_size(request: PlanRequest) -> int | None:
     replaced = Neighbours(request.neighbours) is Neighbours.REPLACE
     if replaced and request.n is None and request.cumulative is None:
         raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
-    if request.n is not None and not replaced and request.schedule in WITHOUT_N:
+    if request.n is not None and not replaced and not schedule_row(request.schedule).uses_n:
         raise UsageFault(
             "--n: the number of records is private under --neighbours add-remove, and "
             f"--schedule {request.schedule} does not need it; leave it out"
