@@ -163,16 +163,12 @@ def _notes(problem: Problem, alpha: Fraction) -> tuple[str, ...]:
 # Feasible alphas: the accuracy that `theory` can promise for a budget, a workload and a number of records.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeasibilityTuning:
-    """The theorem sets all else."""
+# The theorem sets all else.
 
-    grid: int = 10**6  # smallest feasible alphas are found to one part in so many
+ALPHA_GRID = 10**6
+"""Smallest feasible alphas are found to one part in so many."""
 
-
-TUNING = FeasibilityTuning()
-
-LARGEST = Fraction(TUNING.grid - 1, TUNING.grid)
+LARGEST = Fraction(ALPHA_GRID - 1, ALPHA_GRID)
 """The largest alpha that is tried."""
 
 
@@ -292,13 +288,13 @@ class Feasibility:
 
     def _smallest(self) -> Fraction:
         """Bisection: `needed` falls as alpha grows, since T0 does, and what is proved at a level is at larger ones."""
-        low, high = 0, TUNING.grid
+        low, high = 0, ALPHA_GRID
         if not self._searched(LARGEST):
             raise self._none()
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._searched(Fraction(middle, TUNING.grid)) else (middle, high)
-        return Fraction(high, TUNING.grid)
+            low, high = (low, middle) if self._searched(Fraction(middle, ALPHA_GRID)) else (middle, high)
+        return Fraction(high, ALPHA_GRID)
 
     def _unbounded(self, alpha: Fraction) -> InfeasiblePlan:
         """Why there is no number of rounds for an alpha."""

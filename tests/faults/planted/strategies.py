@@ -246,7 +246,7 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "Feasibility._smallest",
-        ("Fraction(high, TUNING.grid)", "Fraction(low, TUNING.grid)", "an alpha below the feasible ones"),
+        ("Fraction(high, ALPHA_GRID)", "Fraction(low, ALPHA_GRID)", "an alpha below the feasible ones"),
     ),
     *at(
         _ROOM,

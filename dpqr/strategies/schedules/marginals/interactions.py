@@ -26,8 +26,10 @@ Shares = list[tuple[QueryBlock, float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LastAllocation:
-    """Last measurements, and what they leave. pairs, columns, total: deviations, per cell of what each of these adds, in
-    records."""
+    """Last measurements, and what they leave.
+
+    pairs, columns, total: deviations, per cell of what each of these adds, in records.
+    """
 
     measured: Shares
     pairs: Mapping[QueryBlock, float]
