@@ -10,7 +10,7 @@ from dpqr.kernel.budget import PrivacyBudget
 from dpqr.strategies.known import SCHEDULES
 from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.ways import direct_error
+from dpqr.strategies.schedules.marginals.candidate_plans import direct_error
 from dpqr.strategies.schedules.strategy import TUNING as STRATEGY
 from dpqr.workload.matrix import Dense, Identity, Sparse
 from dpqr.workload.partition import BucketMatrix

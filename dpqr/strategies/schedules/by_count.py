@@ -21,9 +21,9 @@ from dpqr.strategies.plan import TINY, Explaining, Phase, Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import opening_phase
 from dpqr.strategies.schedules.marginals.budget import RECORDS, full_table
+from dpqr.strategies.schedules.marginals.candidate_plans import POSSIBLE_RECORDS, error_words, mean_error
 from dpqr.strategies.schedules.marginals.errors import TUNING
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.marginals.ways import POSSIBLE_RECORDS, error_words, mean_error
 from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.workload import Measurement

@@ -12,8 +12,8 @@ from dpqr.kernel.errors import InfeasiblePlan
 from dpqr.strategies.plan import Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import proved_epsilon
+from dpqr.strategies.schedules.marginals.candidate_plans import direct_error
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.schedules.marginals.ways import direct_error
 from dpqr.strategies.schedules.ordered import Ordered
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock

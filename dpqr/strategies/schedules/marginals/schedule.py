@@ -28,15 +28,7 @@ from dpqr.strategies.schedules.marginals.budget import (
     remaining,
 )
 from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
-from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING
-from dpqr.strategies.schedules.marginals.first_marginals import (
-    Continuation,
-    ContinuationForecaster,
-    plan_remeasurement,
-    start_search,
-)
-from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState, SelectionBatch
-from dpqr.strategies.schedules.marginals.ways import (
+from dpqr.strategies.schedules.marginals.candidate_plans import (
     NOTES,
     NOUNS,
     CandidateForecaster,
@@ -47,6 +39,14 @@ from dpqr.strategies.schedules.marginals.ways import (
     noise_by_block,
     possible_records,
 )
+from dpqr.strategies.schedules.marginals.continuation import (
+    Continuation,
+    ContinuationForecaster,
+    plan_remeasurement,
+    start_search,
+)
+from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING
+from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState, SelectionBatch
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement

@@ -20,7 +20,7 @@ from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import make_filter
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.first_marginals import opening_counts
+from dpqr.strategies.schedules.marginals.continuation import opening_counts
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.transcript import Round, Transcript

@@ -20,10 +20,10 @@ from dpqr.strategies.schedules.marginals.candidate_blocks import (
     fitted_together,
     with_surrogates,
 )
+from dpqr.strategies.schedules.marginals.candidate_plans import error_words
 from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING, ExpectedError, estimated_records
-from dpqr.strategies.schedules.marginals.interactions import MarginalParts
+from dpqr.strategies.schedules.marginals.last_measurements import MarginalParts
 from dpqr.strategies.schedules.marginals.search import MarginalSearch, SearchState
-from dpqr.strategies.schedules.marginals.ways import error_words
 from dpqr.strategies.transcript import ErrorSum
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
