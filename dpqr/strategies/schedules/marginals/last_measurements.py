@@ -1,7 +1,7 @@
-"""Last measurements of interactions: what pairs, single columns and all records together add, each measured apart.
+"""The last measurements, which spend what is left: tables, or what each of their parts adds, measured apart.
 
-Why: the table of a pair holds the sums of both columns too, and so do the tables of all other pairs of these columns.
-Where columns have few cells, that is much of what a table is paid for.
+Why apart: the table of a pair holds the sums of both columns too, and so do the tables of all other pairs of these
+columns. Where columns have few cells, that is much of what a table is paid for.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, product
 
 import numpy as np
 
-from dpqr.kernel.arrays import FloatArray, IntArray
+from dpqr.kernel.arrays import Axes, FloatArray, IntArray
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
 from dpqr.strategies.schedules.marginals.errors import NOISE, TUNING, ExpectedError
@@ -22,6 +22,64 @@ from dpqr.workload.block import QueryBlock
 from dpqr.workload.strategy_matrices import interaction, interaction_deviation, is_interaction
 
 Shares = list[tuple[QueryBlock, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LastMeasurements:
+    """singles: one-way marginals by attribute; spent: shares of the budget that went to them before; asked: the
+    workload's blocks; errors: what noise leaves in all of them."""
+
+    singles: tuple[QueryBlock, ...]
+    spent: tuple[float, ...]
+    asked: tuple[QueryBlock, ...]
+    errors: ExpectedError
+    budget: BudgetAllocation
+    _groups: frozenset[frozenset[int]] = field(init=False, repr=False)
+    _loads: Counter[Axes] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_groups", frozenset(frozenset(block.axes) for block in self.asked))
+        object.__setattr__(self, "_loads", _below(self.asked))
+
+    def split(self, measured: Sequence[QueryBlock], left: float) -> list[tuple[QueryBlock, float]]:
+        """Measured blocks, and one-way marginals for the asked blocks that were not measured, in the split of least
+        expected error. A block weighs as much as the asked blocks that are answered by it, alone or with others."""
+        wanted = [one for one in self._wanted(measured) if one[1] > 0.0]
+        even = self.budget.deviation_at(left / max(len(wanted), 1))
+        costs = [weight * self.errors.at(block, even) for block, weight, _ in wanted]
+        shares = self.budget.split(left, costs, [spent for _, _, spent in wanted])
+        return [(block, share) for (block, _, _), share in zip(wanted, shares, strict=True) if share > 0.0]
+
+    def expected(self, blocks: Sequence[QueryBlock], measured: Sequence[QueryBlock], left: float) -> float:
+        """Mean expected error of blocks, in records, if all that is left were spent on the last measurements now.
+
+        Args:
+            blocks: those whose error is asked for, all of them among `measured`.
+            measured: blocks of the last measurements.
+            left: share of the budget.
+        """
+        names = {block.name for block in blocks}
+        shares = [one for one in self.split(measured, left) if one[0].name in names]
+        return float(np.mean([self.errors.at(block, self.budget.deviation_at(share)) for block, share in shares]))
+
+    def _wanted(self, measured: Sequence[QueryBlock]) -> list[tuple[QueryBlock, float, float]]:
+        """Blocks, their weights and what went to them before."""
+        loads, asked = self._loads.copy(), {block.name for block in self.asked}
+        loads.subtract(_below([block for block in measured if block.name in asked]))
+        weights = [(frozenset(block.axes) in self._groups) + loads[tuple(sorted(block.axes))] for block in measured]
+        wanted = [(block, float(weight), 0.0) for block, weight in zip(measured, weights, strict=True)]
+        before = zip(self.singles, self.spent, strict=True)
+        return wanted + [(block, float(loads[block.axes]), spent) for block, spent in before]
+
+
+def _below(blocks: Sequence[QueryBlock]) -> Counter[Axes]:
+    """How many of the blocks look at each attribute, and how many of the wider ones at each pair."""
+    found: Counter[Axes] = Counter((axis,) for block in blocks for axis in block.axes)
+    found.update(pair for block in blocks if len(block.axes) > 2 for pair in combinations(sorted(block.axes), 2))
+    return found
+
+
+# Interactions: what pairs, single columns and all records together add.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
