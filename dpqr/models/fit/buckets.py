@@ -283,7 +283,11 @@ class HiddenMarkovSmoother:
         exact = seen > CLEAR
         if not SHORTEST <= seen.size <= LONGEST or exact.all():
             return None
-        fits = self._fits(seen)
+        # The likelihood of every level over the largest, shape (cells, levels).
+        logs = -0.5 * (seen[:, None] - _grid()) ** 2
+        logs -= logs.max(axis=1, keepdims=True)
+        with np.errstate(under="ignore"):
+            fits: FloatArray = np.exp(logs)
         prior = _estimated_prior(fits[~exact], self._initial_prior)
         moves = (1.0 - self.jump) * self._kernels + self.jump * prior
         forward, likelihoods = _forward(fits, exact, prior, moves)
@@ -296,15 +300,6 @@ class HiddenMarkovSmoother:
         spread = np.where(exact, 1.0, odds @ levels**2 - means**2)
         values: FloatArray = np.where(exact, seen, means) * deviation
         return Smoothed(values=values, deviation=float(np.sqrt(spread.mean())) * deviation)
-
-    @staticmethod
-    def _fits(seen: FloatArray) -> FloatArray:
-        """The likelihood of every level over the largest, shape (cells, levels)."""
-        logs = -0.5 * (seen[:, None] - _grid()) ** 2
-        logs -= logs.max(axis=1, keepdims=True)
-        with np.errstate(under="ignore"):
-            fits: FloatArray = np.exp(logs)
-        return fits
 
     @cached_property
     def _initial_prior(self) -> FloatArray:

@@ -413,7 +413,16 @@ class Anytime:
         stages = Stages.of(problem, budget, roles, known or ASSUMED)
         _require_stages(stages)
         number, rounds = _worst_case_rounds(stages)
-        phases = _phases(stages, number, rounds)
+        # On paper the whole budget goes to rounds of that stage; the filter charges what is drawn.
+        select, measure = stages.first_prices(number)
+        share = stages.spendable / (rounds * (select + measure))
+        unit, counted = stages.problem.unit, ((TOTAL,),) if stages.problem.n is None else ()
+        draws = (
+            *opening_phase(stages.roles, unit, counted, count_price(stages.whole)),
+            Phase(noun="selection", count=rounds, price=stages.whole.times(share * select), single=True),
+            Phase(noun="measurement", count=rounds, price=stages.whole.times(share * measure)),
+        )
+        phases = search_phases(draws, stages.whole)
         return Plan(
             problem=replace(problem, level=stages.stage(0).finest),
             budget=budget,
@@ -475,19 +484,6 @@ def _worst_case_rounds(stages: Stages) -> tuple[int, int]:
     enough = [number for number, rounds in enumerate(paid) if rounds >= wanted]
     number = enough[-1] if enough else 0
     return number, max(1, paid[number])
-
-
-def _phases(stages: Stages, number: int, rounds: int) -> tuple[Phase, ...]:
-    """On paper the whole budget goes to rounds of that stage; the filter charges what is drawn."""
-    select, measure = stages.first_prices(number)
-    share = stages.spendable / (rounds * (select + measure))
-    unit, counted = stages.problem.unit, ((TOTAL,),) if stages.problem.n is None else ()
-    draws = (
-        *opening_phase(stages.roles, unit, counted, count_price(stages.whole)),
-        Phase(noun="selection", count=rounds, price=stages.whole.times(share * select), single=True),
-        Phase(noun="measurement", count=rounds, price=stages.whole.times(share * measure)),
-    )
-    return search_phases(draws, stages.whole)
 
 
 def _forecast(stages: Stages, number: int) -> tuple[BlockForecast, ...]:

@@ -100,9 +100,14 @@ class CountedFirst:
         accountant, noise = ByCount(), (self.few.check.name, self.many.check.name)
         self._rest(replace(problem, counted=POSSIBLE_RECORDS[0]), budget, self.few)
         paper = self._rest(replace(problem, counted=POSSIBLE_RECORDS[-1]), budget, self.many)
+        # Of the plan that may follow the count the phases alone: the sums stand for their events.
         phases = (
             *opening_phase(roles, problem.unit, ((RECORDS,),), accountant.first(budget)),
-            *(_worst_case_phase(phase) for phase in paper.phases if phase.noun != "search"),
+            *(
+                replace(phase, noun="stage" if phase.noun == "opening" else phase.noun, events=())
+                for phase in paper.phases
+                if phase.noun != "search"
+            ),
             Phase(
                 noun="search",
                 count=1,
@@ -196,11 +201,6 @@ class CountedFirst:
 def actual_plan(plan: Plan, transcript: Transcript) -> Plan:
     """The plan that a run has followed: that which its count called for, or the plan itself."""
     return plan.schedule.followed(plan, transcript) if isinstance(plan.schedule, CountedFirst) else plan
-
-
-def _worst_case_phase(phase: Phase) -> Phase:
-    """Of the plan that may follow the count: the sums stand for its events."""
-    return replace(phase, noun="stage" if phase.noun == "opening" else phase.noun, events=())
 
 
 def choose_plan(problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes, split: Split) -> Plan:

@@ -211,7 +211,9 @@ class Feasibility:
         """T0 = floor(T(a)), at least one: proved, or else the rule's heuristic figure."""
         bound = self._proved(alpha)
         if bound is None:
-            bound = self._expected(alpha)
+            rule = self.roles.update
+            level = self.level(alpha)
+            bound = rule.expected_mistakes(self.problem, level) if isinstance(rule, HeuristicBound) else None
         if bound is None:
             raise self._unbounded(alpha)
         return max(bound, 1)
@@ -231,10 +233,6 @@ class Feasibility:
 
     def _proved(self, alpha: Fraction) -> int | None:
         return self.roles.update.mistakes(self.problem, self.level(alpha))
-
-    def _expected(self, alpha: Fraction) -> int | None:
-        rule = self.roles.update
-        return rule.expected_mistakes(self.problem, self.level(alpha)) if isinstance(rule, HeuristicBound) else None
 
     def level(self, alpha: Fraction) -> Level:
         return Level(value=alpha * level_share(self.problem, self.variant), variant=self.variant)

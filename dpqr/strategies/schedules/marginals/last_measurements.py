@@ -128,14 +128,11 @@ class Interactions:
         names = {block.name for block in self.asked}
         asked = (*(block for block in self.singles if block.cells > 1), *(block for block, _ in pairs))
         apart = {block: _named(block, names) for block in asked}
-        splits = [self._apart(pairs, apart, left, *parts) for parts in product(TUNING.apart_singles, self._totals)]
+        totals = (0.0,) if self.unit.rows_public else TUNING.apart_totals
+        splits = [self._apart(pairs, apart, left, *parts) for parts in product(TUNING.apart_singles, totals)]
         errors = [self._error(split) for split in splits]
         worth = min(errors) <= TUNING.apart_worth * self._error(self._tables(direct))
         return splits[errors.index(min(errors))].measured if worth else direct
-
-    @property
-    def _totals(self) -> Sequence[float]:
-        return (0.0,) if self.unit.rows_public else TUNING.apart_totals
 
     def _tables(self, direct: Shares) -> LastAllocation:
         """Tables hold the sums of their columns, which add to what is known of these."""

@@ -100,8 +100,8 @@ def _forecast(
 
 
 COUNT = (
-    "a noisy count of the records ({share:.0%} of the budget) decides what is measured: {candidates}; the answers' total "
-    "is held to it"
+    "a noisy count of the records ({share:.0%} of the budget) decides what is measured: {candidates}; the answers' "
+    "total is held to it"
 )
 SINGLES = "every block looks at one column at most, so all are measured once and nothing is searched"
 SEARCH = (
