@@ -14,7 +14,7 @@ from dpqr.kernel.wording import facts
 from dpqr.releases.draws import DroppedCount
 from dpqr.releases.receipt import plan_view, receipt
 from dpqr.strategies.plan import Phase
-from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.strategies.schedules.split import DROPPED
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 PERSONS = PrivacyUnit(column="pid", rows=3)
