@@ -15,25 +15,22 @@ from xml.parsers import expat
 import msgspec
 from msgspec import UNSET
 
-from dpqr.domain.columns import missing_texts
 from dpqr.domain.form import Category, FieldType
 from dpqr.domain.text.decoding import Location
 from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
     Outline,
-    Written,
     beyond,
     exact,
-    left_out,
-    own_titles,
-    plain,
     with_bounds,
     with_labels,
 )
 
-NAMESPACE = "ddi:codebook:2_5"
-_HELD = {"constraints.enum", "constraints.minimum", "constraints.maximum", "categories", "missing_values", "title"}
+
+def is_ddi(data: bytes) -> bool:
+    """Whether a text begins as XML does."""
+    return data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
 
 
 def read_ddi(data: bytes, location: Location) -> tuple[Codebook, ...]:
@@ -179,60 +176,3 @@ def _bound(element: ElementTree.Element, key: str, kind: Any) -> Any:
         return text or UNSET
     number = exact(text)
     return UNSET if number is None else number
-
-
-def write_ddi(outline: Outline, name: str) -> Written:
-    """A codebook of one data file: its title, and a variable for each column."""
-    outline = msgspec.structs.replace(outline, fields=tuple(map(plain, outline.fields)))
-    ElementTree.register_namespace("", NAMESPACE)
-    top = ElementTree.Element(_tag("codeBook"), version="2.5")
-    study = _added(_added(_added(_added(top, "stdyDscr"), "citation"), "titlStmt"), "titl")
-    study.text = outline.title if isinstance(outline.title, str) else name or "data"
-    described = _added(top, "dataDscr")
-    for column in outline.fields:
-        _describe(described, column)
-    ElementTree.indent(top)
-    text = ElementTree.tostring(top, encoding="unicode")
-    remarks = left_out(outline, _HELD)
-    for kind, nearest in (("boolean", "text"), ("datetime", "date")):
-        if names := [column.name for column in outline.fields if column.type == kind]:
-            remarks += (f"columns of type {kind} are written as {nearest}: {', '.join(names)}",)
-    return Written(content=f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n', remarks=remarks)
-
-
-def _describe(described: ElementTree.Element, column: CodebookColumn) -> None:
-    """One variable; its parts in the order of the standard."""
-    limits = column.constraints
-    continuous = limits.minimum is not UNSET or limits.maximum is not UNSET
-    variable = _added(described, "var", intrvl="contin" if continuous else "discrete")
-    variable.set("name", column.name)
-    if column.title is not UNSET:
-        _added(variable, "labl").text = column.title
-    numeric = column.type in ("integer", "number")
-    if column.type == "integer":
-        variable.set("dcml", "0")
-    if continuous:
-        bounds = {"min": limits.minimum, "max": limits.maximum}
-        stated = {key: str(bound) for key, bound in bounds.items() if bound is not UNSET}
-        units = {"integer": {"UNITS": "INT"}, "number": {"UNITS": "REAL"}}.get(str(column.type), {})
-        _added(_added(variable, "valrng"), "range", **units, **stated)
-    absent = () if column.missing_values is UNSET else filter(None, missing_texts(column.missing_values))
-    titles = own_titles(column)
-    labels = ("false", "true") if column.type == "boolean" else limits.enum
-    for value in () if labels is UNSET else labels:
-        category = _added(variable, "catgry")
-        _added(category, "catValu").text = str(value)
-        if value in titles:
-            _added(category, "labl").text = titles[value]
-    for value in absent:
-        _added(_added(variable, "catgry", missing="Y"), "catValu").text = value
-    dated = {"category": "date"} if column.type in ("date", "datetime") else {}
-    _added(variable, "varFormat", type="numeric" if numeric else "character", **dated)
-
-
-def _added(parent: ElementTree.Element, name: str, **attributes: str) -> ElementTree.Element:
-    return ElementTree.SubElement(parent, _tag(name), attributes)
-
-
-def _tag(name: str) -> str:
-    return f"{{{NAMESPACE}}}{name}"

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from msgspec import UNSET
 
 from dpqr.domain.form import Constraints, FieldType
@@ -21,19 +20,15 @@ from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
     Outline,
-    Written,
     beyond,
     exact,
     has_bins,
-    left_out,
-    plain,
     with_bounds,
     with_labels,
 )
 
 DIALECTS = ("postgres", "mysql", "tsql", "oracle")
 """The dialects in which a definition is tried, in this order."""
-_HELD = {"constraints.enum", "constraints.minimum", "constraints.maximum", "constraints.required"}
 
 
 def is_ddl(data: bytes) -> bool:
@@ -241,48 +236,3 @@ def _applied(column: CodebookColumn, fact: _Fact) -> CodebookColumn:
         return column
     side = "low" if fact.kind in ("from", "above") else "high"
     return (beyond if fact.kind in ("above", "below") else with_bounds)(column, **{side: value})
-
-
-_SQL_TYPES = {
-    "string": "VARCHAR",
-    "boolean": "BOOLEAN",
-    "integer": "BIGINT",
-    "number": "NUMERIC",
-    "date": "DATE",
-    "datetime": "TIMESTAMP",
-}
-
-
-def write_ddl(outline: Outline, name: str) -> Written:
-    """One CREATE TABLE in standard SQL; labels as CHECK ... IN, bounds as CHECK with >= and <=."""
-    outline = msgspec.structs.replace(outline, fields=tuple(map(plain, outline.fields)))
-    lines = ",\n".join(f"  {_definition(column)}" for column in outline.fields)
-    text = f"CREATE TABLE {_identifier(name or 'data')} (\n{lines}\n);\n"
-    return Written(content=text, remarks=left_out(outline, _HELD))
-
-
-def _definition(column: CodebookColumn) -> str:
-    name, limits = _identifier(column.name), column.constraints
-    parts = [name, _SQL_TYPES.get(str(column.type), "VARCHAR")]
-    if limits.required is True:
-        parts.append("NOT NULL")
-    checks = [
-        f"{name} {sign} {_literal(bound, column.type)}"
-        for sign, bound in ((">=", limits.minimum), ("<=", limits.maximum))
-        if bound is not UNSET
-    ]
-    if limits.enum is not UNSET:
-        checks.append(f"{name} IN ({', '.join(_literal(label, column.type) for label in limits.enum)})")
-    return " ".join(parts + ([f"CHECK ({' AND '.join(checks)})"] if checks else []))
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(value: Any, kind: Any) -> str:
-    """A constant, typed where it is a date or a time."""
-    if not isinstance(value, str):
-        return str(value)
-    typed = {"date": "DATE ", "datetime": "TIMESTAMP "}.get(kind, "")
-    return typed + "'" + value.replace("'", "''") + "'"

@@ -20,17 +20,13 @@ from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
     Outline,
-    Written,
     beyond,
-    bounded,
     exact,
     is_placeholder,
-    outline_document,
     with_bounds,
     with_labels,
 )
 
-PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"
 TYPES: dict[str, FieldType] = {
     "string": "string",
     "number": "number",
@@ -82,13 +78,6 @@ def _beside(name: str, location: Location) -> tuple[Any, Location]:
         return read_document(file), document_root(file)
     except UsageFault as error:
         raise location.fault(str(error)) from None
-
-
-def write_frictionless(outline: Outline, name: str) -> Written:
-    """The domain file, which is a Table Schema; bounds stand in the standard's keys too where there are edges."""
-    whole = msgspec.structs.replace(outline, fields=tuple(map(bounded, outline.fields)))
-    named = {} if outline.name is not UNSET or not name else {"name": name}
-    return Written(content={"$schema": PROFILE, **named, **outline_document(whole)})
 
 
 def _table(tree: dict[str, Any], name: str, location: Location) -> Codebook:

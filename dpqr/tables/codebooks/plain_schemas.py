@@ -7,11 +7,10 @@ from typing import Any
 
 from msgspec import UNSET
 
-from dpqr.domain.domain_file import decode_domain
 from dpqr.domain.form import Constraints, Sizes, Treatment
 from dpqr.domain.text.decoding import Location, decode
 from dpqr.kernel.errors import DataError, DocumentError
-from dpqr.tables.codebooks.columns import Codebook, CodebookColumn, Outline, Written, outline_document
+from dpqr.tables.codebooks.columns import Codebook, CodebookColumn, Outline
 from dpqr.tables.source import TableSource
 from dpqr.tables.structure import column_types, frictionless_type
 
@@ -34,20 +33,6 @@ def read_sizes(tree: Any, location: Location) -> tuple[Codebook, ...]:
         for name, size in sizes.items()
     )
     return (Codebook(outline=Outline(fields=fields)),)
-
-
-def write_sizes(outline: Outline, name: str) -> Written:
-    """How many cells each column has; cells are coded in the order in which the domain file lists them.
-
-    Raises:
-        DocumentError: the domain file is not complete.
-    """
-    attributes = decode_domain(outline_document(outline), Location(name or "domain")).attributes
-    cells = ", ".join(attribute.name for attribute in attributes)
-    return Written(
-        content={attribute.name: attribute.size for attribute in attributes},
-        remarks=(f"what each cell is: code the table's values as 0, 1, ... in the domain file's order ({cells})",),
-    )
 
 
 # Arrow and Parquet schemas: names and types of columns.

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import date, datetime
-from textwrap import indent
 from typing import Any
 
 import msgspec
@@ -20,11 +18,8 @@ from dpqr.tables.codebooks.columns import (
     Codebook,
     CodebookColumn,
     Outline,
-    Written,
     exact,
     has_bins,
-    left_out,
-    ranged,
     with_bounds,
 )
 
@@ -35,9 +30,7 @@ _TYPES: dict[str, FieldType] = {
     "boolean": "boolean",
     "datetime": "datetime",
 }
-_NAMES: dict[str, str] = {**{kind: name for name, kind in _TYPES.items()}, "date": "datetime"}
 _BOUNDS = ("lower", "upper")
-_HELD = {"unit", "constraints.minimum", "constraints.maximum", "constraints.required"}
 
 
 def is_smartnoise(tree: Any) -> bool:
@@ -122,46 +115,3 @@ def _bound(value: Any, kind: FieldType) -> Any:
         return value.replace(" ", "T", 1) if isinstance(value, str) else UNSET
     number = None if value is None or isinstance(value, bool) else exact(str(value))
     return UNSET if number is None else number
-
-
-def write_smartnoise(outline: Outline, name: str) -> Written:
-    """The metadata of one table; the form has no labels."""
-    import yaml
-
-    outline, remarks = ranged(outline)
-    columns = {column.name: _described(column) for column in outline.fields}
-    table = name or "data"
-    members = {**_protected(outline), **columns}
-    text = yaml.safe_dump({table: {table: members}}, sort_keys=False, allow_unicode=True)
-    dates = [column.name for column in outline.fields if column.type == "date"]
-    remarks += left_out(outline, _HELD)
-    if dates:
-        remarks += (f"dates are written as datetime, the form's only type for them: {', '.join(dates)}",)
-    return Written(content='"":\n' + indent(text, "  "), remarks=remarks)
-
-
-def _protected(outline: Outline) -> dict[str, Any]:
-    """Whom the table's metadata protects: rows, or persons by a column of their own."""
-    if isinstance(outline.unit, UnsetType):
-        return {"row_privacy": True}
-    person = {"type": "string", "private_id": True}
-    return {"row_privacy": False, "max_ids": outline.unit.max_rows, outline.unit.column: person}
-
-
-def _described(column: CodebookColumn) -> dict[str, Any]:
-    limits = column.constraints
-    described: dict[str, Any] = {"type": _NAMES.get(str(column.type), "string")}
-    for key, bound in (("lower", limits.minimum), ("upper", limits.maximum)):
-        if bound is not UNSET:
-            described[key] = _written_bound(bound, column.type == "date")
-    return {**described, "nullable": limits.required is not True}
-
-
-def _written_bound(bound: Any, day: bool) -> Any:
-    """As YAML's own number, date or time."""
-    if not isinstance(bound, str):
-        return bound if isinstance(bound, int) else float(bound)
-    try:
-        return date.fromisoformat(bound) if day else datetime.fromisoformat(bound)
-    except ValueError:
-        return bound
