@@ -498,12 +498,8 @@ def _pattern(field: Field, kind: str, location: Location) -> str | None:
         raise location.fault("'any' would guess which number is the month; write the pattern, such as '%d/%m/%Y'")
     if "%" not in pattern:
         raise location.fault(f"{describe_value(field.format)} is no pattern; write 'default' or one such as '%d/%m/%Y'")
-    _require_day(_DIRECTIVE.findall(pattern), kind, location)
-    return pattern
-
-
-def _require_day(directives: list[str], kind: str, location: Location) -> None:
-    """Refuse patterns that do not say one day, or that say something twice."""
+    # Refuse patterns that do not say one day, or that say something twice.
+    directives = _DIRECTIVE.findall(pattern)
     found = [each for each in directives if each != "%"]
     for each in found:
         if each not in _KNOWN:
@@ -516,3 +512,4 @@ def _require_day(directives: list[str], kind: str, location: Location) -> None:
         raise location.fault(f"does not say the day, month and year of a {kind}, as '%d/%m/%Y' does")
     if ("I" in found) != ("p" in found):
         raise location.fault("%I and %p (AM or PM) go together; write both, or %H")
+    return pattern

@@ -112,7 +112,18 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: QueriedC
     before = len(faults.found)
     _keep_placeholders(value, location, faults)
     if not isinstance(value.get("fields"), list) and any(isinstance(size, int) for size in value.values()):
-        return _coded(value, location, faults)
+        broken = []
+        for name, size in value.items():
+            if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MAX_CELLS:
+                broken.append(name)
+                text = f"a size is the number of codes 0, 1, ...: a whole number from 1 to {MAX_CELLS}"
+                faults.keep(location.key(name).fault(text))
+        if broken:
+            sound = {name: size for name, size in value.items() if name not in broken}
+            return DomainDraft(tuple(_codes(name, size) for name, size in sound.items()), broken=tuple(broken))
+        with faults.kept():
+            return Domain(tuple(_codes(name, size) for name, size in decode(value, Sizes, location).items()))
+        return DomainDraft((), broken=(UNREADABLE,))
     if not any(key == "fields" or obvious(key, ("fields",)) for key in value):
         swapped = "is a queries file, and no domain; give it as --queries FILE"
         missing = "the key 'fields' is missing; add it (dpqr domain DATA writes it), or give sizes like {'age': 85}"
@@ -170,21 +181,6 @@ def list_items(value: dict[str, Any], key: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _coded(value: dict[str, Any], location: Location, faults: Faults) -> Domain:
-    broken = []
-    for name, size in value.items():
-        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MAX_CELLS:
-            broken.append(name)
-            text = f"a size is the number of codes 0, 1, ...: a whole number from 1 to {MAX_CELLS}"
-            faults.keep(location.key(name).fault(text))
-    if broken:
-        sound = {name: size for name, size in value.items() if name not in broken}
-        return DomainDraft(tuple(_codes(name, size) for name, size in sound.items()), broken=tuple(broken))
-    with faults.kept():
-        return Domain(tuple(_codes(name, size) for name, size in decode(value, Sizes, location).items()))
-    return DomainDraft((), broken=(UNREADABLE,))
-
-
 def _codes(name: str, size: int) -> Attribute:
     return Attribute(name=name, axis=Codes(size))
 
@@ -219,7 +215,10 @@ def _attribute(stated: Field, missing: MissingValues, location: Location, named:
     attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=nulls, spelling=written)
     attribute = add_cuts(attribute, named, location, opened=field is not listed_field)
     if isinstance(axis, Labels) or not getattr(axis, "integral", False):
-        _distinct_titles(attribute, location)
+        # Answers tell cells apart by their titles. (Bins of whole values have distinct ones.)
+        titles = attribute.titles()
+        if len(set(titles)) < len(titles):
+            raise location.fault("two cells of this column would print alike; change a label, or an edge")
     return attribute if parents is None else replace(attribute, hierarchy=hierarchy(attribute, parents))
 
 
@@ -234,13 +233,6 @@ def _kind(field: Field) -> Axis:
 def _labelled(field: Field) -> bool:
     listed = field.constraints.enum is not UNSET or field.categories is not UNSET
     return listed or field.type in ("string", "boolean")
-
-
-def _distinct_titles(attribute: Attribute, location: Location) -> None:
-    """Answers tell cells apart by their titles. (Bins of whole values have distinct ones.)"""
-    titles = attribute.titles()
-    if len(set(titles)) < len(titles):
-        raise location.fault("two cells of this column would print alike; change a label, or an edge")
 
 
 def _one_cut(field: Field, location: Location) -> None:
@@ -340,21 +332,17 @@ def with_facts(
     if isinstance(domain, DomainDraft) or len(faults.found) > before:
         return domain
     with faults.kept():
-        return _agreeing(domain, regions, known, location)
+        _refuse_wide_model(domain, regions, location.key("impossible"))
+        _refuse_wide_totals(domain, known, location.key("totals"))
+        nobody = [total.region for total in known if not total.count]
+        counted = [total for total in known if total.region.axes]
+        facts = PublicFacts(impossible=(*regions, *nobody), totals=tuple(total for total in counted if total.count))
+        if not possible(domain.shape, facts, MAX_MODEL):
+            at = location.key("impossible" if regions else "totals")
+            raise at.fault("together they leave no cell of the domain that could hold a record; correct one of them")
+        least, most = _bounds(domain, regions, known, location.key("totals"))
+        return replace(domain, facts=replace(facts, least=least, most=most))
     return domain
-
-
-def _agreeing(domain: Domain, regions: Sequence[Region], known: Sequence[KnownTotal], location: Location) -> Domain:
-    _refuse_wide_model(domain, regions, location.key("impossible"))
-    _refuse_wide_totals(domain, known, location.key("totals"))
-    nobody = [total.region for total in known if not total.count]
-    counted = [total for total in known if total.region.axes]
-    facts = PublicFacts(impossible=(*regions, *nobody), totals=tuple(total for total in counted if total.count))
-    if not possible(domain.shape, facts, MAX_MODEL):
-        at = location.key("impossible" if regions else "totals")
-        raise at.fault("together they leave no cell of the domain that could hold a record; correct one of them")
-    least, most = _bounds(domain, regions, known, location.key("totals"))
-    return replace(domain, facts=replace(facts, least=least, most=most))
 
 
 def _impossible(

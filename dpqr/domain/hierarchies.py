@@ -49,7 +49,22 @@ def _climbed(cells: Sequence[str], stated: Links) -> Iterable[tuple[str, ...]]:
     while height == 0 or any(node in stated.parents for node in dict.fromkeys(nodes)):
         distinct = tuple(dict.fromkeys(nodes))
         _require_parents(distinct, height, stated)
-        _require_new(distinct, heights, stated)
+        # No parent stands on a level below: a name on two levels, or a cycle.
+        faults = Faults()
+        for node in distinct:
+            parent = stated.parents[node]
+            if parent in heights:
+                # The parents from `parent` up to `node`, both in it; empty if they do not lead there.
+                chain = [parent]
+                while chain[-1] != node and chain[-1] in stated.parents and len(chain) <= MOST_LEVELS:
+                    chain.append(stated.parents[chain[-1]])
+                chain = chain if chain[-1] == node else []
+                shown = min(chain, default=node)  # a cycle is named once
+                (at, row), place = stated.at(shown), stated.location.key(shown).path
+                faults.keep(at.fault(f"{row}{_twice(node, parent, heights[parent], chain)}", place=place))
+            if faults.full:
+                break
+        faults.pass_on()
         nodes, height = tuple(stated.parents[node] for node in nodes), height + 1
         heights |= dict.fromkeys(nodes, height)
         yield nodes
@@ -79,30 +94,7 @@ def _require_parents(nodes: Sequence[str], height: int, stated: Links) -> None:
     faults.pass_on()
 
 
-def _require_new(nodes: Sequence[str], heights: dict[str, int], stated: Links) -> None:
-    """No parent stands on a level below: a name on two levels, or a cycle."""
-    faults = Faults()
-    for node in nodes:
-        parent = stated.parents[node]
-        if parent in heights:
-            chain = _chain(parent, node, stated)
-            shown = min(chain, default=node)  # a cycle is named once
-            (at, row), place = stated.at(shown), stated.location.key(shown).path
-            faults.keep(at.fault(f"{row}{_twice(node, parent, heights[parent], chain)}", place=place))
-        if faults.full:
-            break
-    faults.pass_on()
-
-
-def _chain(node: str, last: str, stated: Links) -> tuple[str, ...]:
-    """The parents from `node` up to `last`, both in it; empty if they do not lead there."""
-    chain = [node]
-    while chain[-1] != last and chain[-1] in stated.parents and len(chain) <= MOST_LEVELS:
-        chain.append(stated.parents[chain[-1]])
-    return tuple(chain) if chain[-1] == last else ()
-
-
-def _twice(node: str, parent: str, height: int, chain: tuple[str, ...]) -> str:
+def _twice(node: str, parent: str, height: int, chain: Sequence[str]) -> str:
     if node == parent:
         return (
             f"{describe_value(node)} is its own parent; at the top leave it out, else name the two levels differently"
@@ -170,7 +162,9 @@ def links(column: Field, location: Location) -> Links | None:
     if column.parent is UNSET:
         return None
     at = location.key("parent")
-    if not _structured(column.parent):
+    # An object of this form's keys, or else labels themselves with their parents.
+    keys = set(column.parent)
+    if not (keys <= {"file", "map", "levels"} and keys & {"file", "map"}):
         return Links(parents=_texts(column.parent, at), levels=None, location=at)
     form = decode(column.parent, ParentForm, at)
     levels = None if form.levels is UNSET else form.levels
@@ -181,11 +175,6 @@ def links(column: Field, location: Location) -> Links | None:
     assert form.file is not UNSET
     rows = _file_rows((location.file.parent if location.file else Path()) / form.file, at.key("file"))
     return _linked(rows, levels, at.key("file"))
-
-
-def _structured(stated: Mapping[str, Any]) -> bool:
-    """Whether it is an object of this form's keys; else it maps labels themselves."""
-    return bool(stated) and set(stated) <= {"file", "map", "levels"} and not {"file", "map"}.isdisjoint(stated)
 
 
 def _texts(stated: Mapping[str, Any], location: Location) -> dict[str, str]:

@@ -114,7 +114,16 @@ def true_cells(comparison: ColumnComparison, attribute: Attribute, location: Loc
         mask[_equal_cell(bins, value, attribute.name, location)] = True
         return mask
     strict = comparison.operator in ("<", ">=")
-    below = _cells_below(bins, value, attribute.name, location, strict=strict)
+    # How many cells lie wholly below `value` (up to it, where not strict); none may lie on both sides.
+    found = side(bins, value, strict=strict)
+    if found.cut:
+        title = bins.span_title(found.below, found.below)
+        advice = remedy(bins, found.below, strict=strict)
+        if not bins.integral and strict != (bins.closed == "left"):
+            signs = "< and >=" if bins.closed == "left" else "<= and >"
+            advice = f"{advice}; bins that are closed on the {bins.closed} can be cut for {signs} only"
+        raise location.fault(f"{bins.mark(value)} cuts through the bin {title} of column {attribute.name!r}; {advice}")
+    below = found.below
     mask = np.arange(bins.size) < below
     return mask if comparison.operator in ("<", "<=") else ~mask
 
@@ -171,19 +180,6 @@ def _equal_cell(bins: Bins, value: Fraction, name: str, location: Location) -> i
         f"{bins.mark(value)} shares the bin {bins.span_title(cell, cell)} of column {name!r} with other values; "
         f"compare by edges: {remedy(bins, cell, strict=True)}"
     )
-
-
-def _cells_below(bins: Bins, value: Fraction, name: str, location: Location, *, strict: bool) -> int:
-    """How many cells lie wholly below `value` (up to it, where not strict); none may lie on both sides."""
-    found = side(bins, value, strict=strict)
-    if found.cut:
-        title = bins.span_title(found.below, found.below)
-        advice = remedy(bins, found.below, strict=strict)
-        if not bins.integral and strict != (bins.closed == "left"):
-            signs = "< and >=" if bins.closed == "left" else "<= and >"
-            advice = f"{advice}; bins that are closed on the {bins.closed} can be cut for {signs} only"
-        raise location.fault(f"{bins.mark(value)} cuts through the bin {title} of column {name!r}; {advice}")
-    return found.below
 
 
 def _extent(bins: Bins) -> str:

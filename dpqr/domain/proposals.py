@@ -105,18 +105,9 @@ def _edged(
     rules = {key: rule for key, rule in field.get("dpqr", {}).items() if key not in ("bins", "width", "every", "edges")}
     if kind in ("number", "datetime") and all(one.use in ("<=", ">") for one in named):
         rules.setdefault("closed", "right")
-    inner = _inner_edges(str(field.get("name")), kind, named, right=rules.get("closed") == "right")
-    if not inner:
-        return field
-    ends = [f"{PLACEHOLDER}: {side}" if _unknown(stated.get(side)) else stated[side] for side in ("minimum", "maximum")]
-    kept = {key: value for key, value in stated.items() if key not in ("enum", "minimum", "maximum")}
-    made = {key: value for key, value in field.items() if key != "constraints"} | {"type": kind}
-    constraints = {"constraints": kept} if kept else {}
-    return {**made, **constraints, "dpqr": {"edges": [ends[0], *inner, ends[1]], **rules}}
-
-
-def _inner_edges(name: str, kind: str, named: Sequence[QueriedValue], *, right: bool) -> list[int | float | str]:
-    """Cuts of one bin that reaches beyond whatever is named."""
+    # Cuts of one bin that reaches beyond whatever is named.
+    name = str(field.get("name"))
+    right = rules.get("closed") == "right"
     whole = Bins(
         edges=tuple(map(Fraction, _EXTENTS[kind])),
         closed="right" if right else "left",
@@ -125,7 +116,14 @@ def _inner_edges(name: str, kind: str, named: Sequence[QueriedValue], *, right: 
     )
     bins = cut(whole, name, named, Location("queries"))
     starts = (bins.bounds(cell)[0] for cell in range(1, bins.size))
-    return [_written(start - 1 if whole.integral and right else start, bins) for start in starts]
+    inner = [_written(start - 1 if whole.integral and right else start, bins) for start in starts]
+    if not inner:
+        return field
+    ends = [f"{PLACEHOLDER}: {side}" if _unknown(stated.get(side)) else stated[side] for side in ("minimum", "maximum")]
+    kept = {key: value for key, value in stated.items() if key not in ("enum", "minimum", "maximum")}
+    made = {key: value for key, value in field.items() if key != "constraints"} | {"type": kind}
+    constraints = {"constraints": kept} if kept else {}
+    return {**made, **constraints, "dpqr": {"edges": [ends[0], *inner, ends[1]], **rules}}
 
 
 def _written(value: Fraction, bins: Bins) -> int | float | str:

@@ -6,7 +6,6 @@ Total functions: whatever a cell holds, it gets a code by the declared rules. Co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -375,9 +374,17 @@ class RowEncoder:
                 batch, counts = batch.filter(mask(good)), counts[good]
                 malformed = np.concatenate([malformed, np.flatnonzero(~good)])
         encoded = [column.encode(batch.column(place)) for place, column in enumerate(self.columns)]
-        failed = {name for name, each in zip(self.names, encoded, strict=True) if _has_failed(each)}
+        failed = {
+            name
+            for name, each in zip(self.names, encoded, strict=True)
+            if not each.clean and bool((each.codes == FAILED).any())
+        }
         read = batch.num_rows + len(malformed) if counts is None else _total(counts)
-        codes, places = tuple(each.codes for each in encoded), _passed(encoded)
+        codes = tuple(each.codes for each in encoded)
+        # Places of the rows none of whose cells is dropped; None for all of them.
+        lost = [each.codes < 0 for each in encoded if not each.clean]
+        dropped = np.logical_or.reduce(lost) if lost else None
+        places = None if dropped is None or not dropped.any() else np.flatnonzero(~dropped)
         if places is not None:
             codes = tuple(each[places] for each in codes)
             counts = None if counts is None else counts[places]
@@ -427,17 +434,6 @@ def count_refusal(kind: Any) -> str | None:
     from pyarrow import types
 
     return None if types.is_integer(kind) or types.is_floating(kind) else "record counts, in an integer type"
-
-
-def _has_failed(encoded: CellCodes) -> bool:
-    return not encoded.clean and bool((encoded.codes == FAILED).any())
-
-
-def _passed(encoded: Sequence[CellCodes]) -> AnyArray | None:
-    """Places of the rows none of whose cells is dropped; None for all of them."""
-    lost = [each.codes < 0 for each in encoded if not each.clean]
-    dropped = np.logical_or.reduce(lost) if lost else None
-    return None if dropped is None or not dropped.any() else np.flatnonzero(~dropped)
 
 
 def _total(counts: IntArray) -> int:

@@ -102,7 +102,12 @@ class TableSource:
             named, size = self.frame.name, self.frame.size
             return (TableFile(path=named, kind="frame", delimiter=",", bytes=size, frame=self.frame),)
         files = tuple(self._file(path) for given in self.paths for path in _expand(given))
-        _refuse_repeats(files)
+        seen: set[tuple[int, int]] = set()
+        for file in files:
+            status = _status(file.path)
+            if (status.st_dev, status.st_ino) in seen:
+                raise DataError(f"{file.path} is named twice, so its rows would count twice; name every file once")
+            seen.add((status.st_dev, status.st_ino))
         if len({file.kind for file in files}) > 1:
             raise DataError(
                 "the table mixes CSV with Parquet or other files; name files of one kind, for example 'data/*.parquet'"
@@ -164,12 +169,3 @@ def _status(path: str) -> os.stat_result:
     except (OSError, ValueError):
         pass
     raise DataError(f"{path} does not exist or cannot be reached; check the path and its permissions")
-
-
-def _refuse_repeats(files: tuple[TableFile, ...]) -> None:
-    seen: set[tuple[int, int]] = set()
-    for file in files:
-        status = _status(file.path)
-        if (status.st_dev, status.st_ino) in seen:
-            raise DataError(f"{file.path} is named twice, so its rows would count twice; name every file once")
-        seen.add((status.st_dev, status.st_ino))

@@ -98,7 +98,19 @@ class QueryBlock:
         """Multiply the marginal tensor over `axes`; returns shape (rows,)."""
         tensor = marginal.reshape([factor.matrix.cells for factor in self.factors] or [1])
         if self.rowwise:
-            return self._apply_rowwise(tensor)
+            # Boxes use running sums; other rows are multiplied in slices of about ROWWISE_ENTRIES entries.
+            ends = self.ends
+            if ends is not None:
+                return box_sums(ends, tensor)
+            answers = np.empty(self.rows, dtype=tensor.dtype)
+            flat = tensor.reshape(tensor.shape[0], -1)
+            for start, stop in _slices(self.rows, max(flat.shape)):
+                tables = [factor.matrix.table(start, stop).astype(tensor.dtype, copy=False) for factor in self.factors]
+                partial = _product(tables[0], flat)
+                for table in tables[1:]:
+                    partial = np.einsum("rc,rck->rk", table, partial.reshape(*table.shape, -1))
+                answers[start:stop] = partial[:, 0]
+            return answers
         for position, factor in enumerate(self.factors):
             tensor = _along(factor.matrix, tensor, position)
         return tensor.reshape(-1)
@@ -108,21 +120,6 @@ class QueryBlock:
         """Starts and stops of every row along each factor's cells; None unless all rows are intervals."""
         known = [spans(factor.matrix) for factor in self.factors]
         return None if None in known else tuple(ends for ends in known if ends is not None)
-
-    def _apply_rowwise(self, tensor: AnyArray) -> AnyArray:
-        """Boxes use running sums; other rows are multiplied in slices of about ROWWISE_ENTRIES entries."""
-        ends = self.ends
-        if ends is not None:
-            return box_sums(ends, tensor)
-        answers = np.empty(self.rows, dtype=tensor.dtype)
-        flat = tensor.reshape(tensor.shape[0], -1)
-        for start, stop in _slices(self.rows, max(flat.shape)):
-            tables = [factor.matrix.table(start, stop).astype(tensor.dtype, copy=False) for factor in self.factors]
-            partial = _product(tables[0], flat)
-            for table in tables[1:]:
-                partial = np.einsum("rc,rck->rk", table, partial.reshape(*table.shape, -1))
-            answers[start:stop] = partial[:, 0]
-        return answers
 
     def adjoint(self, values: AnyArray) -> AnyArray:
         """Multiply values of shape (rows,) by the transpose; returns a tensor over `axes`, shape = their sizes."""

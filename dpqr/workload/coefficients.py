@@ -125,7 +125,7 @@ def read_npz(path: Path, columns: Sequence[str] | UnsetType, frame: EntryContext
         raise location.fault(f"{path.name} holds {matrix.dtype.name}; coefficients are real numbers")
     if not 1 <= matrix.shape[0] <= MAX_QUERIES:
         raise location.fault(f"{path.name} holds {matrix.shape[0]} queries; give from 1 to {MAX_QUERIES}")
-    if _size(matrix) > MAX_ENTRIES:
+    if (int(np.count_nonzero(matrix)) if isinstance(matrix, np.ndarray) else int(matrix.nnz)) > MAX_ENTRIES:
         raise location.fault(f"{path.name} holds more than {MAX_ENTRIES} coefficients; split it")
     rows, cells, values = _entries(matrix)
     for index, size in ((rows, matrix.shape[0]), (cells, matrix.shape[1])):
@@ -142,7 +142,18 @@ def _loaded(data: bytes, name: str, location: Location) -> Any:
         if sum(members.values()) > MAX_FILE_BYTES:
             raise location.fault(f"{name} unpacks to more than {MAX_FILE_BYTES} bytes; split it")
         if {"format", "shape", "data"} <= members.keys():
-            return _sparse(data)
+            # As scipy saved it. Its native code takes indices on trust, so they are checked in full before it meets
+            # them.
+            from scipy.sparse import load_npz
+
+            matrix = load_npz(BytesIO(data))
+            if hasattr(matrix, "check_format"):
+                matrix.check_format(full_check=True)
+            if matrix.nnz > MAX_ENTRIES:
+                return matrix
+            matrix = matrix.tocoo()
+            matrix.sum_duplicates()
+            return matrix
         if ARRAY not in members:
             raise location.fault(f"{name} has no array {ARRAY!r}; save it as numpy.savez(file, {ARRAY}=...)")
         with np.load(BytesIO(data), allow_pickle=False) as arrays:
@@ -151,24 +162,6 @@ def _loaded(data: bytes, name: str, location: Location) -> Any:
         raise
     except Exception:  # numpy, scipy, zipfile and what unpacks for it know a dozen words for damage
         raise location.fault(f"{name} is no .npz of plain number arrays; save it with numpy or scipy.sparse") from None
-
-
-def _sparse(data: bytes) -> Any:
-    """As scipy saved it. Its native code takes indices on trust, so they are checked in full before it meets them."""
-    from scipy.sparse import load_npz
-
-    matrix = load_npz(BytesIO(data))
-    if hasattr(matrix, "check_format"):
-        matrix.check_format(full_check=True)
-    if matrix.nnz > MAX_ENTRIES:
-        return matrix
-    matrix = matrix.tocoo()
-    matrix.sum_duplicates()
-    return matrix
-
-
-def _size(matrix: Any) -> int:
-    return int(np.count_nonzero(matrix)) if isinstance(matrix, np.ndarray) else int(matrix.nnz)
 
 
 def _entries(matrix: Any) -> tuple[Any, Any, Any]:
@@ -207,8 +200,17 @@ def read_table(path: Path, columns: Sequence[str] | UnsetType, frame: EntryConte
     labels = tuple(dict.fromkeys(queries))
     order = {label: row for row, label in enumerate(labels)}
     rows = np.array([order[query] for query in queries], dtype=np.int64)
-    _once(rows, cells, path.name, location)
-    values = _numbers(table[VALUE], path.name, location)
+    if len(np.unique(np.stack([rows, cells]), axis=1).T) < len(rows):
+        raise location.fault(f"{path.name} gives two coefficients for one cell of one query; keep one of them")
+    texts = table[VALUE]
+    values = np.empty(len(texts))
+    for index, text in enumerate(texts):
+        try:
+            values[index] = float(text)
+        except ValueError:
+            raise location.fault(
+                f"{path.name}: {describe_value(text)} is no number; coefficients lie in [0, 1]"
+            ) from None
     return Coefficients(axes=axes, rows=rows, cells=cells, values=values, labels=labels)
 
 
@@ -292,21 +294,6 @@ def _codes(titles: Sequence[str], attribute: Attribute, name: str, location: Loc
                 "(cells are named as answers print them)"
             )
     return np.array([codes[title] for title in titles], dtype=np.int64)
-
-
-def _once(rows: Any, cells: Any, name: str, location: Location) -> None:
-    if len(np.unique(np.stack([rows, cells]), axis=1).T) < len(rows):
-        raise location.fault(f"{name} gives two coefficients for one cell of one query; keep one of them")
-
-
-def _numbers(texts: Sequence[str], name: str, location: Location) -> Any:
-    values = np.empty(len(texts))
-    for index, text in enumerate(texts):
-        try:
-            values[index] = float(text)
-        except ValueError:
-            raise location.fault(f"{name}: {describe_value(text)} is no number; coefficients lie in [0, 1]") from None
-    return values
 
 
 DECIMAL = 10**6

@@ -45,7 +45,21 @@ def compile_predicate(text: str, frame: EntryContext, key: str = "where") -> Com
     """The predicate of an entry, at this key. DocumentError where it cannot be read, or would take minutes."""
     location = frame.location.key(key)
     predicate = parse_over(frame.domain, text, location)
-    return CompiledPredicate(_groups(predicate, frame, location), _work(predicate, frame, location))
+    # The conjuncts by the group of columns, in domain order, that they are tied to.
+    groups: list[tuple[set[int], list[Node]]] = []
+    for part in conjuncts(predicate):
+        axes = {frame.axis(name, location) for name in columns(part)}
+        nodes = [part]
+        for group in [group for group in groups if group[0] & axes]:
+            groups.remove(group)
+            axes, nodes = axes | group[0], group[1] + nodes
+        groups.append((axes, nodes))
+    # A predicate that would keep the machine busy for minutes is refused.
+    cells = {name: frame.domain.attributes[frame.axis(name, location)].size for name in columns(predicate)}
+    work = sum(cells[leaf.column] for leaf in comparisons(predicate))
+    if work > MAX_WORK:
+        raise location.fault(f"its comparisons look at {work} cells, more than {MAX_WORK}; shorten it, or merge cells")
+    return CompiledPredicate({tuple(sorted(axes)): nodes for axes, nodes in groups}, work)
 
 
 def compile_where(entry: WhereEntry, frame: EntryContext) -> CompiledEntry:
@@ -61,32 +75,17 @@ def compile_where(entry: WhereEntry, frame: EntryContext) -> CompiledEntry:
     return CompiledEntry(blocks=(QueryBlock(name=name, factors=tuple(factors)),), work=asked.work)
 
 
-def _work(predicate: Node, frame: EntryContext, location: Location) -> int:
-    """Refuses a predicate that would keep the machine busy for minutes."""
-    cells = {name: frame.domain.attributes[frame.axis(name, location)].size for name in columns(predicate)}
-    work = sum(cells[leaf.column] for leaf in comparisons(predicate))
-    if work > MAX_WORK:
-        raise location.fault(f"its comparisons look at {work} cells, more than {MAX_WORK}; shorten it, or merge cells")
-    return work
-
-
-def _groups(node: Node, frame: EntryContext, location: Location) -> dict[Axes, list[Node]]:
-    """The conjuncts by the group of columns, in domain order, that they are tied to."""
-    groups: list[tuple[set[int], list[Node]]] = []
-    for part in conjuncts(node):
-        axes = {frame.axis(name, location) for name in columns(part)}
-        nodes = [part]
-        for group in [group for group in groups if group[0] & axes]:
-            groups.remove(group)
-            axes, nodes = axes | group[0], group[1] + nodes
-        groups.append((axes, nodes))
-    return {tuple(sorted(axes)): nodes for axes, nodes in groups}
-
-
 def _group_factor(group: Axes, nodes: Sequence[Node], by: Axes, frame: EntryContext) -> Factor:
     said = group, tuple(nodes), tuple(axis for axis in group if axis in by)
     if said not in frame.known:
-        frame.known[said] = _made(group, nodes, by, frame)
+        mask = predicate_mask(group, nodes, frame, frame.location.key("where"))
+        kept = [position for position, axis in enumerate(group) if axis in by]
+        rows, labels = _rows(
+            mask, kept, tuple(frame.domain.attributes[group[position]].name for position in kept), frame
+        )
+        cells = np.flatnonzero(mask)
+        matrix = integer_matrix(rows, cells, np.ones(len(cells), dtype=np.int64), (max(len(labels), 1), mask.size))
+        frame.known[said] = Factor(axes=group, sizes=mask.shape, matrix=matrix, labels=labels)
     return frame.known[said]
 
 
@@ -105,15 +104,6 @@ def predicate_mask(group: Axes, nodes: Sequence[Node], frame: EntryContext, loca
     if not mask.any():
         raise location.fault("is true for no cell of the domain, so its answer is always 0; correct it or leave it out")
     return mask
-
-
-def _made(group: Axes, nodes: Sequence[Node], by: Axes, frame: EntryContext) -> Factor:
-    mask = predicate_mask(group, nodes, frame, frame.location.key("where"))
-    kept = [position for position, axis in enumerate(group) if axis in by]
-    rows, labels = _rows(mask, kept, tuple(frame.domain.attributes[group[position]].name for position in kept), frame)
-    cells = np.flatnonzero(mask)
-    matrix = integer_matrix(rows, cells, np.ones(len(cells), dtype=np.int64), (max(len(labels), 1), mask.size))
-    return Factor(axes=group, sizes=mask.shape, matrix=matrix, labels=labels)
 
 
 def _rows(
@@ -344,13 +334,10 @@ class _Texts:
     def _text(self, axis: int, start: int, stop: int) -> str:
         key = axis, start, stop
         if key not in self._known:
-            scale = self._scale(axis)
+            if axis not in self._scales:
+                declared = self.domain.attributes[axis].axis
+                self._scales[axis] = code_bins(declared.size) if isinstance(declared, Codes) else declared
+            scale = self._scales[axis]
             sign = "=" if isinstance(scale, Labels) and stop - start == 1 else "in"
             self._known[key] = f"{self.domain.attributes[axis].name} {sign} {scale.span_title(start, stop - 1)}"
         return self._known[key]
-
-    def _scale(self, axis: int) -> Labels | Bins:
-        if axis not in self._scales:
-            declared = self.domain.attributes[axis].axis
-            self._scales[axis] = code_bins(declared.size) if isinstance(declared, Codes) else declared
-        return self._scales[axis]

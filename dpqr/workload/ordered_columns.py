@@ -169,16 +169,12 @@ class _Ends:
 
 def _end(scale: Bins | Labels, value: Any, location: Location) -> Fraction:
     if isinstance(scale, Labels):
-        return Fraction(_place(scale, value, location))
+        # Of an integer column's label, its number will do.
+        text = value if isinstance(value, str) else str(value)
+        if text not in scale.values:
+            raise location.fault(f"{describe_value(value)} is no label of the column; {nearest(text, scale.values)}")
+        return Fraction(scale.values.index(text))
     return number(value, location) if scale.kind == "number" else moment(value, scale.kind, location)
-
-
-def _place(labels: Labels, value: Any, location: Location) -> int:
-    """Of an integer column's label, its number will do."""
-    text = value if isinstance(value, str) else str(value)
-    if text not in labels.values:
-        raise location.fault(f"{describe_value(value)} is no label of the column; {nearest(text, labels.values)}")
-    return labels.values.index(text)
 
 
 def _factor(axis: int, scale: Bins | Labels, span: IntArray, frame: EntryContext) -> Factor:

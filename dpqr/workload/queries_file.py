@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dpqr.domain.attribute import Attribute, HierarchyLevel
+from dpqr.domain.attribute import Attribute
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import UNREADABLE, DomainDraft, checked_domain, list_items, parse_draft
 from dpqr.domain.open_columns import NO_QUERIED_COLUMNS, QueriedColumns, describe_added_cells, queried_columns
@@ -122,13 +121,9 @@ def _factors(attribute: Attribute, axis: int) -> Iterator[tuple[str, Factor]]:
     """The factor of every level by its name, the highest first."""
     assert attribute.hierarchy is not None
     for level in attribute.hierarchy.levels[::-1]:
-        yield level.name, _summed(level, attribute, axis)
+        matrix = BucketMatrix(Identity(len(level.nodes)), level.places)
+        yield level.name, Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=level.nodes)
     yield attribute.name, Factor.identity(axis, attribute.size)
-
-
-def _summed(level: HierarchyLevel, attribute: Attribute, axis: int) -> Factor:
-    matrix = BucketMatrix(Identity(len(level.nodes)), level.places)
-    return Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=level.nodes)
 
 
 def _chosen(entry: HierarchyEntry, known: tuple[str, ...], location: Location) -> tuple[str, ...]:
@@ -202,7 +197,25 @@ def read_queries(
     stated = (form, folder, location, faults, named)
     whole, declared = _stated_domain(*stated) if domain is None else checked_domain(domain, faults, named)
     form = _weighted(form, EntryContext(domain=whole, location=location, folder=folder), faults)
-    compiled = _compiled_all(list_items(form, "queries"), whole, folder, location, faults)
+    # The sound entries; the faults of the others are kept.
+    asked = list_items(form, "queries")
+    sound: list[tuple[int, CompiledEntry]] = []
+    blocks, work = 0, 0
+    known: dict[Hashable, Factor] = {}
+    for index, entry in enumerate(asked):
+        at = location.key("queries").item(index)
+        with faults.kept():
+            one = _compiled(entry, EntryContext(domain=whole, location=at, folder=folder, known=known), faults)
+            if one:
+                sound.append((index, one))
+                blocks, work = blocks + len(one.blocks), work + one.work
+        if blocks > MAX_BLOCKS or work > MAX_WORK:
+            most = f"{MAX_BLOCKS} blocks" if blocks > MAX_BLOCKS else f"{MAX_WORK} cells that predicates look at"
+            faults.keep(at.fault(f"with this entry there are more than {most}; ask for fewer"))
+        if faults.full or blocks > MAX_BLOCKS or work > MAX_WORK:
+            break
+    _keep_same_names(sound, location, faults)
+    compiled = [one for _, one in sound]
     faults.finish()
     unused = domain is not None and "domain" in form
     spoken = ("the domain in the queries document is not used: another is given",) if unused else ()
@@ -241,43 +254,16 @@ def _stated_domain(
         return parse_draft(stated, at, faults, named)
     with faults.kept():
         if isinstance(stated, str) and stated:
-            return _named_domain(folder / stated, at, faults, named)
+            try:
+                return checked_domain((folder / stated), faults, named)
+            except UsageFault as error:
+                raise at.fault(str(error)) from None
         if "domain" not in form and list_items(form, "queries"):
             raise location.fault(
                 'there is no domain: give --domain FILE, or state "domain" here\n'
                 "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
             )
     return DomainDraft((), broken=(UNREADABLE,)), None
-
-
-def _named_domain(path: Path, location: Location, faults: Faults, named: QueriedColumns) -> tuple[Domain, Any]:
-    try:
-        return checked_domain(path, faults, named)
-    except UsageFault as error:
-        raise location.fault(str(error)) from None
-
-
-def _compiled_all(
-    asked: Sequence[Any], domain: Domain, folder: Path, location: Location, faults: Faults
-) -> list[CompiledEntry]:
-    """The sound entries; the faults of the others are kept."""
-    compiled: list[tuple[int, CompiledEntry]] = []
-    blocks, work = 0, 0
-    known: dict[Hashable, Factor] = {}
-    for index, entry in enumerate(asked):
-        at = location.key("queries").item(index)
-        with faults.kept():
-            one = _compiled(entry, EntryContext(domain=domain, location=at, folder=folder, known=known), faults)
-            if one:
-                compiled.append((index, one))
-                blocks, work = blocks + len(one.blocks), work + one.work
-        if blocks > MAX_BLOCKS or work > MAX_WORK:
-            most = f"{MAX_BLOCKS} blocks" if blocks > MAX_BLOCKS else f"{MAX_WORK} cells that predicates look at"
-            faults.keep(at.fault(f"with this entry there are more than {most}; ask for fewer"))
-        if faults.full or blocks > MAX_BLOCKS or work > MAX_WORK:
-            break
-    _keep_same_names(compiled, location, faults)
-    return [one for _, one in compiled]
 
 
 def _compiled(value: Any, frame: EntryContext, faults: Faults) -> CompiledEntry | None:
@@ -303,7 +289,13 @@ def _checked(kind: str, entry: QueryEntry, frame: EntryContext) -> CompiledEntry
         compiled = _COMPILERS[kind](part, frame)
         compiled = with_survey_weight(compiled, entry, frame)
     faults.pass_on()
-    return _titled(compiled, entry, weight)
+    # With the entry's own name and weight; several blocks have taken the name in already.
+    named: dict[str, Any] = {"weight": weight}
+    if entry.name is not UNSET and not isinstance(
+        entry, MarginalsEntry | ConjunctionsEntry | RatioEntry | HierarchyEntry
+    ):
+        named["name"] = entry.name
+    return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
 
 
 def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[str, dict[str, Any]]:
@@ -323,16 +315,6 @@ def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[st
     return meant, {meant if key == unknown else key: part for key, part in value.items()}
 
 
-def _titled(compiled: CompiledEntry, entry: QueryEntry, weight: Fraction) -> CompiledEntry:
-    """With the entry's own name and weight; several blocks have taken the name in already."""
-    named: dict[str, Any] = {"weight": weight}
-    if entry.name is not UNSET and not isinstance(
-        entry, MarginalsEntry | ConjunctionsEntry | RatioEntry | HierarchyEntry
-    ):
-        named["name"] = entry.name
-    return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
-
-
 def _keep_same_names(compiled: Sequence[tuple[int, CompiledEntry]], location: Location, faults: Faults) -> None:
     first: dict[str, int] = {}
     for index, one in compiled:
@@ -345,11 +327,6 @@ def _keep_same_names(compiled: Sequence[tuple[int, CompiledEntry]], location: Lo
             first[block.name] = index
 
 
-def _silent(whole: Domain, axes: Axes) -> tuple[str, ...]:
-    """Public facts that are left out, each once."""
-    return tuple(dict.fromkeys(whole.facts.silent(axes)))
-
-
 def _projected(
     whole: Domain, compiled: list[CompiledEntry], notes: tuple[str, ...], sources: Sources
 ) -> QueriesDocument:
@@ -358,7 +335,14 @@ def _projected(
     if not axes:
         axes = (0,)
         notes = (*notes, f"only the total is asked for: the rules of column {whole.names[0]!r} say which rows count")
-    notes = (*notes, *(f"not used: {fact!r} speaks of columns that no query looks at" for fact in _silent(whole, axes)))
+    # Public facts that are left out, each once.
+    notes = (
+        *notes,
+        *(
+            f"not used: {fact!r} speaks of columns that no query looks at"
+            for fact in tuple(dict.fromkeys(whole.facts.silent(axes)))
+        ),
+    )
     notes = (*notes, *filter(None, (describe_added_cells(whole.attributes[axis]) for axis in axes)))
     position = {axis: index for index, axis in enumerate(axes)}
 

@@ -202,7 +202,20 @@ def fix_shape(value: Any, form: Any, location: Location, faults: Faults, outer: 
     if len(faults.found) > found or faults.full:
         return value
     fixed = _fixed(value, form)
-    faults.keep(_explained(message, value, fixed, form, location))
+    # The decoder's reason in our words; in general words where it has none of these forms.
+    choices, shape = _choices(form), _SHAPE.fullmatch(message)
+    hint = "" if fixed is None else f"; did you mean {json.dumps(fixed)}?"
+    fix = None if fixed is None else location.replaced(json.dumps(fixed))
+    if choices:
+        reason = f"unknown value {describe_value(value)}; allowed: {', '.join(map(repr, sorted(choices)))}"
+    elif shape:
+        wanted, got = (
+            re.sub(r"`([^`]*)`", lambda match: _WORDS.get(match[1], match[1]), each or "") for each in shape.groups()
+        )
+        reason = f"expected {wanted}, got {got}" if got else f"expected {wanted}"
+    else:
+        reason = "does not fit the form; `dpqr schema` prints it"
+    faults.keep(location.fault(reason + hint, fix=fix))
     return value if fixed is None else fixed
 
 
@@ -231,7 +244,8 @@ def _renamed(
         meant = obvious(key, known)
         meant = None if meant in value else meant
         place = location.key(key).path
-        belongs = _inner(key, known) or _inner(key, outer) or _above(key, outer)
+        further_out = "it belongs one level further out" if key in outer else None
+        belongs = _inner(key, known) or _inner(key, outer) or further_out
         hint = f"did you mean {meant!r}?" if meant else belongs or nearest(key, known)
         fix = Fix(path=place, text=json.dumps(meant), key=True) if meant else None
         faults.keep(location.fault(f"unknown key {key!r}; {hint}", place=place, fix=fix))
@@ -246,11 +260,6 @@ def _inner(key: str, known: Members) -> str | None:
         if any(key == inner.encode_name for part in parts for inner in fields(part)):
             return f"it belongs in {name!r}"
     return None
-
-
-def _above(key: str, outer: Members) -> str | None:
-    """The same of a key that the object around this one has."""
-    return "it belongs one level further out" if key in outer else None
 
 
 def _options(form: Any) -> list[Any]:
@@ -276,20 +285,3 @@ def _fixed(value: Any, form: Any) -> Any:
     lists = [option for option in _options(form) if get_origin(option) is tuple]
     texts = [value] if any(str in _options(get_args(option)[0]) for option in lists) else None
     return next((one for one in (meant, whole, texts) if one is not None and fitting(one, form) is not None), None)
-
-
-def _explained(message: str, value: Any, fixed: Any, form: Any, location: Location) -> DocumentError:
-    """The decoder's reason in our words; in general words where it has none of these forms."""
-    choices, shape = _choices(form), _SHAPE.fullmatch(message)
-    hint = "" if fixed is None else f"; did you mean {json.dumps(fixed)}?"
-    fix = None if fixed is None else location.replaced(json.dumps(fixed))
-    if choices:
-        reason = f"unknown value {describe_value(value)}; allowed: {', '.join(map(repr, sorted(choices)))}"
-    elif shape:
-        wanted, got = (
-            re.sub(r"`([^`]*)`", lambda match: _WORDS.get(match[1], match[1]), each or "") for each in shape.groups()
-        )
-        reason = f"expected {wanted}, got {got}" if got else f"expected {wanted}"
-    else:
-        reason = "does not fit the form; `dpqr schema` prints it"
-    return location.fault(reason + hint, fix=fix)

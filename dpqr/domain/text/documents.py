@@ -130,7 +130,22 @@ def parse_json(data: bytes, document: str, file: Path | None = None) -> Any:
         raise top.fault(f"{_explained(text, error.pos)}; correct it there") from None
     except RecursionError:
         raise top.fault(TOO_DEEP) from None
-    _refuse(value, top)
+    # Refuse the first refused part, with its path; a stack instead of recursion, for depth is the sender's. It holds
+    # one cursor a level, never a part's members: their number is the sender's too.
+    path: list[int | str] = []
+    levels: list[Iterator[tuple[int | str, Any]]] = [iter([("", value)])]
+    while levels:
+        step, part = next(levels[-1], (None, None))
+        if step is None:
+            levels.pop()
+            path = path[: len(levels) - 1]
+            continue
+        reason = _fault(part, len(levels) - 1)
+        if reason:
+            raise _at(top, [*path, step][1:]).fault(reason)
+        if isinstance(part, dict | list):
+            path.append(step)
+            levels.append(iter(part.items()) if isinstance(part, dict) else enumerate(part))
     return value
 
 
@@ -148,15 +163,11 @@ def _explained(text: str, found: int) -> str:
     """
     at = found
     if text.startswith(",", found):
-        behind = _end(_SPACE, text, found + 1)
+        space = _SPACE.match(text, found + 1)
+        behind = space.end() if space else found + 1
         at = behind if text.startswith(("]", "}"), behind) else found
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
     return f"not JSON at line {line} column {column}: {_reason(text, at)}"
-
-
-def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
-    match = pattern.match(text, start)
-    return match.end() if match else start
 
 
 def _reason(text: str, at: int) -> str:
@@ -201,27 +212,6 @@ def _whole(text: str) -> int | _Refused:
 
 def _constant(text: str) -> _Refused:
     return _Refused(f"{text} is not a JSON number; give a finite number")
-
-
-def _refuse(value: Any, location: Location) -> None:
-    """Raise for the first refused part, with its path; a stack instead of recursion, for depth is the sender's.
-
-    The stack holds one cursor a level, never a part's members: their number is the sender's too.
-    """
-    path: list[int | str] = []
-    levels: list[Iterator[tuple[int | str, Any]]] = [iter([("", value)])]
-    while levels:
-        step, part = next(levels[-1], (None, None))
-        if step is None:
-            levels.pop()
-            path = path[: len(levels) - 1]
-            continue
-        reason = _fault(part, len(levels) - 1)
-        if reason:
-            raise _at(location, [*path, step][1:]).fault(reason)
-        if isinstance(part, dict | list):
-            path.append(step)
-            levels.append(iter(part.items()) if isinstance(part, dict) else enumerate(part))
 
 
 def _fault(part: Any, depth: int) -> str | None:
@@ -370,24 +360,34 @@ def write_fixes(faults: Sequence[Fault]) -> list[AppliedFix]:
     written = []
     for file, group in groupby(fixable, key=lambda fault: fault.file):
         if file:
-            written += _write(file, [fault.fix for fault in group if fault.fix])
+            text = read_regular_file(file, MAX_BYTES).decode("utf-8")
+            top = len(_BOM) * text.startswith(_BOM)
+            body, done = text[top:], []
+            edits = _apart(_edits(body, [fault.fix for fault in group if fault.fix]))
+            fixed = body
+            for edit in reversed(edits):
+                fixed = fixed[: edit.start] + edit.fix.text + fixed[edit.stop :]
+                before, line = body[edit.start : edit.stop].strip(", \t\r\n"), line_of(body, edit.start)
+                done.append(AppliedFix(file=file, line=line, path=edit.fix.path, before=before, after=edit.fix.text))
+            if done:
+                json.loads(fixed)
+                # The file appears whole or stays as it was; of a link, the file behind it.
+                target = file.resolve()
+                draft = target.with_name(f".{os.getpid()}-{target.name}")
+                try:
+                    with draft.open("xb") as opened:
+                        opened.write((text[:top] + fixed).encode("utf-8"))
+                        os.fsync(opened.fileno())
+                    shutil.copymode(target, draft)
+                    draft.replace(target)
+                    sync_directory(target.parent)
+                except OSError as error:
+                    draft.unlink(missing_ok=True)
+                    raise UsageFault(
+                        f"--fix: {file} cannot be written ({error.strerror}); choose a writable place"
+                    ) from None
+            written += done[::-1]
     return written
-
-
-def _write(file: Path, fixes: Sequence[Fix]) -> list[AppliedFix]:
-    text = read_regular_file(file, MAX_BYTES).decode("utf-8")
-    top = len(_BOM) * text.startswith(_BOM)
-    body, done = text[top:], []
-    edits = _apart(_edits(body, fixes))
-    fixed = body
-    for edit in reversed(edits):
-        fixed = fixed[: edit.start] + edit.fix.text + fixed[edit.stop :]
-        before, line = body[edit.start : edit.stop].strip(", \t\r\n"), line_of(body, edit.start)
-        done.append(AppliedFix(file=file, line=line, path=edit.fix.path, before=before, after=edit.fix.text))
-    if done:
-        json.loads(fixed)
-        _replace(file, text[:top] + fixed)
-    return done[::-1]
 
 
 def _edits(text: str, fixes: Sequence[Fix]) -> Iterator[_Edit]:
@@ -419,19 +419,3 @@ def _apart(edits: Iterator[_Edit]) -> list[_Edit]:
         if not chosen or chosen[-1].stop <= edit.start:
             chosen.append(edit)
     return chosen
-
-
-def _replace(file: Path, text: str) -> None:
-    """The file appears whole or stays as it was; of a link, the file behind it."""
-    target = file.resolve()
-    draft = target.with_name(f".{os.getpid()}-{target.name}")
-    try:
-        with draft.open("xb") as opened:
-            opened.write(text.encode("utf-8"))
-            os.fsync(opened.fileno())
-        shutil.copymode(target, draft)
-        draft.replace(target)
-        sync_directory(target.parent)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise UsageFault(f"--fix: {file} cannot be written ({error.strerror}); choose a writable place") from None

@@ -231,7 +231,20 @@ def _json_parts(events: Iterator[Any]) -> Iterator[str]:
     documents = line = 0
     for event in events:
         documents += isinstance(event, yaml.DocumentStartEvent)
-        _refuse(event, documents, levels)
+        # Refuse what JSON does not have, and what could unfold without end.
+        within, reason = levels[-1] if levels else None, None
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            reason = "anchors and aliases (&name, *name) are not read; write the value out"
+        elif getattr(event, "tag", None) is not None:
+            reason = "tags (!name) are not read; write a text in quotes, and a number without them"
+        elif isinstance(event, yaml.CollectionStartEvent) and within and within.end == "}" and not within.count % 2:
+            reason = "a key is a list or an object; write a text"
+        elif isinstance(event, yaml.CollectionStartEvent) and len(levels) > MAX_DEPTH:
+            reason = TOO_DEEP
+        elif documents > 1:
+            reason = "a second document begins here; keep one a file"
+        if reason:
+            raise NoYaml(f"line {event.start_mark.line + 1}: {reason}")
         if isinstance(event, yaml.CollectionEndEvent):
             yield levels.pop().end
         elif isinstance(event, yaml.NodeEvent):
@@ -276,22 +289,3 @@ def _scalar(event: Any, *, key: bool) -> str:
     if text in ("", "~"):
         return "null"
     return text if _PLAIN.fullmatch(text) else json.dumps(text)
-
-
-def _refuse(event: Any, documents: int, levels: list[_Level]) -> None:
-    """Refuse what JSON does not have, and what could unfold without end."""
-    import yaml
-
-    reason = None
-    if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-        reason = "anchors and aliases (&name, *name) are not read; write the value out"
-    elif getattr(event, "tag", None) is not None:
-        reason = "tags (!name) are not read; write a text in quotes, and a number without them"
-    elif isinstance(event, yaml.CollectionStartEvent) and levels and levels[-1].end == "}" and not levels[-1].count % 2:
-        reason = "a key is a list or an object; write a text"
-    elif isinstance(event, yaml.CollectionStartEvent) and len(levels) > MAX_DEPTH:
-        reason = TOO_DEEP
-    elif documents > 1:
-        reason = "a second document begins here; keep one a file"
-    if reason:
-        raise NoYaml(f"line {event.start_mark.line + 1}: {reason}")

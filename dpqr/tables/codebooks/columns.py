@@ -263,7 +263,8 @@ def fill_gaps(outline: Outline) -> DraftDomain:
     )
     for column in columns:
         if not any(_needs(column)):
-            _check(column)
+            alone = outline_document(Outline(fields=(column,)))
+            decode_domain(alone, Location(f"column {column.name!r} as its sources state it"))
     return DraftDomain(
         outline=whole,
         to_fill=tuple(_grouped((" and ".join(_needs(column)), column.name) for column in columns)),
@@ -277,11 +278,6 @@ def _grouped(needs: Iterable[tuple[str, str]]) -> Iterator[str]:
     for need, column in needs:
         columns[need].append(column)
     return (f"{need} of {', '.join(names)}" for need, names in columns.items() if need)
-
-
-def _check(column: CodebookColumn) -> None:
-    alone = outline_document(Outline(fields=(column,)))
-    decode_domain(alone, Location(f"column {column.name!r} as its sources state it"))
 
 
 def _proposals(before: tuple[CodebookColumn, ...], after: tuple[CodebookColumn, ...]) -> Iterator[tuple[str, str]]:
@@ -372,31 +368,32 @@ def read_types(texts: Sequence[str]) -> Codebook:
         UsageFault: a text is not of this form; the message shows one that is.
     """
     columns: dict[str, CodebookColumn] = {}
+    inner = {field.encode_name for field in msgspec.structs.fields(Treatment)}
     for each in (part for text in texts for part in _COLUMNS.split(text)):
         name, sign, stated = each.strip().partition("=")
         if not (name and sign and stated):
             raise UsageFault(f"--types {each!r}: expected COLUMN=TYPE...; for example: {EXAMPLE}")
         if name in columns:
             raise UsageFault(f"--types: the column {name!r} stands twice; keep one")
-        columns[name] = _column(name, stated)
+        kind, *parts = _PART.split(stated)
+        if kind not in get_args(FieldType):
+            near = get_close_matches(kind, get_args(FieldType), n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"types: {', '.join(get_args(FieldType))}"
+            raise UsageFault(f"--types {name}: unknown type {kind!r}; {hint}")
+        keys = dict(part.split("=", 1) for part in parts if "=" in part)
+        try:
+            # A field's keys, those of its `dpqr` block in it.
+            field: dict[str, Any] = {"name": name, "type": kind, "dpqr": {}}
+            for key, text in keys.items():
+                (field["dpqr"] if key in inner else field)[key] = _member(key, text)
+            column = decode(field, CodebookColumn, Location("--types", name))
+        except DocumentError as error:
+            raise UsageFault(str(error)) from None
+        for part in parts:
+            if "=" not in part:
+                column = _with_values(column, part)
+        columns[name] = column
     return Codebook(outline=Outline(fields=tuple(columns.values())))
-
-
-def _column(name: str, stated: str) -> CodebookColumn:
-    kind, *parts = _PART.split(stated)
-    if kind not in get_args(FieldType):
-        near = get_close_matches(kind, get_args(FieldType), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"types: {', '.join(get_args(FieldType))}"
-        raise UsageFault(f"--types {name}: unknown type {kind!r}; {hint}")
-    keys = dict(part.split("=", 1) for part in parts if "=" in part)
-    try:
-        column = decode({"name": name, "type": kind, **_nested(keys)}, CodebookColumn, Location("--types", name))
-    except DocumentError as error:
-        raise UsageFault(str(error)) from None
-    for part in parts:
-        if "=" not in part:
-            column = _with_values(column, part)
-    return column
 
 
 def _with_values(column: CodebookColumn, part: str) -> CodebookColumn:
@@ -408,14 +405,6 @@ def _with_values(column: CodebookColumn, part: str) -> CodebookColumn:
     if has_bins(column.type) and column.type != "integer":
         raise UsageFault(f"--types {column.name}: {part!r} is no range; write LOW..HIGH; for example: {EXAMPLE}")
     return with_labels(column, [_value(each) if column.type == "integer" else each for each in part.split("|")])
-
-
-def _nested(keys: dict[str, str]) -> dict[str, Any]:
-    """A field's keys, those of its `dpqr` block in it."""
-    inner = {field.encode_name for field in msgspec.structs.fields(Treatment)}
-    values = {key: _member(key, text) for key, text in keys.items()}
-    ours = {key: value for key, value in values.items() if key in inner}
-    return {**{key: value for key, value in values.items() if key not in inner}, "dpqr": ours}
 
 
 def _member(key: str, text: str) -> Any:

@@ -143,7 +143,10 @@ def _formatted(column: CodebookColumn, form: Any) -> CodebookColumn:
         return column
     if column.type == "string":
         listed = _ALTERNATIVES.fullmatch(form)
-        return with_labels(column, [_unescaped(each) for each in _split(listed[1])]) if listed else column
+        if listed is None:
+            return column
+        alternatives = re.findall(rf"(?:^|(?<=\|))({_LITERAL})(?=\||$)", listed[1])
+        return with_labels(column, [re.sub(r"\\(.)", r"\1", each) for each in alternatives])
     if column.type == "boolean":
         true, _, false = form.partition("|")
         return msgspec.structs.replace(column, true_values=(true,), false_values=(false,)) if true and false else column
@@ -161,14 +164,6 @@ def _marked(column: CodebookColumn, form: dict[str, Any]) -> CodebookColumn:
         group_char=group if isinstance(group, str) and len(group) == 1 else UNSET,
         decimal_char=decimal if isinstance(decimal, str) and len(decimal) == 1 and column.type == "number" else UNSET,
     )
-
-
-def _split(alternatives: str) -> list[str]:
-    return re.findall(rf"(?:^|(?<=\|))({_LITERAL})(?=\||$)", alternatives)
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text)
 
 
 def _title(titles: Any) -> str | None:

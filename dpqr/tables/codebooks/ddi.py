@@ -43,7 +43,26 @@ def read_ddi(data: bytes, location: Location) -> tuple[Codebook, ...]:
     names = {each.get("ID"): _text(each, "fileTxt/fileName") for each in _named(top, "fileDscr")}
     tables: dict[str, list[CodebookColumn]] = {}
     for index, variable in enumerate(_named(top, "var")):
-        column = _column(variable, location, index)
+        name = variable.get("name", "").strip()
+        if not name:
+            raise location.fault(f"the variable number {index + 1} has no name; add the attribute")
+        categories = _children(variable, "catgry")
+        missing = [_text(each, "catValu") for each in categories if each.get("missing") == "Y"]
+        missing += _values(variable, "invalrng")
+        continuous = variable.get("intrvl") == "contin" or bool(_ranges(variable))
+        titles = {_text(each, "catValu"): _text(each, "labl") for each in categories}
+        values = [] if continuous else [value for value in titles if value not in missing]
+        values = values or _values(variable, "valrng")
+        column = CodebookColumn(
+            name=name,
+            type=_type(variable, values, continuous),
+            title=_text(variable, "labl") or UNSET,
+            missing_values=("", *dict.fromkeys(missing)) if missing else UNSET,
+        )
+        if column.type in ("integer", "number", "date"):
+            column = _ranged(column, variable)
+        column = with_labels(column, [exact(value) for value in values] if column.type == "integer" else values)
+        column = _titled(column, titles)
         for file in (variable.get("files") or "").split() or [""]:
             tables.setdefault(names.get(file) or file, []).append(column)
     if not tables:
@@ -88,29 +107,6 @@ def _text(element: ElementTree.Element, path: str) -> str:
             return ""
         element = found[0]
     return " ".join((element.text or "").split())
-
-
-def _column(variable: ElementTree.Element, location: Location, index: int) -> CodebookColumn:
-    name = variable.get("name", "").strip()
-    if not name:
-        raise location.fault(f"the variable number {index + 1} has no name; add the attribute")
-    categories = _children(variable, "catgry")
-    missing = [_text(each, "catValu") for each in categories if each.get("missing") == "Y"]
-    missing += _values(variable, "invalrng")
-    continuous = variable.get("intrvl") == "contin" or bool(_ranges(variable))
-    titles = {_text(each, "catValu"): _text(each, "labl") for each in categories}
-    values = [] if continuous else [value for value in titles if value not in missing]
-    values = values or _values(variable, "valrng")
-    column = CodebookColumn(
-        name=name,
-        type=_type(variable, values, continuous),
-        title=_text(variable, "labl") or UNSET,
-        missing_values=("", *dict.fromkeys(missing)) if missing else UNSET,
-    )
-    if column.type in ("integer", "number", "date"):
-        column = _ranged(column, variable)
-    column = with_labels(column, [exact(value) for value in values] if column.type == "integer" else values)
-    return _titled(column, titles)
 
 
 def _titled(column: CodebookColumn, titles: dict[str, str]) -> CodebookColumn:

@@ -83,7 +83,10 @@ def _unit(name: str, most: Any) -> UnitForm | UnsetType:
 
 
 def _column(name: str, stated: dict[Any, Any], clamped: bool) -> CodebookColumn:
-    kind = _type(stated)
+    # The form has one type for dates and times: bounds that are days say which of them it is.
+    kind: FieldType | Any = _TYPES.get(str(stated["type"]).lower(), UNSET)
+    days = all(re.fullmatch(r"\d{4}-\d\d-\d\d", str(stated.get(side))) for side in _BOUNDS)
+    kind = "date" if kind == "datetime" and days else kind
     required = _is(stated.get("nullable"), False)
     column = CodebookColumn(name=name, type=kind, constraints=Constraints(required=True if required else UNSET))
     if not has_bins(kind):
@@ -100,13 +103,6 @@ def _column(name: str, stated: dict[Any, Any], clamped: bool) -> CodebookColumn:
 def _is(value: Any, truth: bool) -> bool:
     """Whether this is the truth value, in whatever case YAML has it."""
     return str(value).lower() == str(truth).lower()
-
-
-def _type(stated: dict[Any, Any]) -> FieldType | Any:
-    """The form has one type for dates and times: bounds that are days say which of them it is."""
-    kind = _TYPES.get(str(stated["type"]).lower(), UNSET)
-    days = all(re.fullmatch(r"\d{4}-\d\d-\d\d", str(stated.get(side))) for side in _BOUNDS)
-    return "date" if kind == "datetime" and days else kind
 
 
 def _bound(value: Any, kind: FieldType) -> Any:

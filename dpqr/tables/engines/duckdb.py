@@ -202,7 +202,13 @@ class DuckTable:
             if self._of_parquet:
                 self._admit(connection)
             elif self.address.place:
-                self._attach(connection)
+                # The database file, by a full path: no name of another program's database, and no address.
+                place = os.path.realpath(self.address.place)
+                if not os.path.isfile(place):
+                    raise ValueError("no such file")
+                connection.execute(f"ATTACH {_literal(place)} AS {SOURCE} (TYPE duckdb, READ_ONLY)")
+                if self.address.registered:
+                    connection.execute(f"USE {SOURCE}")
             for setting in _LOCKED:
                 connection.execute(f"SET {setting}")
             yield connection
@@ -215,15 +221,6 @@ class DuckTable:
             f"CREATE TEMPORARY VIEW {SOURCE} AS SELECT * FROM read_parquet({files}, hive_partitioning = false, "
             "hive_types_autocast = false, union_by_name = false, filename = false)"
         )
-
-    def _attach(self, connection: Any) -> None:
-        """The database file, by a full path: no name of another program's database, and no address."""
-        place = os.path.realpath(self.address.place)
-        if not os.path.isfile(place):
-            raise ValueError("no such file")
-        connection.execute(f"ATTACH {_literal(place)} AS {SOURCE} (TYPE duckdb, READ_ONLY)")
-        if self.address.registered:
-            connection.execute(f"USE {SOURCE}")
 
 
 def _room(asked: Counting, overflow: str) -> tuple[str, ...]:

@@ -80,7 +80,9 @@ _FIGURES = ("read", "units", "dropped", "malformed")
 def encode_counts(count: Callable[[], TableCounts]) -> bytes:
     """The bytes of what `count` returns. Whatever it raises becomes a constant text: nothing of a row is in it."""
     try:
-        arrays = _arrays(count())
+        counted = count()
+        figures = np.array([int(getattr(counted, name)) for name in _FIGURES])
+        arrays = {"figures": figures, "failed": np.array(sorted(counted.failed), dtype=str)} | _cells(counted.counts)
     except DpqrError as public:
         arrays = {"error": np.array(str(public))}
     except Exception:
@@ -93,11 +95,6 @@ def encode_counts(count: Callable[[], TableCounts]) -> bytes:
 def add_counts(values: Iterable[bytes], asked: Counting) -> TableCounts:
     """The sum, each part being added as it comes. Raises: DataError for a part that failed, or beyond a limit."""
     return asked.together(_opened(values, asked.counted(lambda: ())))
-
-
-def _arrays(counted: TableCounts) -> dict[str, AnyArray]:
-    figures = np.array([int(getattr(counted, name)) for name in _FIGURES])
-    return {"figures": figures, "failed": np.array(sorted(counted.failed), dtype=str)} | _cells(counted.counts)
 
 
 def _cells(counts: Counts) -> dict[str, AnyArray]:

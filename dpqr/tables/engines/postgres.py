@@ -233,28 +233,25 @@ class PostgresTable:
 
     def _found(self, connection: Any) -> tuple[str, tuple[PostgresColumn, ...]]:
         if self.address.query is not None:
-            return self._query(connection, self.address.query)
+            # A registered query, as PostgreSQL's parser knows it: its names carry their schemas.
+            relation = f"({self.address.query.strip().rstrip(';')}\n) AS asked"
+            connection.pgconn.prepare(b"", f"SELECT * FROM {relation}".encode())
+            found = connection.pgconn.describe_prepared(b"")
+            if found.error_message:
+                raise ValueError("PostgreSQL refuses the query")
+            types = [found.ftype(place) for place in range(found.nfields)]
+            known = {oid: (name, listed) for oid, name, listed in connection.execute(_TYPES, (types,))}
+            names = [found.fname(place).decode() for place in range(found.nfields)]
+            return relation, tuple(
+                PostgresColumn(name=name, of=known[oid][0], listed=known[oid][1])
+                for name, oid in zip(names, types, strict=True)
+            )
         ((oid, schema, name, stored),) = connection.execute(_RELATION, (self.address.table,)).fetchall()
         if not stored and not self.address.registered:
             raise ValueError("rows of it do not lie in the database as they are")
         columns = connection.execute(_COLUMNS, (oid,)).fetchall()
         return f"{_quoted(schema)}.{_quoted(name)}", tuple(
             PostgresColumn(name=name, of=of, listed=listed) for name, of, listed in columns
-        )
-
-    def _query(self, connection: Any, query: str) -> tuple[str, tuple[PostgresColumn, ...]]:
-        """A registered query, as PostgreSQL's parser knows it: its names carry their schemas."""
-        relation = f"({query.strip().rstrip(';')}\n) AS asked"
-        connection.pgconn.prepare(b"", f"SELECT * FROM {relation}".encode())
-        found = connection.pgconn.describe_prepared(b"")
-        if found.error_message:
-            raise ValueError("PostgreSQL refuses the query")
-        types = [found.ftype(place) for place in range(found.nfields)]
-        known = {oid: (name, listed) for oid, name, listed in connection.execute(_TYPES, (types,))}
-        names = [found.fname(place).decode() for place in range(found.nfields)]
-        return relation, tuple(
-            PostgresColumn(name=name, of=known[oid][0], listed=known[oid][1])
-            for name, oid in zip(names, types, strict=True)
         )
 
     def _require_granted(self, relation: str) -> None:

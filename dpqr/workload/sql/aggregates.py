@@ -62,11 +62,27 @@ def figure(node: Any, words: SqlText) -> SqlAggregate:
     if isinstance(node, exp.Sum):
         return _sum(node, words)
     if isinstance(node, exp.Avg):
-        return _mean(node, words)
+        from sqlglot import exp
+
+        asked = node.this.unnest()
+        if not isinstance(asked, exp.Case):
+            return SqlAggregate("mean", {"mean": _column(asked, node, words)})
+        met, value, otherwise = _two_ways(asked, words)
+        if otherwise is None and isinstance(value, exp.Column):
+            return SqlAggregate("mean", {"mean": _column(value, node, words)}, met)
+        if is_number(value, 1) and is_number(otherwise, 0):
+            return SqlAggregate("proportion", {"proportion": met.text})
+        raise words.fault(
+            asked, "AVG(CASE ...): takes THEN column without ELSE (a mean), or THEN 1 ELSE 0 (a proportion)"
+        )
     if isinstance(node, exp.Median):
         return SqlAggregate("median", {"median": _column(node.this, node, words)})
     if isinstance(node, exp.Variance | exp.VariancePop):
-        return _variance(node, words)
+        from sqlglot import exp
+
+        if isinstance(node, exp.Variance):
+            words.note(node, "VARIANCE is answered as VAR_POP, which divides by the number of records n, not by n - 1")
+        return SqlAggregate("variance", {"variance": _column(node.this, node, words)})
     quantiles = _quantiles(node, words)
     if quantiles is None:
         raise _unknown(node, words)
@@ -178,28 +194,6 @@ def _filled(node: Any) -> Any:
     node = node.unnest()
     zero = isinstance(node, exp.Coalesce) and len(node.expressions) == 1 and is_number(node.expressions[0], 0)
     return node.this.unnest() if zero else node
-
-
-def _mean(node: Any, words: SqlText) -> SqlAggregate:
-    from sqlglot import exp
-
-    asked = node.this.unnest()
-    if not isinstance(asked, exp.Case):
-        return SqlAggregate("mean", {"mean": _column(asked, node, words)})
-    met, value, otherwise = _two_ways(asked, words)
-    if otherwise is None and isinstance(value, exp.Column):
-        return SqlAggregate("mean", {"mean": _column(value, node, words)}, met)
-    if is_number(value, 1) and is_number(otherwise, 0):
-        return SqlAggregate("proportion", {"proportion": met.text})
-    raise words.fault(asked, "AVG(CASE ...): takes THEN column without ELSE (a mean), or THEN 1 ELSE 0 (a proportion)")
-
-
-def _variance(node: Any, words: SqlText) -> SqlAggregate:
-    from sqlglot import exp
-
-    if isinstance(node, exp.Variance):
-        words.note(node, "VARIANCE is answered as VAR_POP, which divides by the number of records n, not by n - 1")
-    return SqlAggregate("variance", {"variance": _column(node.this, node, words)})
 
 
 def _quantiles(node: Any, words: SqlText) -> SqlAggregate | None:
@@ -388,7 +382,10 @@ def branches(case: Any, known: frozenset[str], words: SqlText) -> tuple[tuple[st
     found: dict[str, list[Text]] = {}
     passed: list[Any] = []
     for branch in case.args["ifs"]:
-        when = _when(case, branch)
+        # The condition of a branch; CASE column WHEN value compares with the value.
+        from sqlglot import exp
+
+        when = branch.this if case.this is None else exp.EQ(this=case.this.copy(), expression=branch.this.copy())
         met = true(when, words)
         others = [untrue(each, words, met.known | known) for each in passed]
         found.setdefault(_label(branch.args["true"], words), []).append(all_of(*others, met) or met)
@@ -397,13 +394,6 @@ def branches(case: Any, known: frozenset[str], words: SqlText) -> tuple[tuple[st
     rest = all_of(*(untrue(each, words, known) for each in passed))
     found.setdefault(otherwise, []).extend([rest] if rest else [])
     return tuple((label, any_of(*texts)) for label, texts in found.items())
-
-
-def _when(case: Any, branch: Any) -> Any:
-    """The condition of a branch; CASE column WHEN value compares with the value."""
-    from sqlglot import exp
-
-    return branch.this if case.this is None else exp.EQ(this=case.this.copy(), expression=branch.this.copy())
 
 
 def _label(node: Any, words: SqlText) -> str:

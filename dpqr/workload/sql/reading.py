@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -59,7 +59,9 @@ def _read(found: Translation, domain: str | dict[str, Any] | Domain, strict: boo
     except DocumentError as error:
         empty = {place for fault in error.faults if (place := _empty_branch(fault, found)) is not None}
         if not empty or len(empty) == len(found.entries):
-            raise combine_faults(_distinct(_placed(fault, found, domain, strict) for fault in error.faults)) from None
+            # Each once: several entries may come from one comparison.
+            faults = (_placed(fault, found, domain, strict) for fault in error.faults)
+            raise combine_faults(list({str(fault): fault for fault in faults}.values())) from None
         return _read(found.without(empty), domain, strict)
     return replace(read, notes=(*found.notes, *read.notes), spoken=(*found.notes, *read.spoken))
 
@@ -86,11 +88,6 @@ def _columns(domain: str | dict[str, Any] | Domain | None) -> SqlColumns | None:
     with suppress(DpqrError):
         return SqlColumns.of(read_document(Path(domain)) if isinstance(domain, str) else domain)
     return None
-
-
-def _distinct(faults: Iterable[Fault]) -> list[Fault]:
-    """Each once: several entries may come from one comparison."""
-    return list({str(fault): fault for fault in faults}.values())
 
 
 def _placed(fault: Fault, found: Translation, domain: str | dict[str, Any] | Domain, strict: bool) -> Fault:
