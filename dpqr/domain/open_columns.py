@@ -223,16 +223,12 @@ def describe_added_cells(attribute: Attribute) -> str | None:
         return f"labels of {attribute.name!r} taken from the queries: {_listed(axis.titles())}"
     if not isinstance(declared, Bins) or not isinstance(axis, Bins):
         return None
+    before, after = {*declared.edges}, {*axis.edges}
+    if axis.integral:  # of whole values, the first one above each cut
+        before, after = ({bins.bounds(index)[0] for index in range(bins.size)} for bins in (declared, axis))
+    cuts = _listed([axis.mark(edge) for edge in sorted(after - before)])
     sizes = f"{declared.size:,} -> {axis.size:,} cells"
-    return f"bins of {attribute.name!r} cut by the queries at {_listed(_new_edges(declared, axis))} ({sizes})"
-
-
-def _new_edges(declared: Bins, axis: Bins) -> list[str]:
-    """Of whole values, the first one above each cut."""
-    if not axis.integral:
-        return [axis.mark(edge) for edge in sorted({*axis.edges} - {*declared.edges})]
-    before, after = ({bins.bounds(index)[0] for index in range(bins.size)} for bins in (declared, axis))
-    return [axis.mark(start) for start in sorted(after - before)]
+    return f"bins of {attribute.name!r} cut by the queries at {cuts} ({sizes})"
 
 
 SHOWN = 20

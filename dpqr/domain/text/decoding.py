@@ -78,22 +78,23 @@ def obvious(word: object, known: Iterable[str]) -> str | None:
     """
     if not isinstance(word, str) or not 3 <= len(word) <= _LONGEST:
         return None
-    near = [other for other in known if _folded(other) == _folded(word) or _one_edit(other, word)]
+    near = []
+    for other in known:
+        first, second = other, word
+        while first and second and first[0] == second[0]:
+            first, second = first[1:], second[1:]
+        while first and second and first[-1] == second[-1]:
+            first, second = first[:-1], second[:-1]
+        swapped = len(first) == 2 and first == second[::-1]
+        digits = any(sign.isdigit() for sign in first + second)
+        one_edit = not digits and (swapped or max(len(first), len(second)) == 1)
+        if one_edit or _folded(other) == _folded(word):
+            near.append(other)
     return near[0] if len(near) == 1 else None
 
 
 def _folded(word: str) -> str:
     return word.replace("-", "").replace("_", "").lower()
-
-
-def _one_edit(first: str, second: str) -> bool:
-    while first and second and first[0] == second[0]:
-        first, second = first[1:], second[1:]
-    while first and second and first[-1] == second[-1]:
-        first, second = first[:-1], second[:-1]
-    swapped = len(first) == 2 and first == second[::-1]
-    digits = any(sign.isdigit() for sign in first + second)
-    return not digits and (swapped or max(len(first), len(second)) == 1)
 
 
 def number(value: Any, location: Location) -> Fraction:
@@ -192,7 +193,15 @@ def fix_shape(value: Any, form: Any, location: Location, faults: Faults, outer: 
     found = len(faults.found)
     for option in _options(form):
         if isinstance(value, dict) and isinstance(option, type) and issubclass(option, msgspec.Struct):
-            value = _object(value, option, location, faults, outer or {})
+            known = {field.encode_name: field for field in fields(option)}
+            made: dict[str, Any] = {}
+            for key, part in _renamed(value, known, location, faults, outer or {}):
+                made[key] = fix_shape(part, known[key].type, location.key(key), faults, known)
+            misspelt = {nearest(key, known) for key in value if key not in known}
+            for key, field in known.items():
+                if field.required and key not in made and f"did you mean {key!r}?" not in misspelt:
+                    faults.keep(location.fault(f"the key {key!r} is missing; add it", place=location.key(key).path))
+            value = made
         elif isinstance(value, list) and get_origin(option) is tuple and get_args(option)[-1] is ...:
             item = get_args(option)[0]
             value = [fix_shape(one, item, location.item(index), faults) for index, one in enumerate(value)]
@@ -217,20 +226,6 @@ def fix_shape(value: Any, form: Any, location: Location, faults: Faults, outer: 
         reason = "does not fit the form; `dpqr schema` prints it"
     faults.keep(location.fault(reason + hint, fix=fix))
     return value if fixed is None else fixed
-
-
-def _object(
-    value: dict[str, Any], form: type[msgspec.Struct], location: Location, faults: Faults, outer: Members
-) -> dict[str, Any]:
-    known = {field.encode_name: field for field in fields(form)}
-    made: dict[str, Any] = {}
-    for key, part in _renamed(value, known, location, faults, outer):
-        made[key] = fix_shape(part, known[key].type, location.key(key), faults, known)
-    misspelt = {nearest(key, known) for key in value if key not in known}
-    for key, field in known.items():
-        if field.required and key not in made and f"did you mean {key!r}?" not in misspelt:
-            faults.keep(location.fault(f"the key {key!r} is missing; add it", place=location.key(key).path))
-    return made
 
 
 def _renamed(

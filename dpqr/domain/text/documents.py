@@ -124,7 +124,11 @@ def parse_json(data: bytes, document: str, file: Path | None = None) -> Any:
         raise top.fault("the file is empty; it must hold a JSON object")
     try:
         value = json.loads(
-            text, object_pairs_hook=_object, parse_float=_decimal, parse_int=_whole, parse_constant=_constant
+            text,
+            object_pairs_hook=_object,
+            parse_float=_decimal,
+            parse_int=_whole,
+            parse_constant=lambda word: _Refused(f"{word} is not a JSON number; give a finite number"),
         )
     except json.JSONDecodeError as error:
         raise top.fault(f"{_explained(text, error.pos)}; correct it there") from None
@@ -142,7 +146,10 @@ def parse_json(data: bytes, document: str, file: Path | None = None) -> Any:
             continue
         reason = _fault(part, len(levels) - 1)
         if reason:
-            raise _at(top, [*path, step][1:]).fault(reason)
+            location = top
+            for each in [*path, step][1:]:
+                location = location.key(each) if isinstance(each, str) else location.item(each)
+            raise location.fault(reason)
         if isinstance(part, dict | list):
             path.append(step)
             levels.append(iter(part.items()) if isinstance(part, dict) else enumerate(part))
@@ -210,10 +217,6 @@ def _whole(text: str) -> int | _Refused:
     return int(text)
 
 
-def _constant(text: str) -> _Refused:
-    return _Refused(f"{text} is not a JSON number; give a finite number")
-
-
 def _fault(part: Any, depth: int) -> str | None:
     """What is wrong with a part of the tree, its members aside."""
     if isinstance(part, _Refused):
@@ -226,12 +229,6 @@ def _fault(part: Any, depth: int) -> str | None:
         found = next(filter(None, map(_text_fault, part)), None)
         return found and f"a key {found}"
     return None
-
-
-def _at(location: Location, path: Sequence[int | str]) -> Location:
-    for step in path:
-        location = location.key(step) if isinstance(step, str) else location.item(step)
-    return location
 
 
 def _text_fault(text: str) -> str | None:
@@ -311,7 +308,7 @@ def _yaml(text: str, top: Location) -> bytes:
 
 
 def _sql(text: str, _: Location) -> bytes:
-    """Its statements, which `dpqr.io.sql` reads once the columns are known."""
+    """Its statements, which are read once the columns are known."""
     return msgspec.json.encode({"sql": text})
 
 
@@ -363,7 +360,12 @@ def write_fixes(faults: Sequence[Fault]) -> list[AppliedFix]:
             text = read_regular_file(file, MAX_BYTES).decode("utf-8")
             top = len(_BOM) * text.startswith(_BOM)
             body, done = text[top:], []
-            edits = _apart(_edits(body, [fault.fix for fault in group if fault.fix]))
+            # In the order of the text, without those that overlap an earlier one.
+            edits: list[_Edit] = []
+            wanted = _edits(body, [fault.fix for fault in group if fault.fix])
+            for edit in sorted(wanted, key=lambda edit: (edit.start, edit.stop)):
+                if not edits or edits[-1].stop <= edit.start:
+                    edits.append(edit)
             fixed = body
             for edit in reversed(edits):
                 fixed = fixed[: edit.start] + edit.fix.text + fixed[edit.stop :]
@@ -399,23 +401,11 @@ def _edits(text: str, fixes: Sequence[Fix]) -> Iterator[_Edit]:
         span = places.get(fix.path)
         if span is not None:
             start, stop = (span.key or span.value) if fix.key else span.value
-            yield _Edit(start, stop, fix) if fix.text else _Edit(*_with_comma(fix.path, span, places), fix)
-
-
-def _with_comma(path: str, span: TextSpan, places: Mapping[str, TextSpan]) -> tuple[int, int]:
-    """An item of a list with the comma after it, or the one before it where it is the last."""
-    outer, _, index = path.rpartition("[")
-    number = int(index.rstrip("]"))
-    after, before = places.get(member(outer, number + 1)), places.get(member(outer, number - 1))
-    if after:
-        return span.start, after.start
-    return (before.value[1] if before else span.start), span.value[1]
-
-
-def _apart(edits: Iterator[_Edit]) -> list[_Edit]:
-    """In the order of the text, without those that overlap an earlier one."""
-    chosen: list[_Edit] = []
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.stop)):
-        if not chosen or chosen[-1].stop <= edit.start:
-            chosen.append(edit)
-    return chosen
+            if not fix.text:
+                # An item of a list goes with the comma after it, or the one before it where it is the last.
+                outer, _, index = fix.path.rpartition("[")
+                number = int(index.rstrip("]"))
+                after, before = places.get(member(outer, number + 1)), places.get(member(outer, number - 1))
+                start = span.start if after else before.value[1] if before else span.start
+                stop = after.start if after else span.value[1]
+            yield _Edit(start, stop, fix)
