@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dpqr.domain.attribute import Attribute
 from dpqr.domain.domain import Domain
 from dpqr.domain.domain_file import UNREADABLE, DomainDraft, checked_domain, list_items, parse_draft
 from dpqr.domain.open_columns import NO_QUERIED_COLUMNS, QueriedColumns, describe_added_cells, queried_columns
@@ -64,27 +63,20 @@ def compile_marginal(entry: MarginalEntry, frame: EntryContext) -> CompiledEntry
 
 def compile_marginals(entry: MarginalsEntry, frame: EntryContext) -> CompiledEntry:
     """Listed marginals, or every combination of `ways` columns; a given name is put before each block's own."""
-    location = frame.location.key("marginals")
-    if isinstance(entry.marginals, Ways):
-        chosen = _combinations(entry.marginals, frame)
+    location, wanted = frame.location.key("marginals"), entry.marginals
+    if isinstance(wanted, Ways):
+        names = frame.domain.names if wanted.columns is UNSET else wanted.columns
+        axes, at = frame.axes(names, location.key("columns")), location.key("ways")
+        if wanted.ways > len(axes):
+            raise at.fault(f"{wanted.ways} columns cannot be chosen from {len(axes)}; give at most {len(axes)}")
+        count = math.comb(len(axes), wanted.ways)
+        if count > MAX_BLOCKS:
+            raise at.fault(f"makes {count} marginals, more than {MAX_BLOCKS}; list fewer columns")
+        chosen: list[Axes] = list(combinations(axes, wanted.ways))
     else:
-        chosen = [frame.axes(names, location.item(index)) for index, names in enumerate(entry.marginals)]
+        chosen = [frame.axes(names, location.item(index)) for index, names in enumerate(wanted)]
     prefix = "" if entry.name is UNSET else f"{entry.name} "
     return CompiledEntry(blocks=tuple(_block(frame, axes, prefix) for axes in chosen))
-
-
-def _combinations(wanted: Ways, frame: EntryContext) -> list[Axes]:
-    location = frame.location.key("marginals")
-    names = frame.domain.names if wanted.columns is UNSET else wanted.columns
-    axes = frame.axes(names, location.key("columns"))
-    if wanted.ways > len(axes):
-        raise location.key("ways").fault(
-            f"{wanted.ways} columns cannot be chosen from {len(axes)}; give at most {len(axes)}"
-        )
-    count = math.comb(len(axes), wanted.ways)
-    if count > MAX_BLOCKS:
-        raise location.key("ways").fault(f"makes {count} marginals, more than {MAX_BLOCKS}; list fewer columns")
-    return list(combinations(axes, wanted.ways))
 
 
 def _block(frame: EntryContext, axes: Axes, prefix: str = "") -> QueryBlock:
@@ -106,37 +98,28 @@ def compile_hierarchy(entry: HierarchyEntry, frame: EntryContext) -> CompiledEnt
             "marginal"
         )
     others = frame.by(entry.by, (axis,))
-    found = dict(_factors(attribute, axis))
+    # The factor of every level by its name, the highest first.
+    found: dict[str, Factor] = {}
+    for above in attribute.hierarchy.levels[::-1]:
+        matrix = BucketMatrix(Identity(len(above.nodes)), above.places)
+        found[above.name] = Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=above.nodes)
+    found[attribute.name] = Factor.identity(axis, attribute.size)
+    # The levels that are asked for.
+    chosen = tuple(found) if entry.levels is UNSET else entry.levels
+    for place, level in enumerate(chosen):
+        at = frame.location.key("levels").item(place)
+        if level not in found:
+            raise at.fault(f"{describe_value(level)} is no level of the column; {nearest(level, found)}")
+        if level in chosen[:place]:
+            raise at.fault(f"the level {describe_value(level)} stands twice; keep one of them")
     blocks, work = [], 0
-    for level in _chosen(entry, tuple(found), frame.location.key("levels")):
+    for level in (each for each in found if each in chosen):
         title = level if level == attribute.name else f"{attribute.name}: {level}"
         own = default_name(f"hierarchy({title}){condition(entry.where)}", entry.by)
         counted = restrict_factors((*others, found[level]), entry.where, frame)
         factors, work = counted.factors, work + counted.work
         blocks.append(QueryBlock(name=own if entry.name is UNSET else f"{entry.name} {level}", factors=factors))
     return CompiledEntry(blocks=tuple(blocks), work=work)
-
-
-def _factors(attribute: Attribute, axis: int) -> Iterator[tuple[str, Factor]]:
-    """The factor of every level by its name, the highest first."""
-    assert attribute.hierarchy is not None
-    for level in attribute.hierarchy.levels[::-1]:
-        matrix = BucketMatrix(Identity(len(level.nodes)), level.places)
-        yield level.name, Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=level.nodes)
-    yield attribute.name, Factor.identity(axis, attribute.size)
-
-
-def _chosen(entry: HierarchyEntry, known: tuple[str, ...], location: Location) -> tuple[str, ...]:
-    if entry.levels is UNSET:
-        return known
-    for place, level in enumerate(entry.levels):
-        if level not in known:
-            raise location.item(place).fault(
-                f"{describe_value(level)} is no level of the column; {nearest(level, known)}"
-            )
-        if level in entry.levels[:place]:
-            raise location.item(place).fault(f"the level {describe_value(level)} stands twice; keep one of them")
-    return tuple(level for level in known if level in entry.levels)
 
 
 _COMPILERS: dict[str, Callable[[Any, EntryContext], CompiledEntry]] = {
@@ -192,11 +175,25 @@ def read_queries(
     """
     file, faults = (None if isinstance(path, dict) else Path(path)), Faults()
     location, folder = document_root(file) if file else Location("queries"), file.parent if file else Path()
-    form = _form(path, location, faults)
+    # The document as far as it has a queries file's shape; without queries where it cannot be read.
+    form: dict[str, Any] = {"domain": None}
+    with faults.kept():
+        value = path if isinstance(path, dict) else read_document(Path(path))
+        if isinstance(value, dict) and "fields" in value and "queries" not in value:
+            raise location.fault("is a domain, and no queries file; give it as --domain FILE")
+        value = fix_shape(value, QueriesForm, location, faults)
+        form = value if isinstance(value, dict) else form
     named = NO_QUERIED_COLUMNS if strict else queried_columns(list_items(form, "queries"))
     stated = (form, folder, location, faults, named)
     whole, declared = _stated_domain(*stated) if domain is None else checked_domain(domain, faults, named)
-    form = _weighted(form, EntryContext(domain=whole, location=location, folder=folder), faults)
+    if "weight" in form:
+        # The survey weight goes into each entry; one that has faults is left out, and they are kept once.
+        weight, unweighted = form["weight"], {key: part for key, part in form.items() if key != "weight"}
+        with faults.kept():
+            frame = EntryContext(domain=whole, location=location, folder=folder)
+            weighing(weight, frame, location.key("weight"))
+            unweighted = spread(form)
+        form = unweighted
     # The sound entries; the faults of the others are kept.
     asked = list_items(form, "queries")
     sound: list[tuple[int, CompiledEntry]] = []
@@ -205,8 +202,11 @@ def read_queries(
     for index, entry in enumerate(asked):
         at = location.key("queries").item(index)
         with faults.kept():
-            one = _compiled(entry, EntryContext(domain=whole, location=at, folder=folder, known=known), faults)
-            if one:
+            frame = EntryContext(domain=whole, location=at, folder=folder, known=known)
+            kind, fixed = _kind(entry, at, faults) if isinstance(entry, dict) else ("", None)
+            part = fitting(fix_shape(fixed, KINDS[kind], at, faults), KINDS[kind]) if kind else None
+            if part is not None:
+                one = _checked(kind, part, frame)
                 sound.append((index, one))
                 blocks, work = blocks + len(one.blocks), work + one.work
         if blocks > MAX_BLOCKS or work > MAX_WORK:
@@ -214,35 +214,19 @@ def read_queries(
             faults.keep(at.fault(f"with this entry there are more than {most}; ask for fewer"))
         if faults.full or blocks > MAX_BLOCKS or work > MAX_WORK:
             break
-    _keep_same_names(sound, location, faults)
-    compiled = [one for _, one in sound]
+    compiled, first = [one for _, one in sound], dict[str, int]()
+    for index, one in sound:
+        for name in (block.name for block in one.blocks):
+            if name in first:
+                other = location.key("queries").item(first[name]).path
+                text = f"{name!r} is also the name of {other}; give one of them a name, or remove it"
+                faults.keep(location.key("queries").item(index).fault(text))
+            first[name] = index
     faults.finish()
     unused = domain is not None and "domain" in form
     spoken = ("the domain in the queries document is not used: another is given",) if unused else ()
     read = _projected(whole, compiled, spoken, Sources(queries=form, domain=declared, folder=folder))
     return replace(read, spoken=spoken)
-
-
-def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, faults: Faults) -> dict[str, Any]:
-    """The document as far as it has a queries file's shape; without queries where it cannot be read."""
-    with faults.kept():
-        value = source if isinstance(source, dict) else read_document(Path(source))
-        if isinstance(value, dict) and "fields" in value and "queries" not in value:
-            raise location.fault("is a domain, and no queries file; give it as --domain FILE")
-        value = fix_shape(value, QueriesForm, location, faults)
-        if isinstance(value, dict):
-            return value
-    return {"domain": None}
-
-
-def _weighted(form: dict[str, Any], frame: EntryContext, faults: Faults) -> dict[str, Any]:
-    """The document with its survey weight in each entry; without it where it has faults, which are kept once."""
-    if "weight" not in form:
-        return form
-    with faults.kept():
-        weighing(form["weight"], frame, frame.location.key("weight"))
-        return spread(form)
-    return {key: value for key, value in form.items() if key != "weight"}
 
 
 def _stated_domain(
@@ -264,15 +248,6 @@ def _stated_domain(
                 "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
             )
     return DomainDraft((), broken=(UNREADABLE,)), None
-
-
-def _compiled(value: Any, frame: EntryContext, faults: Faults) -> CompiledEntry | None:
-    """An entry; None where its shape has faults that are kept."""
-    if not isinstance(value, dict):
-        return None
-    kind, value = _kind(value, frame.location, faults)
-    entry = fitting(fix_shape(value, KINDS[kind], frame.location, faults), KINDS[kind])
-    return None if entry is None else _checked(kind, entry, frame)
 
 
 def _checked(kind: str, entry: QueryEntry, frame: EntryContext) -> CompiledEntry:
@@ -313,18 +288,6 @@ def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[st
         raise fault
     faults.keep(fault)
     return meant, {meant if key == unknown else key: part for key, part in value.items()}
-
-
-def _keep_same_names(compiled: Sequence[tuple[int, CompiledEntry]], location: Location, faults: Faults) -> None:
-    first: dict[str, int] = {}
-    for index, one in compiled:
-        for block in one.blocks:
-            if block.name in first:
-                at = location.key("queries").item(index)
-                other = location.key("queries").item(first[block.name]).path
-                text = f"{block.name!r} is also the name of {other}; give one of them a name, or remove it"
-                faults.keep(at.fault(text))
-            first[block.name] = index
 
 
 def _projected(
