@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
@@ -69,18 +69,13 @@ def require_sound(column: CodebookColumn, document: str) -> None:
     """DocumentError where a bound, an edge or a label is of another kind than the column."""
     limits, edges = column.constraints, column.dpqr.edges
     stated = (limits.minimum, limits.maximum, *(edges or ()), *(limits.enum or ()))
+    numbers = column.type in ("integer", "number")
     for value in stated if has_bins(column.type) or column.type == "string" else ():
-        if not _fits(value, numbers=column.type in ("integer", "number")):
+        is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+        fits = is_number if numbers else isinstance(value, str)
+        if not (fits or value is UNSET or is_placeholder(value)):
             said = f"{describe_value(value)} is no value of type {column.type!r}"
             raise DocumentError(f"{document}: column {column.name!r}: {said}; correct it")
-
-
-def _fits(value: Any, *, numbers: bool) -> bool:
-    if value is UNSET or is_placeholder(value):
-        return True
-    return (
-        isinstance(value, int | float | Decimal) and not isinstance(value, bool) if numbers else isinstance(value, str)
-    )
 
 
 def has_labels(column: CodebookColumn) -> bool:
@@ -254,74 +249,64 @@ def fill_gaps(outline: Outline) -> DraftDomain:
     Raises:
         DocumentError: what the sources state about a column contradicts itself.
     """
-    columns = tuple(map(_proposed, outline.fields))
+    columns = tuple(map(_propose, outline.fields))
+    to_fill: dict[str, list[str]] = defaultdict(list)
+    proposed: dict[str, list[str]] = defaultdict(list)
+    for before, column in zip(outline.fields, columns, strict=True):
+        needs = list(_needs(column))
+        if needs:
+            to_fill[" and ".join(needs)].append(column.name)
+        else:
+            alone = outline_document(Outline(fields=(column,)))
+            decode_domain(alone, Location(f"column {column.name!r} as its sources state it"))
+        if column.dpqr.bins is not before.dpqr.bins:
+            proposed[f"{column.dpqr.bins} bins"].append(column.name)
+        if column.dpqr.every is not before.dpqr.every:
+            proposed[f"one bin per {column.dpqr.every}"].append(column.name)
+    fields = []
+    for column in columns:
+        for need in _needs(column):
+            if need == "labels":
+                enum = msgspec.structs.replace(column.constraints, enum=(PLACEHOLDER,))
+                column = msgspec.structs.replace(column, constraints=enum)
+            elif need in ("minimum", "maximum"):
+                column = with_bounds(column, **{"low" if need == "minimum" else "high": PLACEHOLDER})
+        fields.append(column)
     whole = msgspec.structs.replace(
         outline,
         dpqr=DOMAIN_VERSION,
         malformed="drop" if outline.malformed is UNSET else outline.malformed,
-        fields=tuple(map(_with_placeholders, columns)),
+        fields=tuple(fields),
     )
-    for column in columns:
-        if not any(_needs(column)):
-            alone = outline_document(Outline(fields=(column,)))
-            decode_domain(alone, Location(f"column {column.name!r} as its sources state it"))
     return DraftDomain(
         outline=whole,
-        to_fill=tuple(_grouped((" and ".join(_needs(column)), column.name) for column in columns)),
-        proposed=tuple(_grouped(_proposals(outline.fields, columns))),
+        to_fill=tuple(f"{need} of {', '.join(names)}" for need, names in to_fill.items()),
+        proposed=tuple(f"{what} of {', '.join(names)}" for what, names in proposed.items()),
     )
 
 
-def _grouped(needs: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Needs that are not empty, each with its columns."""
-    columns: dict[str, list[str]] = defaultdict(list)
-    for need, column in needs:
-        columns[need].append(column)
-    return (f"{need} of {', '.join(names)}" for need, names in columns.items() if need)
-
-
-def _proposals(before: tuple[CodebookColumn, ...], after: tuple[CodebookColumn, ...]) -> Iterator[tuple[str, str]]:
-    for old, new in zip(before, after, strict=True):
-        if new.dpqr.bins is not old.dpqr.bins:
-            yield f"{new.dpqr.bins} bins", new.name
-        if new.dpqr.every is not old.dpqr.every:
-            yield f"one bin per {new.dpqr.every}", new.name
-
-
-def _proposed(column: CodebookColumn) -> CodebookColumn:
-    """With a type, a cut and rules."""
-    kind = "string" if column.type is UNSET else column.type
-    column = _without_single_value(msgspec.structs.replace(column, type=kind))
-    cut = _cut(column)
+def _propose(column: CodebookColumn) -> CodebookColumn:
+    """With a type, a cut and rules: as stated, else those that are proposed."""
+    column = msgspec.structs.replace(column, type="string" if column.type is UNSET else column.type)
+    limits = column.constraints
+    if column.type == "integer" and limits.minimum is not UNSET and limits.minimum == limits.maximum:
+        # An integer from 3 to 3 has the label 3: bounds must differ.
+        limits = msgspec.structs.replace(limits, enum=(limits.minimum,), minimum=UNSET, maximum=UNSET)
+        column = msgspec.structs.replace(column, constraints=limits, dpqr=uncut(column.dpqr))
+    cut = column.dpqr
+    is_cut = any(getattr(cut, key) is not UNSET for key in CUTS if key != "closed")
+    if not is_cut and not has_labels(column) and has_bins(column.type):
+        low, high = limits.minimum, limits.maximum
+        few = isinstance(low, int) and isinstance(high, int) and high - low < SINGLE_VALUES
+        if column.type in ("date", "datetime"):
+            cut = msgspec.structs.replace(cut, every="month")
+        elif column.type != "integer" or not few:
+            cut = msgspec.structs.replace(cut, bins=FIRST_BINS)
     if all(getattr(cut, rule) is UNSET for rule in ("null", "unparsable", "nan", "infinite", "outside", "otherwise")):
-        null = UNSET if column.constraints.required is True else "cell"
-        cut = msgspec.structs.replace(cut, null=null)
+        cut = msgspec.structs.replace(cut, null=UNSET if limits.required is True else "cell")
     if cut.otherwise is UNSET:
         cut = msgspec.structs.replace(cut, otherwise="drop")
     return msgspec.structs.replace(column, dpqr=cut)
-
-
-def _without_single_value(column: CodebookColumn) -> CodebookColumn:
-    """An integer from 3 to 3 has the label 3: bounds must differ."""
-    limits = column.constraints
-    if column.type != "integer" or limits.minimum is UNSET or limits.minimum != limits.maximum:
-        return column
-    only = msgspec.structs.replace(limits, enum=(limits.minimum,), minimum=UNSET, maximum=UNSET)
-    return msgspec.structs.replace(column, constraints=only, dpqr=uncut(column.dpqr))
-
-
-def _cut(column: CodebookColumn) -> Treatment:
-    """The cut of an ordered column: as stated, else one that is proposed."""
-    limits, cut = column.constraints, column.dpqr
-    stated = any(getattr(cut, key) is not UNSET for key in CUTS if key != "closed")
-    if stated or has_labels(column) or not has_bins(column.type):
-        return cut
-    if column.type in ("date", "datetime"):
-        return msgspec.structs.replace(cut, every="month")
-    low, high = limits.minimum, limits.maximum
-    if column.type == "integer" and isinstance(low, int) and isinstance(high, int) and high - low < SINGLE_VALUES:
-        return cut
-    return msgspec.structs.replace(cut, bins=FIRST_BINS)
 
 
 def _needs(column: CodebookColumn) -> Iterator[str]:
@@ -338,16 +323,6 @@ def _needs(column: CodebookColumn) -> Iterator[str]:
             yield "maximum"
     if column.type == "string" and not has_labels(column):
         yield "labels"
-
-
-def _with_placeholders(column: CodebookColumn) -> CodebookColumn:
-    for need in _needs(column):
-        if need == "labels":
-            enum = msgspec.structs.replace(column.constraints, enum=(PLACEHOLDER,))
-            column = msgspec.structs.replace(column, constraints=enum)
-        elif need in ("minimum", "maximum"):
-            column = with_bounds(column, **{"low" if need == "minimum" else "high": PLACEHOLDER})
-    return column
 
 
 # Columns as they are stated on the command line: COLUMN=TYPE[:VALUES][:KEY=VALUE]..., separated by commas.
@@ -389,22 +364,19 @@ def read_types(texts: Sequence[str]) -> Codebook:
             column = decode(field, CodebookColumn, Location("--types", name))
         except DocumentError as error:
             raise UsageFault(str(error)) from None
-        for part in parts:
-            if "=" not in part:
-                column = _with_values(column, part)
+        for part in (part for part in parts if "=" not in part):
+            # LOW..HIGH, either of which may be left out, or labels.
+            low, dots, high = part.partition("..")
+            if dots and has_bins(column.type):
+                sides = {side: _value(text) for side, text in (("low", low), ("high", high)) if text}
+                column = with_bounds(column, **sides)
+            elif has_bins(column.type) and column.type != "integer":
+                raise UsageFault(f"--types {name}: {part!r} is no range; write LOW..HIGH; for example: {EXAMPLE}")
+            else:
+                labels = part.split("|")
+                column = with_labels(column, list(map(_value, labels)) if column.type == "integer" else labels)
         columns[name] = column
     return Codebook(outline=Outline(fields=tuple(columns.values())))
-
-
-def _with_values(column: CodebookColumn, part: str) -> CodebookColumn:
-    """LOW..HIGH, either of which may be left out, or labels."""
-    low, sign, high = part.partition("..")
-    if sign and has_bins(column.type):
-        sides = {side: _value(text) for side, text in (("low", low), ("high", high)) if text}
-        return with_bounds(column, **sides)
-    if has_bins(column.type) and column.type != "integer":
-        raise UsageFault(f"--types {column.name}: {part!r} is no range; write LOW..HIGH; for example: {EXAMPLE}")
-    return with_labels(column, [_value(each) if column.type == "integer" else each for each in part.split("|")])
 
 
 def _member(key: str, text: str) -> Any:

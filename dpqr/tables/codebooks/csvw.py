@@ -95,7 +95,10 @@ def _table(table: Any, group: dict[str, Any], location: Location) -> Codebook:
 def _column(
     column: dict[str, Any], inherited: dict[str, Any], location: Location, remarks: list[str]
 ) -> CodebookColumn:
-    name = _title(column.get("titles")) or column.get("name")
+    titles = column.get("titles")
+    while isinstance(titles, dict | list) and titles:  # the header's text: the first of several titles or languages
+        titles = next(iter(titles.values())) if isinstance(titles, dict) else titles[0]
+    name = (titles if isinstance(titles, str) else None) or column.get("name")
     if not isinstance(name, str) or not name:
         raise location.fault("has neither 'titles' nor a 'name'; the header's text is needed")
     stated = column.get("datatype", inherited.get("datatype", UNSET))
@@ -114,18 +117,15 @@ def _column(
         missing_values=UNSET if null is UNSET else tuple(map(str, null if isinstance(null, list) else [null])),
         description=description if isinstance(description, str) else UNSET,
     )
-    return _formatted(_limits(found, datatype, str(base)), datatype.get("format"))
-
-
-def _limits(column: CodebookColumn, datatype: dict[str, Any], base: str) -> CodebookColumn:
-    """Bounds; `minimum` and `minInclusive` are the same."""
-    if column.type in ("string", "boolean", UNSET):
-        return column
+    if kind in ("string", "boolean", UNSET):
+        return _formatted(found, datatype.get("format"))
+    # Bounds; `minimum` and `minInclusive` are the same.
     low, high = (_bound(datatype, f"{side}imum", f"{side}Inclusive") for side in ("min", "max"))
-    if column.type == "integer" and low is UNSET:
-        low = _LEAST.get(base, UNSET)
-    column = with_bounds(column, low=low, high=high)
-    return beyond(column, low=_bound(datatype, "minExclusive"), high=_bound(datatype, "maxExclusive"))
+    if kind == "integer" and low is UNSET:
+        low = _LEAST.get(str(base), UNSET)
+    found = with_bounds(found, low=low, high=high)
+    found = beyond(found, low=_bound(datatype, "minExclusive"), high=_bound(datatype, "maxExclusive"))
+    return _formatted(found, datatype.get("format"))
 
 
 def _bound(datatype: dict[str, Any], *keys: str) -> Any:
@@ -138,7 +138,17 @@ def _bound(datatype: dict[str, Any], *keys: str) -> Any:
 def _formatted(column: CodebookColumn, form: Any) -> CodebookColumn:
     """What the `format` says: labels in a regular expression, words for true and false, marks of numbers, dates."""
     if column.type in ("integer", "number"):
-        return _marked(column, form if isinstance(form, dict) else {"pattern": form})
+        # Numbers with the stated marks; a pattern with a comma has that for groups.
+        marks = form if isinstance(form, dict) else {"pattern": form}
+        pattern, decimal = marks.get("pattern"), marks.get("decimalChar")
+        grouped = isinstance(pattern, str) and "," in pattern and decimal != ","
+        group = marks.get("groupChar", "," if grouped else None)
+        has_decimal = isinstance(decimal, str) and len(decimal) == 1 and column.type == "number"
+        return msgspec.structs.replace(
+            column,
+            group_char=group if isinstance(group, str) and len(group) == 1 else UNSET,
+            decimal_char=decimal if has_decimal else UNSET,
+        )
     if not isinstance(form, str):
         return column
     if column.type == "string":
@@ -152,22 +162,3 @@ def _formatted(column: CodebookColumn, form: Any) -> CodebookColumn:
         return msgspec.structs.replace(column, true_values=(true,), false_values=(false,)) if true and false else column
     pattern = _DATES.sub(lambda found: _DIRECTIVES[found[0]], form)
     return column if column.type is UNSET or form in _ISO else msgspec.structs.replace(column, format=pattern)
-
-
-def _marked(column: CodebookColumn, form: dict[str, Any]) -> CodebookColumn:
-    """Numbers with the stated marks; a pattern with a comma has that for groups."""
-    pattern, decimal = form.get("pattern"), form.get("decimalChar")
-    grouped = isinstance(pattern, str) and "," in pattern and decimal != ","
-    group = form.get("groupChar", "," if grouped else None)
-    return msgspec.structs.replace(
-        column,
-        group_char=group if isinstance(group, str) and len(group) == 1 else UNSET,
-        decimal_char=decimal if isinstance(decimal, str) and len(decimal) == 1 and column.type == "number" else UNSET,
-    )
-
-
-def _title(titles: Any) -> str | None:
-    """The header's text: the first of several titles or languages."""
-    while isinstance(titles, dict | list) and titles:
-        titles = next(iter(titles.values())) if isinstance(titles, dict) else titles[0]
-    return titles if isinstance(titles, str) else None

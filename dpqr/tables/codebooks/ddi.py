@@ -59,10 +59,32 @@ def read_ddi(data: bytes, location: Location) -> tuple[Codebook, ...]:
             title=_text(variable, "labl") or UNSET,
             missing_values=("", *dict.fromkeys(missing)) if missing else UNSET,
         )
-        if column.type in ("integer", "number", "date"):
-            column = _ranged(column, variable)
+        # The least minimum and the greatest maximum of the valid ranges are the bounds.
+        for each in _ranges(variable) if column.type in ("integer", "number", "date") else ():
+            stated: dict[str, Any] = {}
+            for key in ("min", "max", "minExclusive", "maxExclusive"):
+                text = each.get(key, "").strip()
+                bound = (text or None) if column.type == "date" else exact(text)
+                stated[key] = UNSET if bound is None else bound
+            own = CodebookColumn(name="", type=column.type)
+            own = beyond(own, low=stated["minExclusive"], high=stated["maxExclusive"])
+            own = with_bounds(own, low=stated["min"], high=stated["max"])
+            sides = column.constraints, own.constraints
+            lows, highs = [side.minimum for side in sides], [side.maximum for side in sides]
+            column = with_bounds(
+                column,
+                low=min((bound for bound in lows if bound is not UNSET), default=UNSET),
+                high=max((bound for bound in highs if bound is not UNSET), default=UNSET),
+            )
         column = with_labels(column, [exact(value) for value in values] if column.type == "integer" else values)
-        column = _titled(column, titles)
+        if isinstance(column.constraints.enum, tuple):
+            # The titles of its values, unless two are alike: answers tell cells apart by them.
+            known = column.constraints.enum
+            shown = [titles.get(str(value)) or str(value) for value in known]
+            if len(set(shown)) == len(shown) and shown != list(map(str, known)):
+                titled = tuple(Category(value=value, label=title) for value, title in zip(known, shown, strict=True))
+                limits = msgspec.structs.replace(column.constraints, enum=UNSET)
+                column = msgspec.structs.replace(column, categories=titled, constraints=limits)
         for file in (variable.get("files") or "").split() or [""]:
             tables.setdefault(names.get(file) or file, []).append(column)
     if not tables:
@@ -109,19 +131,6 @@ def _text(element: ElementTree.Element, path: str) -> str:
     return " ".join((element.text or "").split())
 
 
-def _titled(column: CodebookColumn, titles: dict[str, str]) -> CodebookColumn:
-    """With the titles of its values, unless two are alike: answers tell cells apart by them."""
-    if not isinstance(column.constraints.enum, tuple):
-        return column
-    values = column.constraints.enum
-    shown = [titles.get(str(value)) or str(value) for value in values]
-    if len(set(shown)) < len(shown) or shown == list(map(str, values)):
-        return column
-    categories = tuple(Category(value=value, label=title) for value, title in zip(values, shown, strict=True))
-    limits = msgspec.structs.replace(column.constraints, enum=UNSET)
-    return msgspec.structs.replace(column, categories=categories, constraints=limits)
-
-
 def _type(variable: ElementTree.Element, values: list[str], continuous: bool) -> FieldType | Any:
     """By the values, where they are listed; else by the format and the range's units."""
     if values:
@@ -145,30 +154,3 @@ def _values(variable: ElementTree.Element, name: str) -> list[str]:
 
 def _ranges(variable: ElementTree.Element) -> list[ElementTree.Element]:
     return [each for valid in _children(variable, "valrng") for each in _children(valid, "range")]
-
-
-def _ranged(column: CodebookColumn, variable: ElementTree.Element) -> CodebookColumn:
-    """With the least minimum and the greatest maximum of the valid ranges as bounds."""
-    for each in _ranges(variable):
-        low, high, above, below = (
-            _bound(each, key, column.type) for key in ("min", "max", "minExclusive", "maxExclusive")
-        )
-        own = with_bounds(
-            beyond(CodebookColumn(name="", type=column.type), low=above, high=below), low=low, high=high
-        ).constraints
-        sides = column.constraints, own
-        lows, highs = [side.minimum for side in sides], [side.maximum for side in sides]
-        column = with_bounds(
-            column,
-            low=min((bound for bound in lows if bound is not UNSET), default=UNSET),
-            high=max((bound for bound in highs if bound is not UNSET), default=UNSET),
-        )
-    return column
-
-
-def _bound(element: ElementTree.Element, key: str, kind: Any) -> Any:
-    text = element.get(key, "").strip()
-    if kind == "date":
-        return text or UNSET
-    number = exact(text)
-    return UNSET if number is None else number

@@ -62,7 +62,17 @@ def read_schema(path: Path) -> Codebook:
             return typed_columns(column_types(TableSource(paths=(str(path),))))
         except DataError as error:
             raise DocumentError(str(error)) from None
-    return typed_columns([(field.name, frictionless_type(field.type)) for field in _schema(path, head)])
+    # The schema message that an Arrow file (behind its 8 bytes of magic) and a stream begin with; nothing after it.
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    try:
+        with pa.OSFile(str(path)) as stream:
+            stream.seek(8 if head.startswith(FILE) else 0)
+            schema = ipc.read_schema(stream)
+    except (pa.ArrowException, OSError):
+        raise DocumentError(f"{path.name}: is no Arrow schema, or a damaged one; write it again") from None
+    return typed_columns([(field.name, frictionless_type(field.type)) for field in schema])
 
 
 def typed_columns(columns: Any) -> Codebook:
@@ -70,16 +80,3 @@ def typed_columns(columns: Any) -> Codebook:
     known = ("integer", "number", "string", "boolean", "date", "datetime")
     fields = tuple(CodebookColumn(name=name, type=kind if kind in known else UNSET) for name, kind in columns)
     return Codebook(outline=Outline(fields=fields))
-
-
-def _schema(path: Path, head: bytes) -> Any:
-    """The schema message that an Arrow file (behind its 8 bytes of magic) and a stream begin with; nothing after it."""
-    import pyarrow as pa
-    from pyarrow import ipc
-
-    try:
-        with pa.OSFile(str(path)) as opened:
-            opened.seek(8 if head.startswith(FILE) else 0)
-            return ipc.read_schema(opened)
-    except (pa.ArrowException, OSError):
-        raise DocumentError(f"{path.name}: is no Arrow schema, or a damaged one; write it again") from None

@@ -67,7 +67,8 @@ def _table(name: str, table: dict[Any, Any]) -> Codebook:
         if not isinstance(stated, dict) or "type" not in stated:
             continue
         if _is(stated.get("private_id"), True):
-            unit = _unit(str(key), table.get("max_ids"))
+            most = table.get("max_ids")
+            unit = UnitForm(column=str(key), max_rows=most) if type(most) is int and most > 0 else UNSET
             if unit is UNSET:
                 remarks.append(f"{key} says whose row it is; state how many rows of each person to use: --max-rows K")
             continue
@@ -75,11 +76,6 @@ def _table(name: str, table: dict[Any, Any]) -> Codebook:
         if stated.get("missing_value") is not None:
             remarks.append(f"{key} has a missing_value, which is not put in for null; null has a cell or is dropped")
     return Codebook(name=name, outline=Outline(fields=tuple(columns), unit=unit), remarks=tuple(remarks))
-
-
-def _unit(name: str, most: Any) -> UnitForm | UnsetType:
-    """The column that names persons, with the bound on their rows; UNSET where there is no bound."""
-    return UnitForm(column=name, max_rows=most) if type(most) is int and most > 0 else UNSET
 
 
 def _column(name: str, stated: dict[Any, Any], clamped: bool) -> CodebookColumn:
@@ -91,7 +87,15 @@ def _column(name: str, stated: dict[Any, Any], clamped: bool) -> CodebookColumn:
     column = CodebookColumn(name=name, type=kind, constraints=Constraints(required=True if required else UNSET))
     if not has_bins(kind):
         return column
-    low, high = (_bound(stated.get(side), kind) for side in _BOUNDS)
+    # A number, or the text of a date or a time; UNSET for what is no bound, such as .inf.
+    bounds: list[Any] = []
+    for value in (stated.get(side) for side in _BOUNDS):
+        if kind in ("date", "datetime"):
+            bounds.append(value.replace(" ", "T", 1) if isinstance(value, str) else UNSET)
+        else:
+            number = None if value is None or isinstance(value, bool) else exact(str(value))
+            bounds.append(UNSET if number is None else number)
+    low, high = bounds
     column = with_bounds(column, low=low, high=high)
     if not clamped or low is UNSET or high is UNSET:
         return column
@@ -103,11 +107,3 @@ def _column(name: str, stated: dict[Any, Any], clamped: bool) -> CodebookColumn:
 def _is(value: Any, truth: bool) -> bool:
     """Whether this is the truth value, in whatever case YAML has it."""
     return str(value).lower() == str(truth).lower()
-
-
-def _bound(value: Any, kind: FieldType) -> Any:
-    """A number, or the text of a date or a time; UNSET for what is no bound, such as .inf."""
-    if kind in ("date", "datetime"):
-        return value.replace(" ", "T", 1) if isinstance(value, str) else UNSET
-    number = None if value is None or isinstance(value, bool) else exact(str(value))
-    return UNSET if number is None else number
