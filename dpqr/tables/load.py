@@ -175,7 +175,9 @@ def load_table(
     the plan names; for rules and totals the table is read to its end all the same, and the first broken column in the
     domain's order is named. Whatever it ends with was paid for (`PaidRun`).
     """
-    last = _last_axis(parts, declared if slots else None, unit, noise)
+    last: LastAxis | None = None if parts is None else PartDraw(count=parts, noise=noise)
+    if slots and declared is not None:
+        last = Slots(count=declared * unit.rows, most=unit.rows, noise=noise)
     if last is not None:
         require_single_rows(source)
     if slots:
@@ -188,12 +190,6 @@ def load_table(
     return discreetly(
         lambda: _sealed(_count_with_progress(source, question, progress), question, declared), _unexpected
     )
-
-
-def _last_axis(parts: int | None, slots: int | None, unit: PrivacyUnit, noise: NoiseSource) -> LastAxis | None:
-    if slots is not None:
-        return Slots(count=slots * unit.rows, most=unit.rows, noise=noise)
-    return None if parts is None else PartDraw(count=parts, noise=noise)
 
 
 def _count_with_progress(source: TableSource, asked: Counting, progress: Progress) -> TableCounts:

@@ -130,7 +130,7 @@ class QueryBlock:
             return summed.reshape(sizes)
         tensor = values.reshape([factor.matrix.rows for factor in self.factors] or [1])
         for position, factor in enumerate(self.factors):
-            tensor = _along_adjoint(factor.matrix, tensor, position)
+            tensor = _along(factor.matrix, tensor, position, adjoint=True)
         return tensor.reshape(sizes)
 
     def row(self, index: int) -> QueryBlock:
@@ -169,25 +169,16 @@ class QueryBlock:
             yield row
 
 
-def _along(matrix: IntMatrix, tensor: AnyArray, position: int) -> AnyArray:
-    """Multiply along one dimension of `tensor`."""
+def _along(matrix: IntMatrix, tensor: AnyArray, position: int, *, adjoint: bool = False) -> AnyArray:
+    """Multiply along one dimension of `tensor`, by the matrix or by its transpose."""
     if isinstance(matrix, Identity):
         return tensor
+    multiply, size = (matrix.adjoint, matrix.cells) if adjoint else (matrix.apply, matrix.rows)
     if tensor.ndim == 1:  # no axes to move: rounds ask hundreds of single queries
-        return matrix.apply(tensor[:, None])[:, 0]
+        return multiply(tensor[:, None])[:, 0]
     front = np.moveaxis(tensor, position, 0)
-    product = matrix.apply(front.reshape(front.shape[0], -1))
-    return np.moveaxis(product.reshape((matrix.rows, *front.shape[1:])), 0, position)
-
-
-def _along_adjoint(matrix: IntMatrix, tensor: AnyArray, position: int) -> AnyArray:
-    if isinstance(matrix, Identity):
-        return tensor
-    if tensor.ndim == 1:
-        return matrix.adjoint(tensor[:, None])[:, 0]
-    front = np.moveaxis(tensor, position, 0)
-    product = matrix.adjoint(front.reshape(front.shape[0], -1))
-    return np.moveaxis(product.reshape((matrix.cells, *front.shape[1:])), 0, position)
+    product = multiply(front.reshape(front.shape[0], -1))
+    return np.moveaxis(product.reshape((size, *front.shape[1:])), 0, position)
 
 
 def _slices(rows: int, entries: int) -> Iterator[tuple[int, int]]:

@@ -26,7 +26,6 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 from numpy.lib import format as npy
 
-from dpqr.domain.attribute import Attribute
 from dpqr.domain.text.decoding import Location, describe_value, nearest
 from dpqr.domain.text.documents import MAX_FILE_BYTES, read_regular_file, regular_size
 from dpqr.kernel.arrays import Axes, FloatArray, IntArray
@@ -127,7 +126,14 @@ def read_npz(path: Path, columns: Sequence[str] | UnsetType, frame: EntryContext
         raise location.fault(f"{path.name} holds {matrix.shape[0]} queries; give from 1 to {MAX_QUERIES}")
     if (int(np.count_nonzero(matrix)) if isinstance(matrix, np.ndarray) else int(matrix.nnz)) > MAX_ENTRIES:
         raise location.fault(f"{path.name} holds more than {MAX_ENTRIES} coefficients; split it")
-    rows, cells, values = _entries(matrix)
+    rows: Any
+    if isinstance(matrix, np.ndarray):
+        rows, cells = np.nonzero(matrix)
+        values = matrix[rows, cells]
+    else:
+        rows, cells = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
+        rows, cells, values = rows.astype(np.int64), cells.astype(np.int64), matrix.data
+    values = values.astype(np.float64)
     for index, size in ((rows, matrix.shape[0]), (cells, matrix.shape[1])):
         if len(index) and not 0 <= index.min() <= index.max() < size:
             raise location.fault(f"{path.name} has an entry outside its own shape; save it anew")
@@ -164,14 +170,6 @@ def _loaded(data: bytes, name: str, location: Location) -> Any:
         raise location.fault(f"{name} is no .npz of plain number arrays; save it with numpy or scipy.sparse") from None
 
 
-def _entries(matrix: Any) -> tuple[Any, Any, Any]:
-    if isinstance(matrix, np.ndarray):
-        rows, cells = np.nonzero(matrix)
-        return rows, cells, matrix[rows, cells].astype(np.float64)
-    rows, cells = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
-    return rows.astype(np.int64), cells.astype(np.int64), matrix.data.astype(np.float64)
-
-
 VALUE, QUERY = "coefficient", "query"
 MAX_ROWS, MAX_TEXTS, MAX_BYTES = 2**22, 2**24, 2**27
 """A long table is read as texts, which take far more room than numbers: rows, cells in all, bytes of the file."""
@@ -194,7 +192,16 @@ def read_table(path: Path, columns: Sequence[str] | UnsetType, frame: EntryConte
         named if columns is UNSET else columns, frame, "coefficients" if columns is UNSET else "columns"
     )
     attributes = [frame.domain.attributes[axis] for axis in axes]
-    codes = [_codes(table[attribute.name], attribute, path.name, location) for attribute in attributes]
+    codes = []
+    for attribute in attributes:
+        known = {title: code for code, title in enumerate(attribute.titles())}
+        for title in table[attribute.name]:
+            if title not in known:
+                raise location.fault(
+                    f"{path.name}: column {attribute.name!r} has no cell {describe_value(title)}; "
+                    f"{nearest(title, known)} (cells are named as answers print them)"
+                )
+        codes.append(np.array([known[title] for title in table[attribute.name]], dtype=np.int64))
     cells = np.ravel_multi_index(codes, sizes) if codes else np.zeros(len(table[VALUE]), dtype=np.int64)
     queries = table.get(QUERY, [""] * len(table[VALUE]))
     labels = tuple(dict.fromkeys(queries))
@@ -236,11 +243,17 @@ def _parquet(path: Path, location: Location) -> Table:
     """Read as a private table is: pages and footer are weighed before anything is decoded."""
     name, limits = path.name, Limits(records=MAX_ROWS, bytes=MAX_BYTES)
     file = TableFile(path=str(path), kind="parquet", delimiter=",", bytes=regular_size(path, MAX_BYTES))
+
+    def plain(kind: Any) -> str | None:
+        from pyarrow import types
+
+        return "plain columns" if types.is_nested(kind) else None
+
     try:
         names = parquet_schema(file, {}, limits).names
         _distinct(names, name, location)
         table: Table = {column: [] for column in names}
-        for records in parquet_batches(file, dict.fromkeys(names, _flat), limits, lambda _: None):
+        for records in parquet_batches(file, dict.fromkeys(names, plain), limits, lambda _: None):
             batch = records.rows
             if len(records.malformed):
                 raise location.fault(f"{name} holds text that is not UTF-8; write it as UTF-8")
@@ -254,12 +267,6 @@ def _parquet(path: Path, location: Location) -> Table:
     if not names or not table[names[0]]:
         raise location.fault(f"{name} holds no coefficient; it needs at least one row")
     return table
-
-
-def _flat(kind: Any) -> str | None:
-    from pyarrow import types
-
-    return "plain columns" if types.is_nested(kind) else None
 
 
 def _texts(values: Any) -> list[str]:
@@ -285,17 +292,6 @@ def _distinct(header: Sequence[str], name: str, location: Location) -> None:
         raise location.fault(f"{name} has the column {describe_value(column)} twice; keep one of them")
 
 
-def _codes(titles: Sequence[str], attribute: Attribute, name: str, location: Location) -> Any:
-    codes = {title: code for code, title in enumerate(attribute.titles())}
-    for title in titles:
-        if title not in codes:
-            raise location.fault(
-                f"{name}: column {attribute.name!r} has no cell {describe_value(title)}; {nearest(title, codes)} "
-                "(cells are named as answers print them)"
-            )
-    return np.array([codes[title] for title in titles], dtype=np.int64)
-
-
 DECIMAL = 10**6
 BINARY = 2**20
 ROUNDING = 1e-12
@@ -315,8 +311,14 @@ def compile_coefficients(entry: CoefficientsEntry, frame: EntryContext) -> Compi
         found = reader(path, entry.columns, frame)
     except UsageFault as error:
         raise location.fault(str(error)) from None
-    _check_values(found.values, frame)
-    whole, grid, exact = quantised(found.values)
+    values = found.values
+    if len(values) > MAX_ENTRIES:
+        raise location.fault(f"has more than {MAX_ENTRIES} coefficients; split the file")
+    if not np.isfinite(values).all():
+        raise location.fault("a coefficient is NaN or infinite; all must lie in [0, 1]")
+    if len(values) and (values.min() < 0 or values.max() > 1):
+        raise location.fault("a coefficient lies outside [0, 1]; divide each query by its largest coefficient")
+    whole, grid, exact = quantised(values)
     if not whole.any():
         raise location.fault("holds no coefficient above 0, so every answer is 0")
     sizes = tuple(frame.domain.attributes[axis].size for axis in found.axes)
@@ -327,16 +329,6 @@ def compile_coefficients(entry: CoefficientsEntry, frame: EntryContext) -> Compi
         () if exact else ("coefficients are rounded to multiples of 2^-20; answers are those of the rounded queries",)
     )
     return CompiledEntry(blocks=(QueryBlock(name=name, factors=(factor,), scale=grid),), notes=notes)
-
-
-def _check_values(values: FloatArray, frame: EntryContext) -> None:
-    location = frame.location.key("coefficients")
-    if len(values) > MAX_ENTRIES:
-        raise location.fault(f"has more than {MAX_ENTRIES} coefficients; split the file")
-    if not np.isfinite(values).all():
-        raise location.fault("a coefficient is NaN or infinite; all must lie in [0, 1]")
-    if len(values) and (values.min() < 0 or values.max() > 1):
-        raise location.fault("a coefficient lies outside [0, 1]; divide each query by its largest coefficient")
 
 
 def quantised(values: FloatArray) -> tuple[IntArray, Fraction, bool]:

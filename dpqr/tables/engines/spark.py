@@ -312,23 +312,18 @@ def _gateway(folder: Path) -> Any:
     unseen = "-XX:-UsePerfData"  # no file of counters in /tmp
     options = f"{unseen} -Djava.io.tmpdir={folder / 'tmp'} -Dderby.stream.error.file={folder / 'derby.log'}"
     nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with _environment({"SPARK_LAUNCHER_OPTS": unseen, "SPARK_LOCAL_DIRS": None}):
+    wanted: dict[str, str | None] = {"SPARK_LAUNCHER_OPTS": unseen, "SPARK_LOCAL_DIRS": None}
+    before = {name: os.environ.get(name) for name in wanted}
+    try:
+        _set_environment(wanted)
         conf = SparkConf(loadDefaults=False).set("spark.driver.defaultJavaOptions", options)
         return cast("Any", launch_gateway)(conf, nowhere)
-
-
-@contextmanager
-def _environment(values: Mapping[str, str | None]) -> Iterator[None]:
-    """Variables of this process while Java starts; None: not set."""
-    before = {name: os.environ.get(name) for name in values}
-    _set_all(values)
-    try:
-        yield
     finally:
-        _set_all(before)
+        _set_environment(before)
 
 
-def _set_all(values: Mapping[str, str | None]) -> None:
+def _set_environment(values: Mapping[str, str | None]) -> None:
+    """Variables of this process; None: not set."""
     for name, value in values.items():
         if value is None:
             os.environ.pop(name, None)
