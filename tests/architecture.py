@@ -60,7 +60,7 @@ GUARDED_IMPORTS = {
     "psycopg": ("tables.engines", "ledger.postgres"),
     "pyspark": ("tables.engines",),
     "click": ("cli",),
-    "rich": ("cli", "report", "kernel.wording", "releases.receipt", "prediction.receipt"),
+    "rich": ("cli", "report"),
     "jinja2": ("report",),
     "matplotlib": ("report",),
     "secrets": ("kernel.noise.source", "kernel.noise.public"),

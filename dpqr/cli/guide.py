@@ -40,7 +40,7 @@ def _print_topics(color: bool) -> None:
     from dpqr.report.guide import TOPICS, summary
 
     if is_terminal(sys.stdout):
-        from dpqr.kernel.wording import facts
+        from dpqr.report.html import facts
 
         product(render(facts((name, summary(name)) for name in TOPICS), sys.stdout, color))
     else:

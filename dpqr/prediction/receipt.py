@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from dpqr.kernel.budget import upward_text
-from dpqr.kernel.wording import DIGITS, Fact, count_words, facts, plain, price_words
+from dpqr.kernel.wording import DIGITS, Fact, count_words, plain, price_words
 from dpqr.ledger.ledger import Reason
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.excess_risk import ExcessRisk
@@ -31,19 +30,16 @@ from dpqr.prediction.risk_bounds import added_loss, mean_share, tail_share
 from dpqr.prediction.tuning import FACTORS
 from dpqr.releases.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
-
-def prediction_plan_view(plan: PredictionPlan, outlook: PlanAlternatives) -> RenderableType:
+def prediction_plan_facts(plan: PredictionPlan, outlook: PlanAlternatives) -> tuple[Fact, ...]:
     """The whole plan, for `--dry-run`. Public facts only."""
-    return facts([*_promise(plan), *_means(plan), *_worth(plan), *_otherwise(plan, outlook), *_notes(plan)])
+    return (*_promise(plan), *_means(plan), *_worth(plan), *_otherwise(plan, outlook), *_notes(plan))
 
 
-def approved_prediction_view(plan: PredictionPlan, sha256: str, dataset: str, reason: Reason) -> RenderableType:
+def approved_prediction_facts(plan: PredictionPlan, sha256: str, dataset: str, reason: Reason) -> tuple[Fact, ...]:
     """What was approved: whose budget pays once, for what, and by which plan."""
     approved = ("Approved", plain(f"one run of predictions of {dataset!r} by this plan, {reason.words}"))
-    return facts([*_promise(plan), *_means(plan), *_worth(plan), *_notes(plan), ("Plan", sha256), approved])
+    return (*_promise(plan), *_means(plan), *_worth(plan), *_notes(plan), ("Plan", sha256), approved)
 
 
 def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:

@@ -12,10 +12,11 @@ from rich.text import Text
 
 from dpqr.kernel.budget import Cost, downward_text, upward_text
 from dpqr.kernel.currency import RHO, Currency
-from dpqr.kernel.wording import Fact, count_words, facts, plain
+from dpqr.kernel.wording import Fact, count_words, plain
 from dpqr.ledger.ledger import Account, LedgerEntry
 from dpqr.ledger.periods import PeriodBudgets
 from dpqr.report.answers import plain_table
+from dpqr.report.html import facts
 from dpqr.tables.policy import OWNER_VOUCHES, Policy
 
 DIGITS = 6

@@ -9,10 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from dpqr.kernel.budget import upward_text
-from dpqr.kernel.wording import Fact, amount, bytes_words, count_words, facts, plain, seconds_words
+from dpqr.kernel.wording import Fact, amount, bytes_words, count_words, plain, seconds_words
 from dpqr.releases.forecast import Goal
 from dpqr.releases.forecast_error import ErrorDistribution, ExpectedBlockError, PlanForecast
 from dpqr.report.charts import HIGH, LOW, MarksPlot
+from dpqr.report.html import facts
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import downward_text, upward_text
-from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, facts, plain
+from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock, Trend, answered_block
 from dpqr.releases.answers.errors import FACTOR
 from dpqr.releases.receipt import plan_words
@@ -22,6 +22,7 @@ from dpqr.releases.result import FinishedRun
 from dpqr.releases.sentences import certainty, dropped_warning, dropped_words, release_guarantee
 from dpqr.report.answers import add_texts, answer_texts, block_view, error_texts, figures_view, heading, plain_table
 from dpqr.report.charts import Curve, Drawing, bars_view, curve_view, heat_map_view
+from dpqr.report.html import facts
 
 BARS, NOTES = 6, 3
 """Answers and notes that a digest has room for on a screen of 24 lines."""
