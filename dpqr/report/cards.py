@@ -55,28 +55,7 @@ def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, A
     Args:
         record: release.json. Its publisher, purpose, asker and date stand for what is not stated.
     """
-    filled = _filled(record, stated)
-    return {
-        "url_slug": _slug(f"{filled.title} {str(filled.date)[:4]}"),
-        "status": "Draft",
-        "tier": 3,
-        "deployment": {
-            "basic": _basic(filled),
-            "dp_variant": _variant(record),
-            "privacy_loss": _loss(record),
-            "deployment_model": _model(record),
-            "accounting": _accounting(record),
-            "implementation": _implementation(record),
-            "administrative": {
-                "notes": "A draft by dpqr from the release's own record, for the registry author to review.",
-                "registry_authors": [filled.author],
-            },
-        },
-    }
-
-
-def _filled(record: dict[str, Any], stated: CuratorFacts) -> CuratorFacts:
-    """UsageFault that names every field which neither a person nor the record has stated."""
+    # UsageFault that names every field which neither a person nor the record has stated.
     known = {"curator": record.get("publisher"), "use": record.get("purpose"), "author": record.get("by")}
     known["date"] = str(record.get("date") or "")[:10]
     filled = CuratorFacts(
@@ -91,36 +70,48 @@ def _filled(record: dict[str, Any], stated: CuratorFacts) -> CuratorFacts:
         date.fromisoformat(str(filled.date))
     except ValueError:
         raise UsageFault(f"--date {filled.date}: is no date; give YYYY-MM-DD") from None
-    return filled
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
-def _basic(filled: CuratorFacts) -> dict[str, Any]:
-    return {
-        "name": filled.title,
-        "data_curators": [filled.curator],
-        "intended_use": filled.use,
-        "data_product_type": "Summary statistics",
-        "data_product_region": filled.region,
-        "description": filled.about,
-        "publication_date": filled.date,
-        "data_product_sector": filled.sector,
-    }
-
-
-def _pure(record: dict[str, Any]) -> bool:
-    return Fraction(record["plan"]["budget"]["delta"]["exact"]) == 0
-
-
-def _variant(record: dict[str, Any]) -> dict[str, Any]:
+    filled = filled
     columns = ", ".join(str(column["name"]) for column in record["plan"]["domain"]["columns"])
+    unit, budget = record["plan"]["unit"], record["plan"]["budget"]
+    epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
+    rows = f"person ({unit['column']}, at most {unit['max_rows']} rows)" if unit["column"] else "row"
     return {
-        "variant_name": "Pure DP" if _pure(record) else "Approximate DP",
-        "data_domain": f"Tables with the columns {columns}; {record['plan']['domain']['cells']} cells, public.",
-        "unprotected_quantities": "; ".join(_unprotected(record)) or "None; the number of rows is protected, too.",
+        "url_slug": re.sub(r"[^a-z0-9]+", "-", (f"{filled.title} {str(filled.date)[:4]}").lower()).strip("-"),
+        "status": "Draft",
+        "tier": 3,
+        "deployment": {
+            "basic": {
+                "name": filled.title,
+                "data_curators": [filled.curator],
+                "intended_use": filled.use,
+                "data_product_type": "Summary statistics",
+                "data_product_region": filled.region,
+                "description": filled.about,
+                "publication_date": filled.date,
+                "data_product_sector": filled.sector,
+            },
+            "dp_variant": {
+                "variant_name": "Pure DP"
+                if Fraction(record["plan"]["budget"]["delta"]["exact"]) == 0
+                else "Approximate DP",
+                "data_domain": f"Tables with the columns {columns}; {record['plan']['domain']['cells']} cells, public.",
+                "unprotected_quantities": "; ".join(_unprotected(record))
+                or "None; the number of rows is protected, too.",
+            },
+            "privacy_loss": {
+                "privacy_unit": rows,
+                "privacy_unit_details": f"Adjacent tables differ by {unit['words']}.",
+                "privacy_parameters": {"epsilon": upward(epsilon)} | ({"delta": upward(delta)} if delta else {}),
+                "privacy_parameters_details": f"Exact: epsilon {upward_text(epsilon)}, delta {upward_text(delta)}.",
+            },
+            "deployment_model": _model(record),
+            "accounting": _accounting(record),
+            "implementation": _implementation(record),
+            "administrative": {
+                "notes": "A draft by dpqr from the release's own record, for the registry author to review.",
+                "registry_authors": [filled.author],
+            },
+        },
     }
 
 
@@ -129,18 +120,6 @@ def _unprotected(record: dict[str, Any]) -> Iterator[str]:
         yield "the number of units is public"
     for total in (record["plan"]["domain"]["facts"] or {}).get("totals") or ():
         yield f"a total known in public: {total['where']}: {total['count']}"
-
-
-def _loss(record: dict[str, Any]) -> dict[str, Any]:
-    unit, budget = record["plan"]["unit"], record["plan"]["budget"]
-    epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
-    rows = f"person ({unit['column']}, at most {unit['max_rows']} rows)" if unit["column"] else "row"
-    return {
-        "privacy_unit": rows,
-        "privacy_unit_details": f"Adjacent tables differ by {unit['words']}.",
-        "privacy_parameters": {"epsilon": upward(epsilon)} | ({"delta": upward(delta)} if delta else {}),
-        "privacy_parameters_details": f"Exact: epsilon {upward_text(epsilon)}, delta {upward_text(delta)}.",
-    }
 
 
 def _model(record: dict[str, Any]) -> dict[str, Any]:
@@ -242,6 +221,7 @@ def croissant_card(
     """The same as plain values. What nobody has stated is left out, but for name and description."""
     published = stated.date or str(record.get("date") or "")[:10]
     curator = stated.curator or record.get("publisher")
+    budget, use = record["plan"]["budget"], stated.use or record.get("purpose")
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -254,20 +234,28 @@ def croissant_card(
         **({"creator": {"@type": "sc:Organization", "name": curator}} if curator else {}),
         **({"spatialCoverage": stated.region} if stated.region else {}),
         "isLiveDataset": False,
-        "distribution": [_file(name, digest) for name, digest in hashes.items()],
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": name,
+                "name": name,
+                "contentUrl": name,
+                "encodingFormat": FORMATS.get(name.rpartition(".")[2], "application/octet-stream"),
+                "sha256": digest,
+            }
+            for name, digest in hashes.items()
+        ],
         "recordSet": list(_record_sets(columns)),
-        **_responsible(record, stated),
-    }
-
-
-def _file(name: str, digest: str) -> dict[str, Any]:
-    return {
-        "@type": "cr:FileObject",
-        "@id": name,
-        "name": name,
-        "contentUrl": name,
-        "encodingFormat": FORMATS.get(name.rpartition(".")[2], "application/octet-stream"),
-        "sha256": digest,
+        **{
+            "rai:personalSensitiveInformation": f"Counts about people, made differentially private. {record['guarantee']}",
+            "rai:dataManipulationProtocol": f"Noisy measurements and a model fitted to them; {RECORD} holds all of it.",
+            "rai:dataLimitations": str(record["certainty"]),
+            **({"rai:dataUseCases": use} if use else {}),
+            "dpqr:epsilon": budget["epsilon"]["exact"],
+            "dpqr:delta": budget["delta"]["exact"],
+            "dpqr:unit": record["unit"],
+            "dpqr:neighbours": record["plan"]["unit"]["neighbours"],
+        },
     }
 
 
@@ -275,32 +263,15 @@ def _record_sets(columns: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any
     """Of the answers, and of synthetic rows. JSON is left to its reader: its rows are no table of columns."""
     for file, names in columns.items():
         kinds = {name: "sc:Float" if name in FIGURES else "sc:Text" for name in names}
-        yield _record_set(file.partition(".")[0], file, kinds)
-
-
-def _record_set(name: str, file: str, kinds: Mapping[str, str]) -> dict[str, Any]:
-    fields = [
-        {
-            "@type": "cr:Field",
-            "@id": f"{name}/{column}",
-            "name": column,
-            "dataType": kind,
-            "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
-        }
-        for column, kind in kinds.items()
-    ]
-    return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
-
-
-def _responsible(record: dict[str, Any], stated: CuratorFacts) -> dict[str, Any]:
-    budget, use = record["plan"]["budget"], stated.use or record.get("purpose")
-    return {
-        "rai:personalSensitiveInformation": f"Counts about people, made differentially private. {record['guarantee']}",
-        "rai:dataManipulationProtocol": f"Noisy measurements and a model fitted to them; {RECORD} holds all of it.",
-        "rai:dataLimitations": str(record["certainty"]),
-        **({"rai:dataUseCases": use} if use else {}),
-        "dpqr:epsilon": budget["epsilon"]["exact"],
-        "dpqr:delta": budget["delta"]["exact"],
-        "dpqr:unit": record["unit"],
-        "dpqr:neighbours": record["plan"]["unit"]["neighbours"],
-    }
+        name = file.partition(".")[0]
+        fields = [
+            {
+                "@type": "cr:Field",
+                "@id": f"{name}/{column}",
+                "name": column,
+                "dataType": kind,
+                "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
+            }
+            for column, kind in kinds.items()
+        ]
+        yield {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}

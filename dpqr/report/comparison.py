@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +18,6 @@ from dpqr.kernel.budget import upward_text
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import optional, plain
 from dpqr.releases.answers.answered import AnsweredBlock
-from dpqr.releases.exact_errors import Accuracy
 from dpqr.releases.files import read_record
 from dpqr.releases.read_release import ReleaseFiles, read_answers, read_release
 from dpqr.releases.reading import parse_release_request
@@ -207,13 +206,8 @@ def _errors(side: ComparedRun, proxy: str) -> dict[str, float]:
         raise UsageFault(f"--proxy: {side.place} is no release that holds its documents; use dpqr evaluate --queries")
     table = TableSource(paths=(proxy,))
     asked = parse_release_request(stated, table, Path(side.place)).plan
-    return dict(
-        _means(evaluate(EvaluateRequest(truth=table, release=side.place, queries=asked.queries, domain=asked.domain)))
-    )
-
-
-def _means(found: Accuracy) -> Iterator[tuple[str, float]]:
-    return ((block.name, block.l1 / block.queries) for block in found.blocks)
+    found = evaluate(EvaluateRequest(truth=table, release=side.place, queries=asked.queries, domain=asked.domain))
+    return dict(((block.name, block.l1 / block.queries) for block in found.blocks))
 
 
 def _plain(value: Any) -> Any:

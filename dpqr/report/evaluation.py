@@ -23,7 +23,7 @@ from dpqr.kernel.wording import amount, count_words, plain
 from dpqr.ledger.ledger import BudgetLedger, DataKind
 from dpqr.ledger.location import ledger_origin
 from dpqr.releases.documents import write_new
-from dpqr.releases.exact_errors import Accuracy, BlockError, TrueAnswers, compare, public_cells, true_answers
+from dpqr.releases.exact_errors import Accuracy, TrueAnswers, compare, public_cells, true_answers
 from dpqr.releases.planning import read_documents
 from dpqr.releases.read_release import ReleaseFiles, payers, read_release, release_around
 from dpqr.releases.rehearsal import rehearsed_table
@@ -271,28 +271,32 @@ def accuracy_view(found: Accuracy, top: int, notice: str) -> RenderableType:
     for name in ("queries", "L1", "L2", "largest", "L1 / n", "L2 / n", "largest / n"):
         table.add_column(name, justify="right", no_wrap=True)
     for block in found.blocks[:top]:
-        table.add_row(*map(Text, _block_row(block, found.n)))
+        figures = (block.l1, block.l2, block.largest)
+        table.add_row(
+            *map(
+                Text,
+                (
+                    plain(block.name),
+                    f"{block.queries:,}",
+                    *(amount(figure) for figure in figures),
+                    *(f"{figure / block.reach / found.n:.4g}" for figure in figures),
+                ),
+            )
+        )
     more = len(found.blocks) - top
     left = (
         [Text(f"... and {count_words(more, 'more block')} of smaller L1 error: --top N shows more")] if more > 0 else []
     )
-    return Group(Text(notice, style="bold"), Text(), Text(_summary(found)), Text(), table, *left)
-
-
-def _summary(found: Accuracy) -> str:
     summary = f"over n = {found.records:,}, {count_words(len(found.blocks), 'block')}: mean L1 {found.mean_l1:.4g}"
     lost = sum(block.missing for block in found.blocks)
     missing = f"; {count_words(lost, 'answer')} missing, taken for 0" if lost else ""
-    return f"{summary}, mean L2 {found.mean_l2:.4g}, largest error of an answer {found.largest:.4g}{missing}"
-
-
-def _block_row(block: BlockError, n: int) -> tuple[str, ...]:
-    figures = (block.l1, block.l2, block.largest)
-    return (
-        plain(block.name),
-        f"{block.queries:,}",
-        *(amount(figure) for figure in figures),
-        *(f"{figure / block.reach / n:.4g}" for figure in figures),
+    return Group(
+        Text(notice, style="bold"),
+        Text(),
+        Text(f"{summary}, mean L2 {found.mean_l2:.4g}, largest error of an answer {found.largest:.4g}{missing}"),
+        Text(),
+        table,
+        *left,
     )
 
 
@@ -310,7 +314,16 @@ def audit_view(lines: list[Line], runs: int, alarm: Fraction) -> RenderableType:
     for name, claim, loss in lines:
         verdict = Text("BREACH", style="bold red") if loss.breach else Text("holds")
         table.add_row(Text(name), claim_words(claim), proved_words(claim, loss), *shares(loss), verdict)
-    return Group(table, Text(), Text(_verdict(lines)), Text(_meaning(runs, alarm)))
+    return Group(
+        table,
+        Text(),
+        Text(_verdict(lines)),
+        Text(
+            f"{runs:,} runs on each of two neighbours a case (more or fewer where a case states so in the short form); "
+            "events chosen on one half, tested on the other. A sound build is refuted anywhere with probability at most "
+            f"{float(alarm):g}."
+        ),
+    )
 
 
 def finding_line(name: str, claim: Claim, loss: LossLowerBound) -> str:
@@ -348,11 +361,3 @@ def _verdict(lines: list[Line]) -> str:
         return f"{broken} of {len(lines)} claims refuted."
     cases = count_words(len(lines), "case")
     return f"No breach found in {cases}. That refutes faults of the size that such runs can show; no more."
-
-
-def _meaning(runs: int, alarm: Fraction) -> str:
-    return (
-        f"{runs:,} runs on each of two neighbours a case (more or fewer where a case states so in the short form); "
-        "events chosen on one half, tested on the other. A sound build is refuted anywhere with probability at most "
-        f"{float(alarm):g}."
-    )

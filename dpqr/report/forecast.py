@@ -14,7 +14,7 @@ from dpqr.releases.forecast import Goal
 from dpqr.releases.forecast_error import ErrorDistribution, ExpectedBlockError, PlanForecast
 from dpqr.report.charts import HIGH, LOW, MarksPlot
 from dpqr.report.html import facts
-from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
+from dpqr.strategies.explanation import Explanation, ScheduleForecast
 
 
 def explanation_view(explanation: Explanation) -> RenderableType:
@@ -62,7 +62,9 @@ def _rules(explanation: Explanation) -> Iterator[Fact]:
     )
     for rule in explanation.rules:
         yield f"  {rule.name}", rule.use
-        yield "", _bounds(rule)
+        bounds = ", ".join(f"{bound:,} {variant}" for variant, bound in rule.mistakes.items() if bound is not None)
+        words = f"T: {bounds}" if bounds else f"no bound is proved{' at this alpha' if rule.alphas else ''}"
+        yield "", f"{words}; not here: {rule.refusal}" if rule.refusal else f"{words}; {bytes_words(rule.bytes)}"
         if unlike := [f"{bound:,} {variant}" for variant, bound in rule.unlike.items() if bound is not None]:
             yield (
                 "",
@@ -71,12 +73,6 @@ def _rules(explanation: Explanation) -> Iterator[Fact]:
         if rule.alphas:
             promises = ", ".join(f"{float(alpha):.3g} {variant}" for variant, alpha in rule.alphas.items())
             yield "", f"smallest alpha that one fixed plan of theory promises with it: {promises}"
-
-
-def _bounds(rule: RuleBounds) -> str:
-    bounds = ", ".join(f"{bound:,} {variant}" for variant, bound in rule.mistakes.items() if bound is not None)
-    words = f"T: {bounds}" if bounds else f"no bound is proved{' at this alpha' if rule.alphas else ''}"
-    return f"{words}; not here: {rule.refusal}" if rule.refusal else f"{words}; {bytes_words(rule.bytes)}"
 
 
 def _best(explanation: Explanation) -> Iterator[Fact]:
@@ -160,7 +156,7 @@ def _single(found: PlanForecast, blocks: Sequence[ExpectedBlockError]) -> Table:
 
 
 def _several(found: Sequence[PlanForecast], blocks: Sequence[ExpectedBlockError]) -> Table:
-    table = _table("answers", *(f"eps {epsilon}" for epsilon in _epsilons(found)))
+    table = _table("answers", *(f"eps {epsilon}" for epsilon in tuple(upward_text(one.epsilon) for one in found)))
     errors = [{block.name: block.error.mean for block in one.blocks} for one in found]
     for block in blocks:
         table.add_row(_name(block), f"{block.answers:,}", *(amount(known[block.name]) for known in errors))
@@ -182,7 +178,3 @@ def _name(block: ExpectedBlockError) -> Text:
 def nine_of_ten(error: ErrorDistribution) -> str:
     """The range of one release."""
     return f"{amount(error.at_most(LOW))} to {amount(error.at_most(HIGH))}"
-
-
-def _epsilons(found: Sequence[PlanForecast]) -> tuple[str, ...]:
-    return tuple(upward_text(one.epsilon) for one in found)

@@ -40,11 +40,19 @@ def release_view(
     place: the directory that it went to; None: nothing is kept. files: what lies there.
     ledger: the options that named the ledger on the command line, which the next command needs too.
     """
-    blank, block = Text(""), _largest(release)
+    blank, block = (
+        Text(""),
+        answered_block(max(release.answers, key=lambda answers: answers.block.rows), release.plan.problem.domain),
+    )
+    # The largest answers of the largest block.
+    shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
+    workload = release.plan.problem.workload
+    whole = f"{workload.rows:,} in {count_words(len(workload.blocks), 'block')}"
+    part = f"{BARS} largest of {block.rows:,}" if block.rows > BARS else f"all {block.rows}"
     return Group(
         facts([*_promise(release), *_warnings(release, place)], MARGIN),
         blank,
-        *_digest(release, block),
+        *(facts([("Answers", f"{whole}; the {part} in {block.name!r}:")], MARGIN), bars_view(shown, shown.rows)),
         blank,
         facts(_next(release, block, place, files, ledger), MARGIN),
     )
@@ -82,23 +90,6 @@ def _warnings(release: FinishedRun, place: str | None) -> Iterator[Fact]:
     yield from (("Note", sentence) for sentence in notes[:shown])
     if notes[shown:]:
         yield "", f"{count_words(len(notes) - shown, 'more note')}: dpqr show {quote(place or '')}"
-
-
-def _largest(release: FinishedRun) -> AnsweredBlock:
-    return answered_block(max(release.answers, key=lambda answers: answers.block.rows), release.plan.problem.domain)
-
-
-def _digest(release: FinishedRun, block: AnsweredBlock) -> Sequence[RenderableType]:
-    """The largest answers of the largest block."""
-    shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
-    return facts([("Answers", _heading(release, block))], MARGIN), bars_view(shown, shown.rows)
-
-
-def _heading(release: FinishedRun, block: AnsweredBlock) -> str:
-    workload = release.plan.problem.workload
-    whole = f"{workload.rows:,} in {count_words(len(workload.blocks), 'block')}"
-    part = f"{BARS} largest of {block.rows:,}" if block.rows > BARS else f"all {block.rows}"
-    return f"{whole}; the {part} in {block.name!r}:"
 
 
 def _next(
@@ -205,19 +196,17 @@ def _table(names: Sequence[str], trend: Trend) -> Table:
     for name in ("estimate", "error", "change", "+-", ""):
         table.add_column(name, justify="right", no_wrap=True)
     for row in range(trend.rows):
-        for place, cells in enumerate(_lines(trend, row)):
+        # The figures of one answer, point by point.
+        values, errors = (
+            np.array([getattr(one, name)[row] for one in trend.points]) for name in ("estimate", "precision")
+        )
+        change, unsure = trend.change[:, row], trend.change_error[:, row]
+        marks = [MARK if abs(moved) > FACTOR * error else "" for moved, error in zip(change, unsure, strict=True)]
+        texts = (answer_texts(values, errors), error_texts(errors), answer_texts(change, unsure), error_texts(unsure))
+        for place, cells in enumerate(list(zip(*texts, marks, strict=True))):
             about = [title(trend.points[0], row) if place == 0 else ""] if trend.points[0].columns else []
             table.add_row(*map(Text, (*about, plain(names[place]), *cells)))
     return table
-
-
-def _lines(trend: Trend, row: int) -> list[tuple[str, ...]]:
-    """The figures of one answer, point by point."""
-    values, errors = (np.array([getattr(one, name)[row] for one in trend.points]) for name in ("estimate", "precision"))
-    change, unsure = trend.change[:, row], trend.change_error[:, row]
-    marks = [MARK if abs(moved) > FACTOR * error else "" for moved, error in zip(change, unsure, strict=True)]
-    texts = (answer_texts(values, errors), error_texts(errors), answer_texts(change, unsure), error_texts(unsure))
-    return list(zip(*texts, marks, strict=True))
 
 
 def _curves(names: Sequence[str], trend: Trend) -> RenderableType:

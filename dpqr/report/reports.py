@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,6 @@ from dpqr.ledger.budgets import configured_ledger
 from dpqr.ledger.ledger import Account, LedgerEntry
 from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.documents import write_new
-from dpqr.releases.forecast_error import PlanForecast
 from dpqr.releases.read_release import ReleaseFiles, all_answers, read_figures, read_release, release_around
 from dpqr.releases.receipt import plan_facts
 from dpqr.releases.record.plan_document import plan_document, seal_document
@@ -20,7 +19,7 @@ from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.table_files import figures_table
 from dpqr.report.cards import CuratorFacts, croissant_text, registry_text
-from dpqr.report.page.other_pages import curve_page, plan_page
+from dpqr.report.page.other_pages import plan_page
 from dpqr.report.page.parts import html, require_extra
 from dpqr.report.page.release_page import release_page
 from dpqr.report.page.reported import ChargeRow, Preview, ReportInput, Spending, file_hashes, first_rows, table_columns
@@ -62,18 +61,14 @@ def report(request: ReportRequest) -> tuple[str, ...]:
         raise UsageFault("report: say what to write: --html FILE, --registry FILE or --croissant FILE")
     if request.html:
         require_extra()
-    texts = list(_texts(request, _release(request.release)))
+    # The release that this is, or that holds this file. UsageFault where there is none.
+    around = release_around(request.release)
+    if around is None:
+        raise UsageFault(f"{request.release}: is no release; give the directory that dpqr release has made")
+    texts = list(_texts(request, read_release(request.release if os.path.isdir(request.release) else around)))
     for form, path, text in texts:
         write_new(path, text, option=f"--{form}")
     return tuple(path for _, path, _ in texts)
-
-
-def _release(place: str) -> ReleaseFiles:
-    """The release that this is, or that holds this file. UsageFault where there is none."""
-    around = release_around(place)
-    if around is None:
-        raise UsageFault(f"{place}: is no release; give the directory that dpqr release has made")
-    return read_release(place if os.path.isdir(place) else around)
 
 
 def _texts(request: ReportRequest, files: ReleaseFiles) -> Iterator[tuple[str, str, str]]:
@@ -101,11 +96,6 @@ def plan_html(plan: Plan, taken: Resources, parts: Mapping[str, Any] | None = No
         parts: what else stands in the document, as for `save_plan`: the page shows the hash of both together.
     """
     return html(plan_page(seal_document(plan_document(plan) | dict(parts or {})), plan_facts(plan, taken)))
-
-
-def curve_html(found: Sequence[PlanForecast], notes: Sequence[str]) -> str:
-    """Forecasts by epsilon as a page. UsageFault where the extra is not installed."""
-    return html(curve_page(found, notes))
 
 
 def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str | None = None) -> ReportInput:

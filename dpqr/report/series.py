@@ -14,9 +14,7 @@ from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.releases.answer_tables import CUMULATIVE_COLUMNS, EARLIER, Pair, named_cells, read_cumulative
 from dpqr.releases.answers.answered import Blocks, Trend, trend
 from dpqr.releases.read_release import ReleaseFiles, all_answers, block_entries, block_entry, read_answers, read_release
-from dpqr.releases.tidy import Column, Texts, Tidy
-from dpqr.report.page.other_pages import series_page
-from dpqr.report.page.parts import html
+from dpqr.releases.tidy import Texts, Tidy
 
 SHOWN = 6
 """Names of periods in a note."""
@@ -57,11 +55,6 @@ def series(places: Sequence[str], query: str | None = None) -> ReleaseSeries:
     notes = [f"{name}: {words}" for name, files in named if (words := _warning(files.record))]
     notes += _missing(names, [files for _, files in named])
     return ReleaseSeries(names=names, trends=tuple(_points(named, query)), notes=tuple(notes))
-
-
-def series_html(found: ReleaseSeries) -> str:
-    """A series as a page. UsageFault where the extra is not installed."""
-    return html(series_page(found.names, found.trends, found.notes))
 
 
 def _points(named: Sequence[tuple[str, ReleaseFiles]], query: str | None) -> Iterator[Trend]:
@@ -179,9 +172,5 @@ def series_table(names: Sequence[str], trends: Sequence[Trend]) -> Tidy:
         columns[name] = np.concatenate([getattr(point, held) for point in points]) + 0.0
     for name in CHANGES:
         columns[name] = np.concatenate([getattr(trend, name).reshape(-1) for trend in trends]) + 0.0
-    return Tidy(len(blocks), _in_order(columns))
-
-
-def _in_order(columns: dict[str, Column]) -> dict[str, Column]:
-    """The point behind the query's name."""
-    return {"query": columns["query"], "point": columns["point"], **columns}
+    # The point behind the query's name.
+    return Tidy(len(blocks), {"query": columns["query"], "point": columns["point"], **columns})

@@ -54,27 +54,6 @@ def _making(made: dict[str, Any]) -> Iterator[Fact]:
 def domain_section(found: ReportInput) -> Section:
     """Columns and rules, public facts, and what was asked."""
     domain = found.plan.get("domain") or {}
-    parts: list[Part] = [
-        Paragraph(
-            text=f"Everything here was fixed in public before the table was opened: "
-            f"{count_words(len(domain.get('columns') or ()), 'column')}, {domain.get('cells', 0):,} cells in all."
-        ),
-        _columns(found, domain),
-    ]
-    if facts := domain.get("facts"):
-        parts.append(Facts(lines=tuple(_facts(facts))))
-    if notes := request_notes(found):
-        parts.append(Facts(lines=tuple(("Asked", note) for note in notes)))
-    parts.append(_blocks(found))
-    return Section(name="domain", title="Domain, rules and queries", parts=[*parts, *_queries(found)])
-
-
-def request_notes(found: ReportInput) -> list[str]:
-    """What the request noted of itself, such as options that dpqr.toml has stated: of no weight for the figures."""
-    return list((found.plan.get("request") or {}).get("notes") or ())
-
-
-def _columns(found: ReportInput, domain: dict[str, Any]) -> ReportTable:
     document = found.document("domain") or {}
     fields = {field.get("name"): field for field in document.get("fields") or () if isinstance(field, dict)}
     rows = [
@@ -88,9 +67,37 @@ def _columns(found: ReportInput, domain: dict[str, Any]) -> ReportTable:
         for column in domain.get("columns") or ()
     ]
     unsaid = "" if fields else "; labels and rules stand in the domain file, which this record does not hold"
-    return ReportTable(
-        caption=f"Columns{unsaid}", head=("column", "kind", "values", "rules", "cells"), rows=rows, texts=4
+    parts: list[Part] = [
+        Paragraph(
+            text=f"Everything here was fixed in public before the table was opened: "
+            f"{count_words(len(domain.get('columns') or ()), 'column')}, {domain.get('cells', 0):,} cells in all."
+        ),
+        ReportTable(
+            caption=f"Columns{unsaid}", head=("column", "kind", "values", "rules", "cells"), rows=rows, texts=4
+        ),
+    ]
+    if facts := domain.get("facts"):
+        parts.append(Facts(lines=tuple(_facts(facts))))
+    if notes := request_notes(found):
+        parts.append(Facts(lines=tuple(("Asked", note) for note in notes)))
+    workload = found.plan.get("workload") or {"queries": 0, "blocks": ()}
+    parts.append(
+        ReportTable(
+            caption=f"What was asked: {workload['queries']:,} queries in {count_words(len(workload['blocks']), 'block')}",
+            head=("block", "columns", "answers", "weight"),
+            rows=[
+                (block["name"], ", ".join(block["columns"]), f"{block['queries']:,}", str(block["weight"]))
+                for block in workload["blocks"]
+            ],
+            texts=2,
+        )
     )
+    return Section(name="domain", title="Domain, rules and queries", parts=[*parts, *_queries(found)])
+
+
+def request_notes(found: ReportInput) -> list[str]:
+    """What the request noted of itself, such as options that dpqr.toml has stated: of no weight for the figures."""
+    return list((found.plan.get("request") or {}).get("notes") or ())
 
 
 def _values(field: dict[str, Any] | None) -> str:
@@ -115,19 +122,6 @@ def _short(text: str) -> str:
 def _facts(facts: dict[str, Any]) -> Iterator[Fact]:
     yield from (("Impossible", text) for text in facts.get("impossible") or ())
     yield from (("Public total", f"{each['where']}: {each['count']:,}") for each in facts.get("totals") or ())
-
-
-def _blocks(found: ReportInput) -> ReportTable:
-    workload = found.plan.get("workload") or {"queries": 0, "blocks": ()}
-    return ReportTable(
-        caption=f"What was asked: {workload['queries']:,} queries in {count_words(len(workload['blocks']), 'block')}",
-        head=("block", "columns", "answers", "weight"),
-        rows=[
-            (block["name"], ", ".join(block["columns"]), f"{block['queries']:,}", str(block["weight"]))
-            for block in workload["blocks"]
-        ],
-        texts=2,
-    )
 
 
 def _queries(found: ReportInput) -> Iterator[Part]:

@@ -80,7 +80,10 @@ def likeness(domain: Domain, true: CellCounts, given: CellCounts) -> Likeness:
         correlations[[first, second], [second, first]] = _association(there) - _association(here)
     found = [_univariate(domain, axis, true, given) for axis in columns]
     scores = {2: _score([_distance(*both) for both in pairs.values()])} if pairs else {}
-    if triples := _triples(shape):
+    # Triples of columns, evenly chosen of all that are small enough.
+    sizes = np.array(shape)
+    fitting: list[Axes] = [axes for axes in combinations(range(len(shape)), 3) if sizes[list(axes)].prod() <= CELLS]
+    if triples := fitting[:: max(-(-len(fitting) // TRIPLES), 1)]:
         scores[3] = _score([_distance(*_shares(shape, axes, true, given)) for axes in triples])
     return Likeness(
         univariates=tuple(sorted(found, key=lambda one: -one.distance)),
@@ -114,13 +117,6 @@ def _distance(here: FloatArray, there: FloatArray) -> float:
 
 def _score(distances: Sequence[float]) -> float:
     return 1000 * (1 - float(np.mean(distances)))
-
-
-def _triples(shape: tuple[int, ...]) -> list[Axes]:
-    """Triples of columns, evenly chosen of all that are small enough."""
-    sizes = np.array(shape)
-    fitting: list[Axes] = [axes for axes in combinations(range(len(shape)), 3) if sizes[list(axes)].prod() <= CELLS]
-    return fitting[:: max(-(-len(fitting) // TRIPLES), 1)]
 
 
 def _association(joint: FloatArray) -> float:
@@ -166,37 +162,6 @@ WITHOUT = "This compares tables of rows, and answers alone were judged: dpqr eva
 
 def evaluation_page(found: Accuracy, alike: Likeness | None, notice: str) -> ReportPage:
     """alike: None where no rows were judged."""
-    return ReportPage(
-        title="Exact errors of a release",
-        subtitle="Beside the true table, which is public or made up",
-        lead=(
-            ("records", f"{found.records:,}"),
-            ("mean L1 error / n", f"{found.mean_l1:.4g}"),
-            ("mean L2 error / n", f"{found.mean_l2:.4g}"),
-            ("largest error / n", f"{found.largest:.4g}"),
-            *((("2-marginal score", f"{alike.scores[2]:.0f} of 1000"),) if alike and 2 in alike.scores else ()),
-        ),
-        sections=(
-            Section(name="notice", title="What this page is", parts=(Paragraph(text=notice, strong=True), _meaning())),
-            Section(name="errors", title="Errors of every block", parts=_errors(found)),
-            *_likeness_rows(alike),
-        ),
-        stamp=STAMP,
-    )
-
-
-def _meaning() -> Part:
-    return Items(
-        lines=(
-            "Every figure is exact. Of a private table this page would be a disclosure that no budget covers.",
-            "Errors are in records, or in the unit of a summed column; over n: as a share of the largest answer that "
-            "the table's n records could give.",
-            "The figures speak of this one table and this one draw of the noise; another draw gives others.",
-        )
-    )
-
-
-def _errors(found: Accuracy) -> Sequence[Part]:
     worst = found.blocks[:WORST]
     shares = [block.l1 / block.reach / found.n for block in worst]
     alt = f"Bars of L1 error over n of {count_words(len(worst), 'block')}; largest {shares[0]:.3g} ({worst[0].name})."
@@ -214,27 +179,57 @@ def _errors(found: Accuracy) -> Sequence[Part]:
             for block in found.blocks
         ],
     )
-    return chart, table
+    return ReportPage(
+        title="Exact errors of a release",
+        subtitle="Beside the true table, which is public or made up",
+        lead=(
+            ("records", f"{found.records:,}"),
+            ("mean L1 error / n", f"{found.mean_l1:.4g}"),
+            ("mean L2 error / n", f"{found.mean_l2:.4g}"),
+            ("largest error / n", f"{found.largest:.4g}"),
+            *((("2-marginal score", f"{alike.scores[2]:.0f} of 1000"),) if alike and 2 in alike.scores else ()),
+        ),
+        sections=(
+            Section(
+                name="notice",
+                title="What this page is",
+                parts=(
+                    Paragraph(text=notice, strong=True),
+                    Items(
+                        lines=(
+                            "Every figure is exact. Of a private table this page would be a disclosure that no budget covers.",
+                            "Errors are in records, or in the unit of a summed column; over n: as a share of the largest answer that "
+                            "the table's n records could give.",
+                            "The figures speak of this one table and this one draw of the noise; another draw gives others.",
+                        )
+                    ),
+                ),
+            ),
+            Section(name="errors", title="Errors of every block", parts=(chart, table)),
+            *_likeness_rows(alike),
+        ),
+        stamp=STAMP,
+    )
 
 
 def _likeness_rows(alike: Likeness | None) -> Sequence[Section]:
     """SDNist's figures."""
     if alike is None:
         return (Section(name="rows", title="Rows beside rows", parts=(Paragraph(text=WITHOUT),)),)
-    return (
-        Section(name="univariates", title="Univariates: column by column", parts=_univariates(alike)),
-        Section(name="correlations", title="Pairwise correlation differences", parts=_correlations(alike)),
-        Section(name="marginals", title="k-marginals", parts=_marginals(alike)),
-        Section(name="classifier", title="A classifier's view", parts=(_classifier(alike),)),
-    )
-
-
-def _univariates(alike: Likeness) -> Sequence[Part]:
     words = "Total variation between the shares of both tables: 0 where they are equal, at most 1. Furthest first."
     cards = [_univariate_rows(one) for one in alike.univariates[:COLUMNS]]
     rows = [(one.name, f"{one.distance:.4f}") for one in alike.univariates]
     table = ReportTable(caption="Distance of each column", head=("column", "total variation"), rows=rows)
-    return Paragraph(text=words), Cards(cards=cards), table
+    return (
+        Section(
+            name="univariates",
+            title="Univariates: column by column",
+            parts=(Paragraph(text=words), Cards(cards=cards), table),
+        ),
+        Section(name="correlations", title="Pairwise correlation differences", parts=_correlations(alike)),
+        Section(name="marginals", title="k-marginals", parts=_marginals(alike)),
+        Section(name="classifier", title="A classifier's view", parts=(_classifier(alike),)),
+    )
 
 
 def _univariate_rows(one: Univariate) -> Card:

@@ -11,7 +11,7 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import Fact, plain
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    pass
 
 
 State = Literal["yes", "part", "no"]
@@ -130,7 +130,14 @@ MISSING = "--html: pages are made by jinja2 and matplotlib; install them by: pip
 
 def html(page: ReportPage) -> str:
     """The whole file. Equal pages give equal text. UsageFault where the extra is not installed."""
-    return _environment().get_template("page.html").render(page=page, style=style())
+    require_extra()
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    made = Environment(
+        loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters["plain"] = plain
+    return made.get_template("page.html").render(page=page, style=style())
 
 
 def style() -> str:
@@ -145,17 +152,6 @@ def require_extra() -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise UsageFault(MISSING) from None
-
-
-def _environment() -> Environment:
-    require_extra()
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    made = Environment(
-        loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    made.filters["plain"] = plain
-    return made
 
 
 def _text(name: str) -> str:

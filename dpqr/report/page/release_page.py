@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpqr.kernel.budget import Cost, downward_text, upward_text
-from dpqr.kernel.currency import Currency
+from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.wording import DIGITS, Fact, amount, count_words, optional, plain
 from dpqr.releases.answers.answered import AnsweredBlock
 from dpqr.releases.answers.errors import BASES
@@ -23,7 +22,7 @@ from dpqr.report.page.documents import (
     synthetic_section,
     verify_section,
 )
-from dpqr.report.page.parts import Card, Cards, Chart, Facts, Items, Paragraph, Part, ReportPage, ReportTable, Section
+from dpqr.report.page.parts import Card, Cards, Facts, Items, Paragraph, Part, ReportPage, ReportTable, Section
 from dpqr.report.page.reported import NOT_STATED, ReportInput, Spending
 
 if TYPE_CHECKING:
@@ -41,12 +40,22 @@ NOT_PRIVATE = "NOT PRIVATE: the noise came from a repeatable test source"
 def release_page(found: ReportInput) -> ReportPage:
     """The nine chapters, and that of figures where there are some."""
     queries, paid = sum(block.rows for block in found.blocks), _dataset(found)
+    # Promise, unit, who, when, why.
+    parts: list[Part] = [Paragraph(text=str(found.record.get("guarantee") or NOT_STATED))]
+    if found.unverified:
+        parts.append(Paragraph(text=f"Not verified: {found.unverified}", strong=True))
+    if found.stated("warning"):
+        parts.append(Paragraph(text=f"Warning: {found.record['warning']}", strong=True))
+    parts += [Paragraph(text=sentence) for sentence in meaning(found)]
+    parts.append(Facts(lines=tuple(_circumstances(found))))
+    if notes := [note for note in found.record.get("trust") or () if note not in request_notes(found)]:
+        parts += [Paragraph(text="What a reader must know before relying on the figures:"), Items(lines=notes)]
     return ReportPage(
         title=f"A private release of {count_words(queries, 'answer')}" + (f" about {paid}" if paid else ""),
         subtitle=found.stated("purpose") or "What it promises, costs and says, and how far that can be trusted",
         lead=(*lead(found), ("answers", f"{queries:,}"), ("questions", f"{len(found.blocks):,}")),
         sections=(
-            _promise(found),
+            Section(name="promise", title="The promise", parts=parts),
             _budget(found),
             _price(found),
             *((figures_section(found),) if found.figures else ()),
@@ -85,20 +94,6 @@ def lead(found: ReportInput) -> Iterator[Fact]:
     yield "protects", f"each {column}" if column else "each row"
     if date := found.stated("date"):
         yield "date", date[:10]
-
-
-def _promise(found: ReportInput) -> Section:
-    """Promise, unit, who, when, why."""
-    parts: list[Part] = [Paragraph(text=str(found.record.get("guarantee") or NOT_STATED))]
-    if found.unverified:
-        parts.append(Paragraph(text=f"Not verified: {found.unverified}", strong=True))
-    if found.stated("warning"):
-        parts.append(Paragraph(text=f"Warning: {found.record['warning']}", strong=True))
-    parts += [Paragraph(text=sentence) for sentence in meaning(found)]
-    parts.append(Facts(lines=tuple(_circumstances(found))))
-    if notes := [note for note in found.record.get("trust") or () if note not in request_notes(found)]:
-        parts += [Paragraph(text="What a reader must know before relying on the figures:"), Items(lines=notes)]
-    return Section(name="promise", title="The promise", parts=parts)
 
 
 def meaning(found: ReportInput) -> Iterator[str]:
@@ -156,7 +151,28 @@ def _budget(found: ReportInput) -> Section:
     parts: tuple[Part, ...]
     if spending is not None:
         chart = budget_chart(spending)
-        parts = (*((chart,) if chart else ()), _charges(spending), Paragraph(text=_left(spending)))
+        currency = spending.account.terms.currency
+        rows = [
+            (
+                f"{charge.number}",
+                charge.date,
+                "this release" if charge.own else _when(spending, charge.number),
+                currency.figures(charge.cost, upward_text),
+            )
+            for charge in spending.charges
+        ]
+        rows.append(("", "", "left", currency.figures(spending.account.left, downward_text)))
+        limit = currency.words(spending.account.terms.limit, downward_text)
+        parts = (
+            *((chart,) if chart else ()),
+            ReportTable(
+                caption=f"What the budget of {spending.account.terms.dataset!r} has paid for; for life: {limit}",
+                head=("entry", "date", "release", f"cost in {currency.name}"),
+                rows=rows,
+                texts=3,
+            ),
+            Paragraph(text=_left(spending)),
+        )
     elif _dataset(found) is None:
         parts = (
             Paragraph(
@@ -175,31 +191,6 @@ def _budget(found: ReportInput) -> Section:
             ),
         )
     return Section(name="budget", title="The budget", parts=parts)
-
-
-def _charges(spending: Spending) -> ReportTable:
-    currency = spending.account.terms.currency
-    rows = [
-        (
-            f"{charge.number}",
-            charge.date,
-            "this release" if charge.own else _when(spending, charge.number),
-            _figures(currency, charge.cost),
-        )
-        for charge in spending.charges
-    ]
-    rows.append(("", "", "left", currency.figures(spending.account.left, downward_text)))
-    limit = currency.words(spending.account.terms.limit, downward_text)
-    return ReportTable(
-        caption=f"What the budget of {spending.account.terms.dataset!r} has paid for; for life: {limit}",
-        head=("entry", "date", "release", f"cost in {currency.name}"),
-        rows=rows,
-        texts=3,
-    )
-
-
-def _figures(currency: Currency, cost: Cost) -> str:
-    return currency.figures(cost, upward_text)
 
 
 def _when(spending: Spending, number: int) -> str:
@@ -222,7 +213,27 @@ def _price(found: ReportInput) -> Section:
     spent = found.record.get("spent")
     parts: list[Part] = []
     if spent:
-        parts += [_phases(spent), _accountants(spent), Paragraph(text=_choice(spent))]
+        charged = spent["charged"]
+        rows = [(phase, _epsilon(prices.get(charged))) for phase, prices in spent["phases"].items()]
+        delta = upward_text(Fraction(spent["delta"]["exact"]))
+        parts += [
+            ReportTable(
+                caption=f"Each phase by itself, as epsilon by {charged}; only basic's figures add up to the whole",
+                head=("phase", "epsilon"),
+                rows=[*rows, ("whole release", _epsilon(spent["epsilon"].get(charged)))],
+            ),
+            ReportTable(
+                caption=f"The whole release under every accountant, as epsilon at delta {delta}",
+                head=("accountant", "epsilon", ""),
+                rows=[
+                    (name, _epsilon(figure), "charged" if name == spent["charged"] else "shown only")
+                    for name, figure in spent["epsilon"].items()
+                ],
+            ),
+            Paragraph(
+                text=f"Charged by {spent['charged']}: {spent['why']}. The other accountants are shown for comparison."
+            ),
+        ]
     if events := found.record.get("events"):
         parts.append(_events(events))
     parts = parts or [Paragraph(text="The record says nothing of phases and prices.")]
@@ -231,32 +242,6 @@ def _price(found: ReportInput) -> Section:
 
 def _epsilon(figure: dict[str, Any] | None) -> str:
     return "not covered" if figure is None else upward_text(Fraction(figure["exact"]), DIGITS)
-
-
-def _phases(spent: dict[str, Any]) -> ReportTable:
-    charged = spent["charged"]
-    rows = [(phase, _epsilon(prices.get(charged))) for phase, prices in spent["phases"].items()]
-    return ReportTable(
-        caption=f"Each phase by itself, as epsilon by {charged}; only basic's figures add up to the whole",
-        head=("phase", "epsilon"),
-        rows=[*rows, ("whole release", _epsilon(spent["epsilon"].get(charged)))],
-    )
-
-
-def _accountants(spent: dict[str, Any]) -> ReportTable:
-    delta = upward_text(Fraction(spent["delta"]["exact"]))
-    return ReportTable(
-        caption=f"The whole release under every accountant, as epsilon at delta {delta}",
-        head=("accountant", "epsilon", ""),
-        rows=[
-            (name, _epsilon(figure), "charged" if name == spent["charged"] else "shown only")
-            for name, figure in spent["epsilon"].items()
-        ],
-    )
-
-
-def _choice(spent: dict[str, Any]) -> str:
-    return f"Charged by {spent['charged']}: {spent['why']}. The other accountants are shown for comparison."
 
 
 def _events(events: list[dict[str, Any]]) -> ReportTable:
@@ -292,7 +277,16 @@ def answers_section(found: ReportInput) -> Section:
     cards = [_card(block, f"block {number}", lines, found.bounds.get(block.name)) for number, block in enumerate(shown)]
     parts: list[Part] = [Items(lines=tuple(_legend(found))), Cards(cards=cards)]
     if rest:
-        parts.append(_rest(rest))
+        parts.append(
+            ReportTable(
+                caption=f"{count_words(len(rest), 'more block')}, without charts",
+                head=("block", "answers", "never measured", "typical error"),
+                rows=[
+                    (block.name, f"{block.rows:,}", f"{int(never_measured(block).sum()):,}", optional(typical(block)))
+                    for block in rest
+                ],
+            )
+        )
     return Section(name="answers", title="The answers", parts=parts)
 
 
@@ -330,27 +324,15 @@ def _legend(found: ReportInput) -> Iterator[str]:
 
 
 def _card(block: AnsweredBlock, salt: str, lines: int, bound: float | None) -> Card:
-    words = _words(block) + ("" if bound is None else f"; L1 error proved to be at most {math.ceil(bound):,}")
-    return Card(title=block.name, words=words, chart=block_chart(block, salt), table=_table(block, lines))
-
-
-def _words(block: AnsweredBlock) -> str:
     alone = int(never_measured(block).sum())
     how = "measured" if not alone else "never measured" if alone == block.rows else f"{alone:,} never measured"
     error, what = typical(block), "noise" if np.isnan(block.error).all() else "error"
-    return f"{count_words(block.rows, 'answer')}, {how}" + (
-        "" if np.isnan(error) else f"; typical {what} {amount(error)}"
+    words = (
+        f"{count_words(block.rows, 'answer')}, {how}"
+        + ("" if np.isnan(error) else f"; typical {what} {amount(error)}")
+        + ("" if bound is None else f"; L1 error proved to be at most {math.ceil(bound):,}")
     )
-
-
-def typical(block: AnsweredBlock) -> float:
-    """Root mean square of the errors of a block's estimates, or of its noise, in records; NaN where none is known."""
-    known = block.precision[~np.isnan(block.precision)]
-    return float(np.sqrt(np.mean(known**2))) if known.size else float("nan")
-
-
-def _table(block: AnsweredBlock, lines: int) -> ReportTable:
-    """The largest answers, in the block's order."""
+    # The largest answers, in the block's order.
     rows = np.sort(np.argsort(-block.estimate, kind="stable")[:lines])
     shown = block.chosen(rows)
     cells = zip(
@@ -365,23 +347,31 @@ def _table(block: AnsweredBlock, lines: int) -> ReportTable:
     part = (
         f"The {lines} largest of {block.rows:,} answers; all are in the answers file" if block.rows > lines else "All"
     )
-    return ReportTable(
-        caption=f"{part}: {block.name}",
-        head=(*(column.name for column in block.columns), "estimate", "error", "measured", "lower", "upper", "basis"),
-        rows=[(*shown.cells(row), *each) for row, each in enumerate(cells)],
-        texts=len(block.columns),
+    return Card(
+        title=block.name,
+        words=words,
+        chart=block_chart(block, salt),
+        table=ReportTable(
+            caption=f"{part}: {block.name}",
+            head=(
+                *(column.name for column in block.columns),
+                "estimate",
+                "error",
+                "measured",
+                "lower",
+                "upper",
+                "basis",
+            ),
+            rows=[(*shown.cells(row), *each) for row, each in enumerate(cells)],
+            texts=len(block.columns),
+        ),
     )
 
 
-def _rest(blocks: Sequence[AnsweredBlock]) -> ReportTable:
-    return ReportTable(
-        caption=f"{count_words(len(blocks), 'more block')}, without charts",
-        head=("block", "answers", "never measured", "typical error"),
-        rows=[
-            (block.name, f"{block.rows:,}", f"{int(never_measured(block).sum()):,}", optional(typical(block)))
-            for block in blocks
-        ],
-    )
+def typical(block: AnsweredBlock) -> float:
+    """Root mean square of the errors of a block's estimates, or of its noise, in records; NaN where none is known."""
+    known = block.precision[~np.isnan(block.precision)]
+    return float(np.sqrt(np.mean(known**2))) if known.size else float("nan")
 
 
 def forecast_section(found: ReportInput) -> Section:
@@ -395,7 +385,32 @@ def forecast_section(found: ReportInput) -> Section:
         words = "The record holds no forecast, or no errors to set beside it."
         return Section(name="forecast", title="Forecast and result", parts=(Paragraph(text=words),))
     basis = "its mean absolute error times 1.25, as for normal errors" if errors else "the noise of one measurement"
-    parts = (Paragraph(text=_compared(pairs, basis)), _scatter(pairs), _pairs(pairs))
+    planned, came = (np.maximum([pair[place] for pair in pairs], 1e-3) for place in (1, 2))
+    low, high = min(planned.min(), came.min()) / 1.5, max(planned.max(), came.max()) * 1.5
+
+    def draw(figure: Figure) -> None:
+        axes = panel(figure, 54, 8, 272, 170)
+        axes.plot((low, high), (low, high), color=FAINT, linewidth=1)
+        axes.plot(planned, came, "o", color=FILL, markersize=4.5, alpha=0.75)
+        axes.set_xlabel("forecast, in records")
+        axes.set_ylabel("result, in records")
+        figures(axes, "x", log=True)
+        figures(axes, "y", log=True)
+        axes.set(xlim=(low, high), ylim=(low, high))
+
+    alt = f"Forecast against resulting error of {count_words(len(pairs), 'block')}. Table below."
+    parts = (
+        Paragraph(text=_compared(pairs, basis)),
+        draw_chart(draw, height=216, alt=alt, salt="forecast"),
+        ReportTable(
+            caption="Typical error of an answer, in records: as planned, and as released",
+            head=("block", "forecast", "result", "result / forecast"),
+            rows=[
+                (name, amount(planned), amount(came), f"{came / max(planned, 1e-12):.2f}")
+                for name, planned, came in pairs
+            ],
+        ),
+    )
     return Section(name="forecast", title="Forecast and result", parts=parts)
 
 
@@ -418,34 +433,6 @@ def _compared(pairs: list[Pair], basis: str) -> str:
     if not far:
         return f"{whole} All of {count_words(len(pairs), 'block')} came within a factor {FAR:g} of their forecast."
     return f"{whole} {len(far)} of {count_words(len(pairs), 'block')} came further than a factor {FAR:g} from it."
-
-
-def _scatter(pairs: list[Pair]) -> Chart:
-    planned, came = (np.maximum([pair[place] for pair in pairs], 1e-3) for place in (1, 2))
-    low, high = min(planned.min(), came.min()) / 1.5, max(planned.max(), came.max()) * 1.5
-
-    def draw(figure: Figure) -> None:
-        axes = panel(figure, 54, 8, 272, 170)
-        axes.plot((low, high), (low, high), color=FAINT, linewidth=1)
-        axes.plot(planned, came, "o", color=FILL, markersize=4.5, alpha=0.75)
-        axes.set_xlabel("forecast, in records")
-        axes.set_ylabel("result, in records")
-        figures(axes, "x", log=True)
-        figures(axes, "y", log=True)
-        axes.set(xlim=(low, high), ylim=(low, high))
-
-    alt = f"Forecast against resulting error of {count_words(len(pairs), 'block')}. Table below."
-    return draw_chart(draw, height=216, alt=alt, salt="forecast")
-
-
-def _pairs(pairs: list[Pair]) -> ReportTable:
-    return ReportTable(
-        caption="Typical error of an answer, in records: as planned, and as released",
-        head=("block", "forecast", "result", "result / forecast"),
-        rows=[
-            (name, amount(planned), amount(came), f"{came / max(planned, 1e-12):.2f}") for name, planned, came in pairs
-        ],
-    )
 
 
 # The chapter of figures: means, medians, ratios and the like with their intervals.
