@@ -52,7 +52,7 @@ GUARDED_IMPORTS = {
             "releases",
             "published",
             "report.series",
-            "report.page.reported",
+            "report.page.parts",
         ),
         "audit.conformance.engines",
     ),

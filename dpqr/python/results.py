@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from dpqr.releases.read_release import ReleaseFiles
     from dpqr.releases.result import FinishedRun
-    from dpqr.report.page.reported import ReportInput
+    from dpqr.report.page.parts import ReportInput
 
 
 NO_COUNTER = "cumulative: this release is of no counter; its answers are those of its own rows"

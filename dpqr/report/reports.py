@@ -19,10 +19,18 @@ from dpqr.releases.resources import Resources
 from dpqr.releases.result import FinishedRun
 from dpqr.releases.table_files import figures_table
 from dpqr.report.cards import CuratorFacts, croissant_text, registry_text
-from dpqr.report.page.other_pages import plan_page
-from dpqr.report.page.parts import html, require_extra
-from dpqr.report.page.release_page import release_page
-from dpqr.report.page.reported import ChargeRow, Preview, ReportInput, Spending, file_hashes, first_rows, table_columns
+from dpqr.report.page.parts import (
+    ChargeRow,
+    Preview,
+    ReportInput,
+    Spending,
+    file_hashes,
+    first_rows,
+    html,
+    require_extra,
+    table_columns,
+)
+from dpqr.report.page.release_page import plan_page, release_page
 from dpqr.strategies.plan import Plan
 
 PREVIEW = 8

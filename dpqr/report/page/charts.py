@@ -18,8 +18,7 @@ from dpqr.kernel.arrays import FloatArray, IntArray
 from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.wording import amount, count_words, plain
 from dpqr.releases.answers.answered import DETAIL, AnsweredBlock
-from dpqr.report.page.parts import Chart, require_extra
-from dpqr.report.page.reported import Spending
+from dpqr.report.page.parts import Chart, Spending, require_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,19 @@ from typing import Any
 
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.wording import Fact, amount, count_words
-from dpqr.report.page.parts import ChecklistLine, Checks, Facts, Items, Paragraph, Part, ReportTable, Section, State
-from dpqr.report.page.reported import NOT_STATED, ReportInput
+from dpqr.report.page.parts import (
+    NOT_STATED,
+    ChecklistLine,
+    Checks,
+    Facts,
+    Items,
+    Paragraph,
+    Part,
+    ReportInput,
+    ReportTable,
+    Section,
+    State,
+)
 
 LONGEST, QUERIES = 240, 200
 """Signs of a list of labels or rules, and queries that are written out."""
