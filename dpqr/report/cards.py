@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from fractions import Fraction
@@ -55,7 +55,7 @@ def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, A
     Args:
         record: release.json. Its publisher, purpose, asker and date stand for what is not stated.
     """
-    # UsageFault that names every field which neither a person nor the record has stated.
+    # What neither a person nor the record has stated is missing.
     known = {"curator": record.get("publisher"), "use": record.get("purpose"), "author": record.get("by")}
     known["date"] = str(record.get("date") or "")[:10]
     filled = CuratorFacts(
@@ -70,13 +70,16 @@ def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, A
         date.fromisoformat(str(filled.date))
     except ValueError:
         raise UsageFault(f"--date {filled.date}: is no date; give YYYY-MM-DD") from None
-    filled = filled
+    # Quantities that neighbouring tables share are not protected.
+    unprotected = ["the number of units is public"] if record["plan"]["unit"]["neighbours"] == ROWS_PUBLIC else []
+    for total in (record["plan"]["domain"]["facts"] or {}).get("totals") or ():
+        unprotected.append(f"a total known in public: {total['where']}: {total['count']}")
     columns = ", ".join(str(column["name"]) for column in record["plan"]["domain"]["columns"])
-    unit, budget = record["plan"]["unit"], record["plan"]["budget"]
+    unit, budget, spent = record["plan"]["unit"], record["plan"]["budget"], record["spent"]
     epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
     rows = f"person ({unit['column']}, at most {unit['max_rows']} rows)" if unit["column"] else "row"
     return {
-        "url_slug": re.sub(r"[^a-z0-9]+", "-", (f"{filled.title} {str(filled.date)[:4]}").lower()).strip("-"),
+        "url_slug": re.sub(r"[^a-z0-9]+", "-", f"{filled.title} {str(filled.date)[:4]}".lower()).strip("-"),
         "status": "Draft",
         "tier": 3,
         "deployment": {
@@ -91,12 +94,9 @@ def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, A
                 "data_product_sector": filled.sector,
             },
             "dp_variant": {
-                "variant_name": "Pure DP"
-                if Fraction(record["plan"]["budget"]["delta"]["exact"]) == 0
-                else "Approximate DP",
+                "variant_name": "Approximate DP" if delta else "Pure DP",
                 "data_domain": f"Tables with the columns {columns}; {record['plan']['domain']['cells']} cells, public.",
-                "unprotected_quantities": "; ".join(_unprotected(record))
-                or "None; the number of rows is protected, too.",
+                "unprotected_quantities": "; ".join(unprotected) or "None; the number of rows is protected, too.",
             },
             "privacy_loss": {
                 "privacy_unit": rows,
@@ -105,7 +105,12 @@ def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, A
                 "privacy_parameters_details": f"Exact: epsilon {upward_text(epsilon)}, delta {upward_text(delta)}.",
             },
             "deployment_model": _model(record),
-            "accounting": _accounting(record),
+            "accounting": {
+                "post_processing": f"A model ({record['hypothesis']['kind']}) is fitted to the noisy answers and to "
+                "public facts; estimates, their errors and synthetic rows follow from it and cost nothing.",
+                "composition": f"Charged by the accountant {spent['charged']} ({spent['why']}), over every draw of "
+                "the run.",
+            },
             "implementation": _implementation(record),
             "administrative": {
                 "notes": "A draft by dpqr from the release's own record, for the registry author to review.",
@@ -113,13 +118,6 @@ def registry_record(record: dict[str, Any], stated: CuratorFacts) -> dict[str, A
             },
         },
     }
-
-
-def _unprotected(record: dict[str, Any]) -> Iterator[str]:
-    if record["plan"]["unit"]["neighbours"] == ROWS_PUBLIC:
-        yield "the number of units is public"
-    for total in (record["plan"]["domain"]["facts"] or {}).get("totals") or ():
-        yield f"a total known in public: {total['where']}: {total['count']}"
 
 
 def _model(record: dict[str, Any]) -> dict[str, Any]:
@@ -140,15 +138,6 @@ def _model(record: dict[str, Any]) -> dict[str, Any]:
         "data_source_type": "Static",
         "access_type": "Non-interactive",
         "access_type_details": "Answers, record and synthetic rows are published as files.",
-    }
-
-
-def _accounting(record: dict[str, Any]) -> dict[str, Any]:
-    spent = record["spent"]
-    return {
-        "post_processing": f"A model ({record['hypothesis']['kind']}) is fitted to the noisy answers and to public "
-        "facts; estimates, their errors and synthetic rows follow from it and cost nothing.",
-        "composition": f"Charged by the accountant {spent['charged']} ({spent['why']}), over every draw of the run.",
     }
 
 
@@ -222,6 +211,21 @@ def croissant_card(
     published = stated.date or str(record.get("date") or "")[:10]
     curator = stated.curator or record.get("publisher")
     budget, use = record["plan"]["budget"], stated.use or record.get("purpose")
+    # Tables of answers, and of synthetic rows. JSON is left to its reader: its rows are no table of columns.
+    record_sets = []
+    for file, names in columns.items():
+        name = file.partition(".")[0]
+        fields = [
+            {
+                "@type": "cr:Field",
+                "@id": f"{name}/{column}",
+                "name": column,
+                "dataType": "sc:Float" if column in FIGURES else "sc:Text",
+                "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
+            }
+            for column in names
+        ]
+        record_sets.append({"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields})
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -245,33 +249,13 @@ def croissant_card(
             }
             for name, digest in hashes.items()
         ],
-        "recordSet": list(_record_sets(columns)),
-        **{
-            "rai:personalSensitiveInformation": f"Counts about people, made differentially private. {record['guarantee']}",
-            "rai:dataManipulationProtocol": f"Noisy measurements and a model fitted to them; {RECORD} holds all of it.",
-            "rai:dataLimitations": str(record["certainty"]),
-            **({"rai:dataUseCases": use} if use else {}),
-            "dpqr:epsilon": budget["epsilon"]["exact"],
-            "dpqr:delta": budget["delta"]["exact"],
-            "dpqr:unit": record["unit"],
-            "dpqr:neighbours": record["plan"]["unit"]["neighbours"],
-        },
+        "recordSet": record_sets,
+        "rai:personalSensitiveInformation": f"Counts about people, made differentially private. {record['guarantee']}",
+        "rai:dataManipulationProtocol": f"Noisy measurements and a model fitted to them; {RECORD} holds all of it.",
+        "rai:dataLimitations": str(record["certainty"]),
+        **({"rai:dataUseCases": use} if use else {}),
+        "dpqr:epsilon": budget["epsilon"]["exact"],
+        "dpqr:delta": budget["delta"]["exact"],
+        "dpqr:unit": record["unit"],
+        "dpqr:neighbours": record["plan"]["unit"]["neighbours"],
     }
-
-
-def _record_sets(columns: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:
-    """Of the answers, and of synthetic rows. JSON is left to its reader: its rows are no table of columns."""
-    for file, names in columns.items():
-        kinds = {name: "sc:Float" if name in FIGURES else "sc:Text" for name in names}
-        name = file.partition(".")[0]
-        fields = [
-            {
-                "@type": "cr:Field",
-                "@id": f"{name}/{column}",
-                "name": column,
-                "dataType": kind,
-                "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
-            }
-            for column, kind in kinds.items()
-        ]
-        yield {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}

@@ -87,17 +87,10 @@ def search_guide(words: str, topics: tuple[str, ...] = TOPICS) -> Iterator[Hit]:
     if not sought:
         raise UsageFault("--search is empty; give a word, for example: dpqr guide --search seal")
     for topic in topics:
-        for heading, line in _lines(read_topic(topic)):
+        heading, code = "", False
+        for line in map(str.strip, read_topic(topic).splitlines()):
+            code ^= line.startswith("```")
+            if line.startswith("#") and not code:  # in a block of code it is a comment
+                heading = line.lstrip("# ")
             if sought in line.casefold():
                 yield Hit(topic=topic, heading=heading, line=line)
-
-
-def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Every line that is not empty, with its heading; a comment in a block of code is no heading."""
-    heading, code = "", False
-    for line in map(str.strip, text.splitlines()):
-        code ^= line.startswith("```")
-        if line.startswith("#") and not code:
-            heading = line.lstrip("# ")
-        if line:
-            yield heading, line

@@ -40,38 +40,7 @@ def block_chart(block: AnsweredBlock, salt: str) -> Chart:
     if is_prefix(block):
         return _curves(block, salt)
     if is_grid(block):
-        # Estimates beside their errors.
-        grid = _Grid.of(block)
-        tall = min(max(13 * len(grid.down), 90), 170)
-        maps = [("estimate", block.estimate)]
-        if not np.isnan(block.error).all():
-            maps.append(("error", block.error))
-
-        low = 10 + 5 * min(max(len(grid.across[tick]) for tick in _ticks(len(grid.across), TICKS // 2)), ACROSS)
-
-        def draw(figure: Figure) -> None:
-            left, gap = 84, 12
-            wide = (330 - left - gap * (len(maps) - 1)) / len(maps)
-            for number, (name, values) in enumerate(maps):
-                axes = panel(figure, left + number * (wide + gap), 18, wide, tall)
-                most = float(np.nanmax(values, initial=0.0))
-                axes.set_title(f"{name}, up to {amount(most)}", loc="left", fontsize=9, pad=4)
-                colors = shades(values[grid.order], most)
-                alone = never_measured(block)[grid.order]
-                lines, columns = alone.shape
-                axes.imshow(colors, interpolation="none", aspect="auto", extent=(0, columns, lines, 0))
-                if alone.all():
-                    runs = [(0, lines, [(0, columns)])]
-                else:
-                    runs = [(line, 1, _runs(alone[line])) for line in range(lines) if alone[line].any()]
-                for line, height, found in runs:
-                    axes.broken_barh(found, (line, height), facecolor="none", hatch=HATCH, edgecolor=FAINT, linewidth=0)
-                for spine in axes.spines.values():
-                    spine.set_visible(True)
-                _names(axes, grid, lines=not number)
-
-        alt = f"Heat map of {len(grid.down)} by {len(grid.across)} cells, estimates beside errors: {_seen(block)}"
-        return draw_chart(draw, height=tall + 22 + low, alt=alt, salt=salt)
+        return _heat_map(block, salt)
     if len(block.columns) == 1 and block.columns[0].ordered and block.rows > BARS:
         return _curves(block, salt)
     return _bars(block, salt)
@@ -190,6 +159,45 @@ def _curves(block: AnsweredBlock, salt: str) -> Chart:
     )
 
 
+def _heat_map(block: AnsweredBlock, salt: str) -> Chart:
+    """Estimates beside their errors."""
+    grid = _Grid.of(block)
+    tall = min(max(13 * len(grid.down), 90), 170)
+    maps = [("estimate", block.estimate)]
+    if not np.isnan(block.error).all():
+        maps.append(("error", block.error))
+    low = 10 + 5 * min(max(len(grid.across[tick]) for tick in _ticks(len(grid.across), TICKS // 2)), ACROSS)
+
+    def draw(figure: Figure) -> None:
+        left, gap = 84, 12
+        wide = (330 - left - gap * (len(maps) - 1)) / len(maps)
+        for number, (name, values) in enumerate(maps):
+            axes = panel(figure, left + number * (wide + gap), 18, wide, tall)
+            most = float(np.nanmax(values, initial=0.0))
+            axes.set_title(f"{name}, up to {amount(most)}", loc="left", fontsize=9, pad=4)
+            colors = shades(values[grid.order], most)
+            alone = never_measured(block)[grid.order]
+            lines, columns = alone.shape
+            axes.imshow(colors, interpolation="none", aspect="auto", extent=(0, columns, lines, 0))
+            if alone.all():
+                runs = [(0, lines, [(0, columns)])]
+            else:
+                runs = [(line, 1, _runs(alone[line])) for line in range(lines) if alone[line].any()]
+            for line, height, found in runs:
+                axes.broken_barh(found, (line, height), facecolor="none", hatch=HATCH, edgecolor=FAINT, linewidth=0)
+            for spine in axes.spines.values():
+                spine.set_visible(True)
+            # As many names as fit; those of the lines beside the first map alone.
+            across, down = _ticks(len(grid.across), TICKS // 2), _ticks(0 if number else len(grid.down), TICKS)
+            names = [label(grid.across[tick], ACROSS) for tick in across]
+            axes.set_xticks(across + 0.5, names, rotation=60, ha="right", rotation_mode="anchor")
+            axes.set_yticks(down + 0.5, [label(grid.down[tick], DOWN) for tick in down])
+            axes.tick_params(left=False, bottom=False)
+
+    alt = f"Heat map of {len(grid.down)} by {len(grid.across)} cells, estimates beside errors: {_seen(block)}"
+    return draw_chart(draw, height=tall + 22 + low, alt=alt, salt=salt)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Grid:
     """A block as a matrix. down, across: names of its lines and columns."""
@@ -218,20 +226,6 @@ def _runs(flags: Flags) -> list[tuple[int, int]]:
         if value:
             found.append((places[0], len(places)))
     return found
-
-
-def _names(axes: Axes, grid: _Grid, *, lines: bool) -> None:
-    """As many names as fit. lines: those of the lines are written, too."""
-    across, down = _ticks(len(grid.across), TICKS // 2), _ticks(len(grid.down), TICKS)
-    axes.set_xticks(
-        across + 0.5,
-        [label(grid.across[tick], ACROSS) for tick in across],
-        rotation=60,
-        ha="right",
-        rotation_mode="anchor",
-    )
-    axes.set_yticks(down + 0.5 if lines else (), [label(grid.down[tick], DOWN) for tick in down] if lines else ())
-    axes.tick_params(left=False, bottom=False)
 
 
 def _ticks(count: int, most: int) -> IntArray:

@@ -46,7 +46,6 @@ from dpqr.report.page.parts import (
     ReportPage,
     ReportTable,
     Section,
-    Spending,
 )
 
 if TYPE_CHECKING:
@@ -71,17 +70,32 @@ def release_page(found: ReportInput) -> ReportPage:
     if found.stated("warning"):
         parts.append(Paragraph(text=f"Warning: {found.record['warning']}", strong=True))
     parts += [Paragraph(text=sentence) for sentence in meaning(found)]
-    parts.append(Facts(lines=tuple(_circumstances(found))))
+    circumstances = (
+        ("Protected unit", found.stated("unit") or NOT_STATED),
+        ("Published by", found.stated("publisher") or NOT_STATED),
+        ("Asked for by", found.stated("by") or NOT_STATED),
+        ("Approved by", found.stated("approved_by") or NOT_STATED),
+        ("Purpose", found.stated("purpose") or NOT_STATED),
+        ("Date", found.stated("date") or NOT_STATED),
+        ("Table", paid or "has no name: no ledger was used"),
+        ("Made by", f"dpqr {found.stated('version') or '(version unknown)'}"),
+    )
+    parts.append(Facts(lines=circumstances))
     if notes := [note for note in found.record.get("trust") or () if note not in request_notes(found)]:
         parts += [Paragraph(text="What a reader must know before relying on the figures:"), Items(lines=notes)]
+    stamp = "" if found.record.get("private", True) else NOT_PRIVATE
+    if found.unverified:
+        stamp = NOT_VERIFIED
+    if found.record.get("rehearsal"):
+        stamp = REHEARSAL
     return ReportPage(
         title=f"A private release of {count_words(queries, 'answer')}" + (f" about {paid}" if paid else ""),
         subtitle=found.stated("purpose") or "What it promises, costs and says, and how far that can be trusted",
         lead=(*lead(found), ("answers", f"{queries:,}"), ("questions", f"{len(found.blocks):,}")),
         sections=(
             Section(name="promise", title="The promise", parts=parts),
-            _budget(found),
-            _price(found),
+            budget_section(found),
+            price_section(found),
             *((figures_section(found),) if found.figures else ()),
             answers_section(found),
             forecast_section(found),
@@ -90,16 +104,8 @@ def release_page(found: ReportInput) -> ReportPage:
             checklist_section(found),
             verify_section(found),
         ),
-        stamp=_stamp(found),
+        stamp=stamp,
     )
-
-
-def _stamp(found: ReportInput) -> str:
-    if found.record.get("rehearsal"):
-        return REHEARSAL
-    if found.unverified:
-        return NOT_VERIFIED
-    return "" if found.record.get("private", True) else NOT_PRIVATE
 
 
 def _dataset(found: ReportInput) -> str | None:
@@ -126,11 +132,25 @@ def meaning(found: ReportInput) -> Iterator[str]:
     if budget is None or unit is None:
         return
     epsilon, delta = (Fraction(budget[name]["exact"]) for name in ("epsilon", "delta"))
-    factor = _factor(epsilon)
+    # e to the epsilon, rounded up.
+    factor = "perhaps more than a million"
+    if epsilon < math.log(HUGE):
+        factor = f"at most {float(upward_text(Fraction(math.exp(float(epsilon)) * (1 + 1e-12)), DIGITS)):,.10g}"
+    # What such a factor keeps from a reader.
+    if epsilon > STRONG:
+        worth = (
+            "A factor of this size promises little by itself: a reader who knows much may become sure whether one of "
+            "those protected was in the table."
+        )
+    else:
+        worth = (
+            "By no more than this factor can the odds of any guess about one of those protected change for a reader, "
+            "whatever else he knows or computes."
+        )
     more = f", plus a probability of at most {upward_text(delta)}" if delta else ""
     yield (
         f"In plain words: take two tables that differ by {unit}. Whatever was published here, it was {factor} times "
-        f"as likely with the one table as with the other{more}. {_worth(epsilon)}"
+        f"as likely with the one table as with the other{more}. {worth}"
     )
     yield (
         "It does not promise that nothing can be learnt. What holds for many people is meant to be seen, and it is "
@@ -138,64 +158,34 @@ def meaning(found: ReportInput) -> Iterator[str]:
     )
 
 
-def _worth(epsilon: Fraction) -> str:
-    """What such a factor keeps from a reader."""
-    if epsilon > STRONG:
-        return (
-            "A factor of this size promises little by itself: a reader who knows much may become sure whether one of "
-            "those protected was in the table."
-        )
-    return (
-        "By no more than this factor can the odds of any guess about one of those protected change for a reader, "
-        "whatever else he knows or computes."
-    )
-
-
-def _factor(epsilon: Fraction) -> str:
-    """e to the epsilon, rounded up."""
-    if epsilon >= math.log(HUGE):
-        return "perhaps more than a million"
-    return f"at most {float(upward_text(Fraction(math.exp(float(epsilon)) * (1 + 1e-12)), DIGITS)):,.10g}"
-
-
-def _circumstances(found: ReportInput) -> Iterator[Fact]:
-    yield "Protected unit", found.stated("unit") or NOT_STATED
-    yield "Published by", found.stated("publisher") or NOT_STATED
-    yield "Asked for by", found.stated("by") or NOT_STATED
-    yield "Approved by", found.stated("approved_by") or NOT_STATED
-    yield "Purpose", found.stated("purpose") or NOT_STATED
-    yield "Date", found.stated("date") or NOT_STATED
-    yield "Table", _dataset(found) or "has no name: no ledger was used"
-    yield "Made by", f"dpqr {found.stated('version') or '(version unknown)'}"
-
-
-def _budget(found: ReportInput) -> Section:
+def budget_section(found: ReportInput) -> Section:
     """This release, earlier ones, what is left."""
     spending = found.spending
     parts: tuple[Part, ...]
     if spending is not None:
         chart = budget_chart(spending)
-        currency = spending.account.terms.currency
-        rows = [
-            (
-                f"{charge.number}",
-                charge.date,
-                "this release" if charge.own else _when(spending, charge.number),
-                currency.figures(charge.cost, upward_text),
-            )
-            for charge in spending.charges
-        ]
-        rows.append(("", "", "left", currency.figures(spending.account.left, downward_text)))
-        limit = currency.words(spending.account.terms.limit, downward_text)
+        account, rows = spending.account, []
+        currency = account.terms.currency
+        this = next((charge.number for charge in spending.charges if charge.own), -1)
+        for charge in spending.charges:
+            which = "an earlier one" if charge.number < this else "this release" if charge.own else "a later one"
+            rows.append((f"{charge.number}", charge.date, which, currency.figures(charge.cost, upward_text)))
+        rows.append(("", "", "left", currency.figures(account.left, downward_text)))
+        limit = currency.words(account.terms.limit, downward_text)
+        fits = f"the largest request that still fits is {account.request}" if account.request else "nothing more fits"
+        others = count_words(len(spending.charges) - 1, "other release")
         parts = (
             *((chart,) if chart else ()),
             ReportTable(
-                caption=f"What the budget of {spending.account.terms.dataset!r} has paid for; for life: {limit}",
+                caption=f"What the budget of {account.terms.dataset!r} has paid for; for life: {limit}",
                 head=("entry", "date", "release", f"cost in {currency.name}"),
                 rows=rows,
                 texts=3,
             ),
-            Paragraph(text=_left(spending)),
+            Paragraph(
+                text=f"The budget has paid for this and {others}; {fits}. The budget's promise covers all of them "
+                "together, however they were chosen."
+            ),
         )
     elif _dataset(found) is None:
         parts = (
@@ -217,22 +207,7 @@ def _budget(found: ReportInput) -> Section:
     return Section(name="budget", title="The budget", parts=parts)
 
 
-def _when(spending: Spending, number: int) -> str:
-    own = next((charge.number for charge in spending.charges if charge.own), number)
-    return "an earlier one" if number < own else "a later one"
-
-
-def _left(spending: Spending) -> str:
-    account = spending.account
-    request = f"the largest request that still fits is {account.request}" if account.request else "nothing more fits"
-    earlier = len(spending.charges) - 1
-    return (
-        f"The budget has paid for this and {count_words(earlier, 'other release')}; {request}. The budget's promise "
-        "covers all of them together, however they were chosen."
-    )
-
-
-def _price(found: ReportInput) -> Section:
+def price_section(found: ReportInput) -> Section:
     """Phases and accountants."""
     spent = found.record.get("spent")
     parts: list[Part] = []
@@ -259,29 +234,21 @@ def _price(found: ReportInput) -> Section:
             ),
         ]
     if events := found.record.get("events"):
-        parts.append(_events(events))
+        # Equal draws are one line.
+        lines = []
+        for event in events:
+            bare = event.get("event", event)
+            stated = [f"{name} {value}" for name, value in bare.items() if name not in ("kind", "count", "event")]
+            kind = f"{event['kind']}: {bare['kind']}" if bare is not event else event["kind"]
+            lines.append((kind, ", ".join(stated), f"{event['count']:,}"))
+        caption, head = "Every draw that was charged, as accountants price it", ("draw", "parameters", "times")
+        parts.append(ReportTable(caption=caption, head=head, rows=lines, texts=2))
     parts = parts or [Paragraph(text="The record says nothing of phases and prices.")]
     return Section(name="price", title="What was drawn, and what it cost", parts=parts)
 
 
 def _epsilon(figure: dict[str, Any] | None) -> str:
     return "not covered" if figure is None else upward_text(Fraction(figure["exact"]), DIGITS)
-
-
-def _events(events: list[dict[str, Any]]) -> ReportTable:
-    """Equal draws are one line."""
-    rows = []
-    for event in events:
-        bare = event.get("event", event)
-        stated = [f"{name} {value}" for name, value in bare.items() if name not in ("kind", "count", "event")]
-        kind = f"{event['kind']}: {bare['kind']}" if bare is not event else event["kind"]
-        rows.append((kind, ", ".join(stated), f"{event['count']:,}"))
-    return ReportTable(
-        caption="Every draw that was charged, as accountants price it",
-        head=("draw", "parameters", "times"),
-        rows=rows,
-        texts=2,
-    )
 
 
 # The chapters of a release's answers: every block as a chart, and what was forecast beside what came.
@@ -422,9 +389,17 @@ def forecast_section(found: ReportInput) -> Section:
         figures(axes, "y", log=True)
         axes.set(xlim=(low, high), ylim=(low, high))
 
+    blocks = count_words(len(pairs), "block")
+    whole = (
+        f"Before any data was opened, the plan said how large a typical error would be ({basis}). Beside it stands the "
+        "error that the release states: measured noise, or an estimate from refits. Both are root mean squares."
+    )
+    near = f"All of {blocks} came within a factor {FAR:g} of their forecast."
+    if far := sum(not 1 / FAR <= result / max(plan, 1e-12) <= FAR for _, plan, result in pairs):
+        near = f"{far} of {blocks} came further than a factor {FAR:g} from it."
     alt = f"Forecast against resulting error of {count_words(len(pairs), 'block')}. Table below."
     parts = (
-        Paragraph(text=_compared(pairs, basis)),
+        Paragraph(text=f"{whole} {near}"),
         draw_chart(draw, height=216, alt=alt, salt="forecast"),
         ReportTable(
             caption="Typical error of an answer, in records: as planned, and as released",
@@ -443,20 +418,6 @@ def expected(plan: dict[str, Any]) -> dict[str, float]:
     simulated = {each["name"]: float(each["error"]["mean"]) for each in (plan.get("expected") or {}).get("blocks", ())}
     closed = {each["name"]: each.get("error") for each in plan.get("forecast") or ()}
     return simulated or {name: float(error) for name, error in closed.items() if error is not None}
-
-
-Pair = tuple[str, float, float]
-
-
-def _compared(pairs: list[Pair], basis: str) -> str:
-    far = [name for name, planned, came in pairs if not 1 / FAR <= came / max(planned, 1e-12) <= FAR]
-    whole = (
-        f"Before any data was opened, the plan said how large a typical error would be ({basis}). Beside it stands the "
-        "error that the release states: measured noise, or an estimate from refits. Both are root mean squares."
-    )
-    if not far:
-        return f"{whole} All of {count_words(len(pairs), 'block')} came within a factor {FAR:g} of their forecast."
-    return f"{whole} {len(far)} of {count_words(len(pairs), 'block')} came further than a factor {FAR:g} from it."
 
 
 # The chapter of figures: means, medians, ratios and the like with their intervals.
@@ -481,10 +442,6 @@ def figures_section(found: ReportInput) -> Section:
 
 
 # The page of a plan: what a release would promise, draw and be worth, before any data is opened.
-
-if TYPE_CHECKING:
-    pass
-
 
 DRAWN = 30
 """Blocks of the chart."""
