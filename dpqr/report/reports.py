@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.budgets import configured_ledger
-from dpqr.ledger.ledger import Account, LedgerEntry
 from dpqr.releases.answers.answered import answered_block
 from dpqr.releases.documents import write_new
 from dpqr.releases.read_release import ReleaseFiles, all_answers, read_figures, read_release, release_around
@@ -69,26 +68,23 @@ def report(request: ReportRequest) -> tuple[str, ...]:
         raise UsageFault("report: say what to write: --html FILE, --registry FILE or --croissant FILE")
     if request.html:
         require_extra()
-    # The release that this is, or that holds this file. UsageFault where there is none.
+    # The release that this is, or that holds this file.
     around = release_around(request.release)
     if around is None:
         raise UsageFault(f"{request.release}: is no release; give the directory that dpqr release has made")
-    texts = list(_texts(request, read_release(request.release if os.path.isdir(request.release) else around)))
+    files = read_release(request.release if os.path.isdir(request.release) else around)
+    texts = []
+    if request.html:
+        texts.append(("html", request.html, release_html(reported_files(files, request.ledger, request.anchor))))
+    if request.registry:
+        doubt = f"# Not verified: {' '.join(files.unverified.split())}\n" if files.unverified else ""
+        texts.append(("registry", request.registry, doubt + registry_text(files.record, request.stated)))
+    if request.croissant:
+        known = file_hashes(files), table_columns(files), files.unverified
+        texts.append(("croissant", request.croissant, croissant_text(files.record, request.stated, *known)))
     for form, path, text in texts:
         write_new(path, text, option=f"--{form}")
     return tuple(path for _, path, _ in texts)
-
-
-def _texts(request: ReportRequest, files: ReleaseFiles) -> Iterator[tuple[str, str, str]]:
-    """Form, path and text of each file."""
-    if request.html:
-        yield "html", request.html, release_html(reported_files(files, request.ledger, request.anchor))
-    if request.registry:
-        doubt = f"# Not verified: {' '.join(files.unverified.split())}\n" if files.unverified else ""
-        yield "registry", request.registry, doubt + registry_text(files.record, request.stated)
-    if request.croissant:
-        known = file_hashes(files), table_columns(files), files.unverified
-        yield "croissant", request.croissant, croissant_text(files.record, request.stated, *known)
 
 
 def release_html(found: ReportInput) -> str:
@@ -138,13 +134,16 @@ def _spending(files: ReleaseFiles, ledger: str, anchor: str | None) -> Spending 
     own, seal = (files.record["ledger"][name] for name in ("entry", "seal"))
     if not any(entry.number == own and entry.hash == seal for entry in record.entries):
         raise UsageFault(f"--ledger {ledger}: did not pay for {files.path}; name the ledger that did")
-    return Spending(account=account, charges=tuple(_charges(account, record.entries, own)))
-
-
-def _charges(account: Account, entries: tuple[LedgerEntry, ...], own: int) -> Iterator[ChargeRow]:
-    """What each reservation of the dataset has cost in the end."""
-    settled = {entry.settles: entry.cost for entry in entries if entry.settles is not None}
-    for entry in entries:
-        if entry.kind == "reserve" and entry.dataset == account.terms.dataset:
-            cost = settled.get(entry.number, entry.cost)
-            yield ChargeRow(number=entry.number, date=entry.time[:10], cost=cost, own=entry.number == own)
+    # What each reservation of the dataset has cost in the end.
+    settled = {entry.settles: entry.cost for entry in record.entries if entry.settles is not None}
+    charges = tuple(
+        ChargeRow(
+            number=entry.number,
+            date=entry.time[:10],
+            cost=settled.get(entry.number, entry.cost),
+            own=entry.number == own,
+        )
+        for entry in record.entries
+        if entry.kind == "reserve" and entry.dataset == account.terms.dataset
+    )
+    return Spending(account=account, charges=charges)

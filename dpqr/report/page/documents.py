@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from fractions import Fraction
 from shlex import quote
-from typing import Any
 
 from dpqr.kernel.budget import upward_text
 from dpqr.kernel.wording import amount, count_words
@@ -66,16 +65,18 @@ def domain_section(found: ReportInput) -> Section:
     domain = found.plan.get("domain") or {}
     document = found.document("domain") or {}
     fields = {field.get("name"): field for field in document.get("fields") or () if isinstance(field, dict)}
-    rows = [
-        (
-            column["name"],
-            column["kind"],
-            _values(fields.get(column["name"])),
-            _rules(fields.get(column["name"])) or ", ".join(f"a cell for {name}" for name in column["own_cells"]),
-            f"{column['cells']:,}",
-        )
-        for column in domain.get("columns") or ()
-    ]
+    rows = []
+    for column in domain.get("columns") or ():
+        field = fields.get(column["name"]) or {}
+        limits, own = field.get("constraints") or {}, field.get("dpqr") or {}
+        stated = {**limits, **{key: own[key] for key in ("edges", "width", "every", "points", "closed") if key in own}}
+        values = [f"{key} {value}" for key, value in stated.items()]
+        if "enum" in limits:
+            values = [str(value) for value in limits["enum"]]
+        rules = [f"{key}: {own[key]}" for key in ("null", "outside", "otherwise") if key in own]
+        rules = rules or [f"a cell for {name}" for name in column["own_cells"]]
+        figures = (_short(", ".join(values)), ", ".join(rules), f"{column['cells']:,}")
+        rows.append((column["name"], column["kind"], *figures))
     unsaid = "" if fields else "; labels and rules stand in the domain file, which this record does not hold"
     parts: list[Part] = [
         Paragraph(
@@ -124,21 +125,6 @@ def domain_section(found: ReportInput) -> Section:
 def request_notes(found: ReportInput) -> list[str]:
     """What the request noted of itself, such as options that dpqr.toml has stated: of no weight for the figures."""
     return list((found.plan.get("request") or {}).get("notes") or ())
-
-
-def _values(field: dict[str, Any] | None) -> str:
-    if field is None:
-        return ""
-    limits, own = field.get("constraints") or {}, field.get("dpqr") or {}
-    if "enum" in limits:
-        return _short(", ".join(map(str, limits["enum"])))
-    stated = {**limits, **{key: own[key] for key in ("edges", "width", "every", "points", "closed") if key in own}}
-    return _short(", ".join(f"{key} {value}" for key, value in stated.items()))
-
-
-def _rules(field: dict[str, Any] | None) -> str:
-    own = (field or {}).get("dpqr") or {}
-    return ", ".join(f"{key}: {own[key]}" for key in ("null", "outside", "otherwise") if key in own)
 
 
 def _short(text: str) -> str:
@@ -271,10 +257,11 @@ def _algorithms(found: ReportInput) -> Iterator[ChecklistLine]:
     dropped = found.record.get("dropped")
     if isinstance(dropped, dict):
         noise = dropped["law"]["deviation"]
-        text, state = f"about {dropped['estimate']:,} (+-{noise:.3g}, noise) of {dropped['counts']}.", "yes"
+        known = f"About {dropped['estimate']:,} (+-{noise:.3g}, noise) of {dropped['counts']}."
+        yield ChecklistLine(asked="Rows that were left out are known", state="yes", found=known)
     else:
-        text, state = "They were not counted. Answers speak of the rows that the domain's rules kept.", "no"
-    yield ChecklistLine(asked="Rows that were left out are known", state=state, found=text[0].upper() + text[1:])
+        unknown = "They were not counted. Answers speak of the rows that the domain's rules kept."
+        yield ChecklistLine(asked="Rows that were left out are known", state="no", found=unknown)
     yield ChecklistLine(
         asked="Time, memory and machine reveal nothing",
         state="no",

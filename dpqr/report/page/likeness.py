@@ -78,7 +78,11 @@ def likeness(domain: Domain, true: CellCounts, given: CellCounts) -> Likeness:
     correlations = np.zeros((len(shape), len(shape)))
     for (first, second), (here, there) in pairs.items():
         correlations[[first, second], [second, first]] = _association(there) - _association(here)
-    found = [_univariate(domain, axis, true, given) for axis in columns]
+    found = []
+    for axis, attribute in enumerate(domain.attributes):
+        here, there = _shares(shape, (axis,), true, given)
+        titles = tuple(attribute.titles())
+        found.append(Univariate(name=attribute.name, titles=titles, true=here, given=there))
     scores = {2: _score([_distance(*both) for both in pairs.values()])} if pairs else {}
     # Triples of columns, evenly chosen of all that are small enough.
     sizes = np.array(shape)
@@ -90,14 +94,8 @@ def likeness(domain: Domain, true: CellCounts, given: CellCounts) -> Likeness:
         names=domain.names,
         correlations=correlations,
         scores=scores,
-        told_apart=_told_apart(true, given),
+        told_apart=_area_under_curve(true, given),
     )
-
-
-def _univariate(domain: Domain, axis: int, true: CellCounts, given: CellCounts) -> Univariate:
-    here, there = _shares(domain.shape, (axis,), true, given)
-    attribute = domain.attributes[axis]
-    return Univariate(name=attribute.name, titles=tuple(attribute.titles()), true=here, given=there)
 
 
 def _shares(shape: tuple[int, ...], axes: Axes, *tables: CellCounts) -> tuple[FloatArray, ...]:
@@ -128,7 +126,8 @@ def _association(joint: FloatArray) -> float:
     return float(np.sqrt(chi / least)) if least > 0 else 0.0
 
 
-def _told_apart(true: CellCounts, given: CellCounts) -> float | None:
+def _area_under_curve(true: CellCounts, given: CellCounts) -> float | None:
+    """Of a tree that tells rows of the two tables apart, on the half of the rows that it has not seen."""
     try:
         from sklearn.metrics import roc_auc_score
         from sklearn.tree import DecisionTreeClassifier
@@ -157,6 +156,12 @@ def _rows(table: CellCounts) -> IntArray:
 WORST, COLUMNS, CELL_LINES = 14, 6, 24
 """Blocks of the chart, columns that are drawn, and cells of each."""
 STAMP = "NOT FOR RELEASE"
+MEANING = (
+    "Every figure is exact. Of a private table this page would be a disclosure that no budget covers.",
+    "Errors are in records, or in the unit of a summed column; over n: as a share of the largest answer that the "
+    "table's n records could give.",
+    "The figures speak of this one table and this one draw of the noise; another draw gives others.",
+)
 WITHOUT = "This compares tables of rows, and answers alone were judged: dpqr evaluate --rows --html FILE judges rows."
 
 
@@ -195,14 +200,7 @@ def evaluation_page(found: Accuracy, alike: Likeness | None, notice: str) -> Rep
                 title="What this page is",
                 parts=(
                     Paragraph(text=notice, strong=True),
-                    Items(
-                        lines=(
-                            "Every figure is exact. Of a private table this page would be a disclosure that no budget covers.",
-                            "Errors are in records, or in the unit of a summed column; over n: as a share of the largest answer that "
-                            "the table's n records could give.",
-                            "The figures speak of this one table and this one draw of the noise; another draw gives others.",
-                        )
-                    ),
+                    Items(lines=MEANING),
                 ),
             ),
             Section(name="errors", title="Errors of every block", parts=(chart, table)),
@@ -220,15 +218,25 @@ def _likeness_rows(alike: Likeness | None) -> Sequence[Section]:
     cards = [_univariate_rows(one) for one in alike.univariates[:COLUMNS]]
     rows = [(one.name, f"{one.distance:.4f}") for one in alike.univariates]
     table = ReportTable(caption="Distance of each column", head=("column", "total variation"), rows=rows)
+    means = "1000 x (1 - mean total variation) over marginals of k columns: 1000 for equal tables, 0 for disjoint ones."
+    scores = ReportTable(
+        caption="Scores; k = 2: all pairs, k = 3: triples evenly chosen of all that are small enough",
+        head=("k", "score"),
+        rows=[(str(k), f"{score:.1f}") for k, score in alike.scores.items()],
+    )
+    if alike.told_apart is None:
+        verdict = "Not computed: it needs scikit-learn (pip install 'dpqr[predict]') and a hundred rows a table."
+    else:
+        verdict = (
+            "A decision tree that was shown half of the rows of both tables tells the others apart with an area under "
+            f"the curve of {alike.told_apart:.3f}: 0.5 is chance, 1 is always right. Lower is better."
+        )
+    univariates = (Paragraph(text=words), Cards(cards=cards), table)
     return (
-        Section(
-            name="univariates",
-            title="Univariates: column by column",
-            parts=(Paragraph(text=words), Cards(cards=cards), table),
-        ),
+        Section(name="univariates", title="Univariates: column by column", parts=univariates),
         Section(name="correlations", title="Pairwise correlation differences", parts=_correlations(alike)),
-        Section(name="marginals", title="k-marginals", parts=_marginals(alike)),
-        Section(name="classifier", title="A classifier's view", parts=(_classifier(alike),)),
+        Section(name="marginals", title="k-marginals", parts=(Paragraph(text=means), scores)),
+        Section(name="classifier", title="A classifier's view", parts=(Paragraph(text=verdict),)),
     )
 
 
@@ -278,21 +286,3 @@ def _correlations(alike: Likeness) -> Sequence[Part]:
     )
     words = "How strongly two columns go together (Cramer's V, 0 to 1): the difference of both tables, pair by pair."
     return Paragraph(text=words), draw_chart(draw, height=276, alt=alt, salt="correlations"), table
-
-
-def _marginals(alike: Likeness) -> Sequence[Part]:
-    words = "1000 x (1 - mean total variation) over marginals of k columns: 1000 for equal tables, 0 for disjoint ones."
-    rows = [(str(k), f"{score:.1f}") for k, score in alike.scores.items()]
-    caption = "Scores; k = 2: all pairs, k = 3: triples evenly chosen of all that are small enough"
-    return Paragraph(text=words), ReportTable(caption=caption, head=("k", "score"), rows=rows)
-
-
-def _classifier(alike: Likeness) -> Part:
-    if alike.told_apart is None:
-        return Paragraph(
-            text="Not computed: it needs scikit-learn (pip install 'dpqr[predict]') and a hundred rows a table."
-        )
-    return Paragraph(
-        text=f"A decision tree that was shown half of the rows of both tables tells the others apart with an area "
-        f"under the curve of {alike.told_apart:.3f}: 0.5 is chance, 1 is always right. Lower is better."
-    )
