@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpqr.prediction.learners.gradient_steps import Averaged, GradientDescent, OnlineLearner, PartLearner, Steps
 from dpqr.prediction.learners.losses import Square
 from dpqr.prediction.learners.stable import RidgeRegression
-from dpqr.prediction.plan import PredictionPlan, deviation
+from dpqr.prediction.plan import PredictionPlan, StablePlan
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.risk_bounds import BALL, LARGEST, RiskBound, added_loss, mean_share, most_noise, sign_risk
 
@@ -65,9 +65,9 @@ def excess_risk(plan: PredictionPlan, records: int) -> ExcessRisk | None:
     References:
         Rana 2019, Corollaries 3 and 4; `best_length`.
     """
-    recipe, spread = plan.recipe, deviation(plan, records)
-    if not isinstance(recipe, StableRecipe):
+    if not isinstance(plan, StablePlan):
         return None
+    recipe, spread = plan.recipe, plan.deviation(records)
     stated = recipe.stability.radius
     radius = Fraction(recipe.reach) if stated is None else stated
     learner = plan.learner(records)
@@ -101,9 +101,8 @@ def _bound(recipe: StableRecipe, member: PartLearner, radius: Fraction) -> tuple
     return recipe.risk_bound(records), float(member.penalty)
 
 
-def _summed(plan: PredictionPlan, member: PartLearner, bound: RiskBound, penalty: float, spread: float) -> ExcessRisk:
+def _summed(plan: StablePlan, member: PartLearner, bound: RiskBound, penalty: float, spread: float) -> ExcessRisk:
     recipe, left = plan.recipe, float(member.bound - member.distance)
-    assert isinstance(recipe, StableRecipe)
     loss = Square() if isinstance(member, RidgeRegression) else member.loss
     slope = float(2 * (BALL + 1)) if bound.slope is None else bound.slope
     share = mean_share(plan.noise)

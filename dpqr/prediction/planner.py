@@ -28,13 +28,23 @@ from dpqr.prediction.forms import (
     Noise,
     PointsForm,
     PredictionForm,
+    ProcessForm,
     RandomisedVotesForm,
     VotesForm,
     better_selection,
     selection_epsilon,
 )
 from dpqr.prediction.learned_functions import LearnerAtPoints
-from dpqr.prediction.plan import COUNT, MOST_POINTS, PredictionPlan, ProcessForm, Recipe, count_check
+from dpqr.prediction.plan import (
+    COUNT,
+    MOST_POINTS,
+    EnsemblePlan,
+    PointsPlan,
+    PredictionPlan,
+    Recipe,
+    count_check,
+    kind_of_plan,
+)
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.tuning import tuning_parts
@@ -116,7 +126,10 @@ def _planned(wanted: PlannerInput, form: PredictionForm, accountant: Accountant,
     """None where the accountant's theorem does not cover the draws: that is no price of 0."""
     problem, budget = wanted.problem, wanted.budget
     recipe, shares = wanted.recipe, {} if noise in DIRECT else _extra_shares(wanted)
-    if noise in OBJECTIVES and math.isinf(form.spread(_alone(accountant, budget), noise)):
+    # What one draw may cost that has the whole budget.
+    if noise in OBJECTIVES and math.isinf(
+        form.spread(accountant.cut(budget, [Portion(share=Fraction(1), count=1)])[0], noise)
+    ):
         return None
     share = (1 - sum(shares.values(), Fraction(0))) / form.count
     stated = None if noise in OBJECTIVES else partial(form.event, noise=noise)
@@ -130,7 +143,7 @@ def _planned(wanted: PlannerInput, form: PredictionForm, accountant: Accountant,
     epsilon = accountant.epsilon(events, budget.delta)
     if epsilon is None:
         return None
-    return PredictionPlan(
+    return kind_of_plan(form, noise)(
         problem=problem,
         budget=budget,
         recipe=recipe,
@@ -146,11 +159,6 @@ def _planned(wanted: PlannerInput, form: PredictionForm, accountant: Accountant,
         parts=_parts(wanted, prices[0], noise, tuning),
         asked=wanted.asked,
     )
-
-
-def _alone(accountant: Accountant, budget: PrivacyBudget) -> Price:
-    """What one draw may cost that has the whole budget."""
-    return accountant.cut(budget, [Portion(share=Fraction(1), count=1)])[0]
 
 
 def _extra_shares(wanted: PlannerInput) -> dict[str, Fraction]:
@@ -306,12 +314,12 @@ def one_by_one(plan: PredictionPlan, records: int, codes: AnyArray) -> Iterator[
         Points of one call share their parts, as those of `PredictionPlan.votes` do.
     """
     shared = FitCache()
-    if isinstance(plan.recipe, Aggregate):
-        assert plan.parts is not None
+    if isinstance(plan, EnsemblePlan):
         ensemble = plan.recipe.ensemble(plan.problem, plan.recipe.features.of(codes), plan.parts)
         for place in range(len(codes)):
             yield plan.voted(OnePoint(ensemble=ensemble, shared=shared, place=place))
         return
+    assert isinstance(plan, PointsPlan)  # a session is planned point by point
     batch = plan.predictions(plan.learner(records), codes)
     for place in range(len(codes)):
         one = OneValue(asked=batch.asked, shared=shared, place=place)

@@ -119,7 +119,7 @@ def _within_a_session(wanted: PlannerInput) -> PlannerInput:
         raise UsageFault(f"--accountant {wanted.accountants[0].name}: a session needs basic, zcdp or gdp")
     if wanted.problem.points is None:
         raise UsageFault("open: a function answers all points; release it with `dpqr predict --release function`")
-    if isinstance(wanted.recipe, StableRecipe) and wanted.recipe.releases > 1:
+    if wanted.recipe.releases > 1:
         raise UsageFault("--releases: a session predicts each point once; leave it out")
     return replace(wanted, accountants=accountants, separate=True)
 
@@ -131,15 +131,7 @@ def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
             f"warning: {plan.parts:,} parts of {known:,} records have {known / plan.parts:.2g} each on average, from "
             f"which they learn next to nothing; state --parts {max(1, known // LEARNING):,} or fewer, or raise --eps"
         )
-    if isinstance(plan.recipe, Aggregate) and plan.recipe.base.trusted:
-        name = plan.recipe.base.name
-        yield (
-            f"the base {name} is a third party's, vouched for by --trust; the plan was made without a look at it. Its "
-            "code meets the rows of each part, in a process of its own: the guarantee holds only if it leaves nothing "
-            "of them in files, on the network or with other processes"
-        )
-    if isinstance(plan.recipe, StableRecipe) and plan.recipe.own is not None:
-        yield plan.recipe.own.note
+    yield from plan.recipe.notes
     yield from budget_warnings(plan.budget, plan.problem.records)
     yield from failing_notes(domain)
     yield from unit_notes(plan.problem.unit, domain.names)

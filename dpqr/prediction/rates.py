@@ -14,11 +14,10 @@ from dpqr.kernel.accountants.accountant import Accountant
 from dpqr.kernel.errors import DpqrError
 from dpqr.kernel.events import DiscreteLaplaceEvent, PrivacyEvent, RoundedGaussianEvent
 from dpqr.kernel.unit import Neighbours
-from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.excess_risk import USUAL, ExcessRisk, excess_risk
-from dpqr.prediction.forms import DIRECT, EnsembleForm, LabelsForm, selection_epsilon
+from dpqr.prediction.forms import selection_epsilon
 from dpqr.prediction.learned_functions import FINENESS, PREDICTION
-from dpqr.prediction.plan import PredictionPlan, ProcessForm
+from dpqr.prediction.plan import DirectPlan, EnsemblePlan, PredictionPlan, ProcessPlan, StablePlan
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.risk_bounds import theory_exponent
@@ -143,15 +142,13 @@ def plan_alternatives(plan: PredictionPlan, wanted: PlannerInput) -> PlanAlterna
     >>> alternatives.bought, alternatives.function_from
     ({'basic': 5}, 1)
     """
-    recipe, records = plan.recipe, plan.problem.records
-    rates = theory(recipe, records) if isinstance(recipe, StableRecipe) and records else None
-    accountants = () if plan.noise in DIRECT or isinstance(plan.form, ProcessForm) else wanted.accountants
+    records = plan.problem.records
+    stable = isinstance(plan, StablePlan)
+    accountants = () if isinstance(plan, DirectPlan | ProcessPlan) else wanted.accountants
     return PlanAlternatives(
         bought={one.name: count for one in accountants if (count := _most_predictions(plan, one)) is not None},
-        function_from=_function_from(wanted)
-        if accountants and isinstance(recipe, StableRecipe) and recipe.releases == 1
-        else None,
-        theory=rates,
+        function_from=_function_from(wanted) if accountants and stable and plan.releases == 1 else None,
+        theory=theory(plan.recipe, records) if isinstance(plan, StablePlan) and records else None,
         excess=excess_risk(plan, records) if records else None,
         sample=sample_size(plan),
     )
@@ -172,7 +169,7 @@ def _most_predictions(plan: PredictionPlan, accountant: Accountant) -> int | Non
 
 def _alike(plan: PredictionPlan) -> Iterator[PrivacyEvent]:
     """Draws that make one prediction as noisy as the plan's are."""
-    if isinstance(plan.form, EnsembleForm):
+    if isinstance(plan, EnsemblePlan):
         yield plan.events[-1][0]
         return
     deviation = Fraction(plan.spread) * FINENESS * ROUNDED
@@ -237,11 +234,14 @@ class SampleSize:
 
 def sample_size(plan: PredictionPlan) -> SampleSize | None:
     """For labels by votes; None for other plans."""
-    recipe, problem = plan.recipe, plan.problem
-    if not isinstance(recipe, Aggregate) or not isinstance(plan.form, LabelsForm) or plan.parts is None:
+    problem = plan.problem
+    if not isinstance(plan, EnsemblePlan) or problem.target.numeric:
         return None
     epsilon = selection_epsilon(plan.price, plan.noise)
-    error, dimension = recipe.added_error(problem, epsilon, plan.parts, plan.noise), rule_dimension(problem.features)
+    error, dimension = (
+        plan.recipe.added_error(problem, epsilon, plan.parts, plan.noise),
+        rule_dimension(problem.features),
+    )
     flips = 1 if problem.unit.neighbours is Neighbours.REPLACE else 2
     return SampleSize(
         error=error,

@@ -21,10 +21,9 @@ from dpqr.kernel.errors import DocumentError, DpqrError, UsageFault
 from dpqr.prediction.ensembles.ensemble import Aggregate
 from dpqr.prediction.excess_risk import ExcessRisk
 from dpqr.prediction.learners.features import Kernel, KernelName
-from dpqr.prediction.plan import PredictionPlan, Recipe, deviation
+from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.problem import CLASSIFIERS, read_target, without
 from dpqr.prediction.rates import PlanAlternatives
-from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.result import Model, PredictionRelease
 from dpqr.releases.files import SingleFile, document_text, write_text
 from dpqr.releases.record.parts import (
@@ -54,33 +53,35 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
     """The run on paper. Plain JSON values. request, sha256, and what follows a locked plan: as `plan_document`."""
     if plan.inputs and plan.inputs.locked:
         return dict(plan.inputs.locked.document)
-    return seal_document(_plan_parts(plan))
-
-
-def _plan_parts(plan: PredictionPlan) -> dict[str, Any]:
     problem = plan.problem
-    return {
-        "dpqr": PREDICTION_PLAN_FORMAT,
-        "version": __version__,
-        "guarantee": prediction_guarantee(plan),
-        "unit": problem.unit.words,
-        "counts": problem.unit.counted,
-        "records": problem.records,
-        "budget": budget_part(plan.budget),
-        "domain": domain_part(problem.domain),
-        "target": {"name": problem.target.attribute.name, "positive": _positive(plan)},
-        "learner": _learner(plan.recipe) | {"parts": plan.parts},
-        "form": {"kind": kind(plan.form), "draws": plan.form.count, "noise": plan.noise},
-        "accountant": plan.accountant.name,
-        "counting": price_part(plan.counting),
-        "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning)},
-        "price": price_part(plan.price),
-        "events": events_part(plan.events),
-        "proved_epsilon": rational(plan.epsilon),
-        "noise_deviation": deviation(plan, problem.records),
-        "notes": list(plan.notes),
-        "request": plan.inputs.request if plan.inputs else None,
-    }
+    target = plan.problem.target
+    return seal_document(
+        {
+            "dpqr": PREDICTION_PLAN_FORMAT,
+            "version": __version__,
+            "guarantee": prediction_guarantee(plan),
+            "unit": problem.unit.words,
+            "counts": problem.unit.counted,
+            "records": problem.records,
+            "budget": budget_part(plan.budget),
+            "domain": domain_part(problem.domain),
+            "target": {
+                "name": problem.target.attribute.name,
+                "positive": None if target.positive is None else target.attribute.titles()[target.positive],
+            },
+            "learner": _learner(plan.recipe) | {"parts": plan.parts},
+            "form": {"kind": kind(plan.form), "draws": plan.form.count, "noise": plan.noise},
+            "accountant": plan.accountant.name,
+            "counting": price_part(plan.counting),
+            "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning)},
+            "price": price_part(plan.price),
+            "events": events_part(plan.events),
+            "proved_epsilon": rational(plan.epsilon),
+            "noise_deviation": plan.deviation(problem.records),
+            "notes": list(plan.notes),
+            "request": plan.inputs.request if plan.inputs else None,
+        }
+    )
 
 
 def alternatives_part(outlook: PlanAlternatives) -> dict[str, Any]:
@@ -123,7 +124,7 @@ def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str,
         "lambda": _exact(release.penalty),
         **({} if release.plan.tuning is None else {"factor": str(release.plan.factor)}),
         "sensitivity": _exact(release.bound),
-        "noise_deviation": deviation(release.plan, release.records),
+        "noise_deviation": release.plan.deviation(release.records),
         **({} if release.charged is None else {"draws": _draws(release)}),
         "receipt": [list(line) for line in receipt],
         "plan": prediction_plan_document(release.plan),
@@ -167,7 +168,6 @@ def _learner(recipe: Recipe) -> dict[str, Any]:
     if isinstance(recipe, Aggregate):
         stated_vote = {} if recipe.vote is None else {"vote": recipe.vote}
         return {"name": recipe.name, "base": recipe.base.name, "target_error": str(recipe.error)} | stated_vote
-    assert isinstance(recipe, StableRecipe)
     smoothness = None if recipe.smoothness is None else str(recipe.smoothness)
     tau = str(recipe.tau) if recipe.name == "quantile" else None
     stated: dict[str, Any] = {
@@ -189,11 +189,6 @@ def _kernel(kernel: Kernel) -> dict[str, Any]:
     """Enough to make the same features again."""
     stated = asdict(kernel)
     return stated | {"bandwidth": str(kernel.bandwidth)}
-
-
-def _positive(plan: PredictionPlan) -> str | None:
-    target = plan.problem.target
-    return None if target.positive is None else target.attribute.titles()[target.positive]
 
 
 def _exact(value: Fraction | None) -> dict[str, Any] | None:
@@ -246,47 +241,37 @@ def read_model(path: str | os.PathLike[str]) -> Model:
     """The model in a file that `--release function` wrote. Raises: UsageFault where it cannot be read; DocumentError
     where it is no model."""
     fault = DocumentError(f"{Path(path).name}: no model file of dpqr; `--release function --out FILE` writes one")
-    document = _object(read_regular_file(Path(path), MAX_BYTES), fault)
-    if document.get("dpqr") != MODEL_FORMAT:
-        raise fault
-    if document.get("rehearsal"):
-        name = Path(path).name
-        raise DocumentError(f"{name}: the function of a rehearsal, which describes nobody; learn one from a table")
-    try:
-        return _model(document)
-    except DocumentError:
-        raise
-    except (DpqrError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
-        raise fault from None
-
-
-def _model(document: dict[str, Any]) -> Model:
-    """All kinds of errors where it is none."""
-    domain = decode_domain(parse_json(document["domain_file"].encode(), "domain"), Location("domain_file"))
-    plan = document["plan"]
-    target = read_target(domain, plan["target"]["name"], plan["target"]["positive"])
-    classifies = bool(plan["learner"].get("classifies", plan["learner"]["name"] in CLASSIFIERS))
-    features = _kernel_files(plan["learner"]["kernel"]).of(without(domain, target))
-    with np.errstate(all="ignore"):
-        weights = np.array([int(each) for each in document["weights"]], dtype=np.float64) * float(document["step"])
-    fits = classifies == (target.positive is not None) and classifies != target.numeric
-    if not fits or len(weights) != features.width or not np.isfinite(weights).all():
-        raise ValueError("no model")
-    return Model(domain=domain, target=target, classifies=classifies, features=features, weights=weights)
-
-
-def _kernel_files(stated: dict[str, Any]) -> Kernel:
-    """An error where it is none."""
-    if stated["name"] not in get_args(KernelName):
-        raise ValueError("no kernel")
-    return Kernel(**stated | {"bandwidth": Fraction(stated["bandwidth"])})
-
-
-def _object(text: bytes, fault: DocumentError) -> dict[str, Any]:
+    text = read_regular_file(Path(path), MAX_BYTES)
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
         raise fault from None
     if not isinstance(document, dict):
         raise fault
-    return document
+    document = document
+    if document.get("dpqr") != MODEL_FORMAT:
+        raise fault
+    if document.get("rehearsal"):
+        name = Path(path).name
+        raise DocumentError(f"{name}: the function of a rehearsal, which describes nobody; learn one from a table")
+    try:
+        # All kinds of errors where it is none.
+        domain = decode_domain(parse_json(document["domain_file"].encode(), "domain"), Location("domain_file"))
+        plan = document["plan"]
+        target = read_target(domain, plan["target"]["name"], plan["target"]["positive"])
+        classifies = bool(plan["learner"].get("classifies", plan["learner"]["name"] in CLASSIFIERS))
+        # An error where it is none.
+        stated = plan["learner"]["kernel"]
+        if stated["name"] not in get_args(KernelName):
+            raise ValueError("no kernel")
+        features = Kernel(**stated | {"bandwidth": Fraction(stated["bandwidth"])}).of(without(domain, target))
+        with np.errstate(all="ignore"):
+            weights = np.array([int(each) for each in document["weights"]], dtype=np.float64) * float(document["step"])
+        fits = classifies == (target.positive is not None) and classifies != target.numeric
+        if not fits or len(weights) != features.width or not np.isfinite(weights).all():
+            raise ValueError("no model")
+        return Model(domain=domain, target=target, classifies=classifies, features=features, weights=weights)
+    except DocumentError:
+        raise
+    except (DpqrError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        raise fault from None

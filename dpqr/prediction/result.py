@@ -12,12 +12,10 @@ from dpqr.domain.domain import Domain
 from dpqr.kernel.arrays import AnyArray, FloatArray, IntArray
 from dpqr.kernel.events import Composition
 from dpqr.ledger.ledger import NO_REASON, Reason, Reservation
-from dpqr.prediction.forms import AveragesForm, FunctionForm, LabelsForm
 from dpqr.prediction.learners.examples import BLOCK
 from dpqr.prediction.learners.features import FeatureMap
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.problem import Target, without
-from dpqr.prediction.recipes import StableRecipe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,30 +78,17 @@ class PredictionRelease:
     @property
     def pointwise(self) -> bool:
         """Whether predictions were released, and not a function."""
-        return not isinstance(self.plan.form, FunctionForm)
+        return self.plan.pointwise
 
     @property
     def scores(self) -> FloatArray | None:
         """Of the positive label, one a point, where they were released: their signs are the predictions."""
-        recipe = self.plan.recipe
-        return self.values if isinstance(recipe, StableRecipe) and recipe.classifies else None
+        return self.values if self.plan.classifies else None
 
     @property
     def predictions(self) -> AnyArray:
         """One label (text) or number, in the target's unit, for each point; not for functions, which have none yet."""
-        target, form = self.plan.problem.target, self.plan.form
-        if isinstance(form, LabelsForm):
-            return np.array(target.attribute.titles(), dtype=object)[self.numbers]
-        if isinstance(form, AveragesForm):
-            return target.unscaled(self.values)
-        return _predicted(self.plan, self.values)
-
-
-def _predicted(plan: PredictionPlan, values: FloatArray) -> AnyArray:
-    """Labels, or numbers in the target's unit, by a stable learner's values at points."""
-    target = plan.problem.target
-    assert isinstance(plan.recipe, StableRecipe)
-    return target.labels(values) if plan.recipe.classifies else target.unscaled(values)
+        return self.plan.decode(self.numbers, self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
