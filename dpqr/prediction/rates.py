@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
-from dpqr.domain.attribute import Attribute, Bins
+from dpqr.domain.attribute import Bins
 from dpqr.domain.domain import Domain
 from dpqr.kernel.accountants.accountant import Accountant
 from dpqr.kernel.errors import DpqrError
@@ -164,17 +164,15 @@ def _most_predictions(plan: PredictionPlan, accountant: Accountant) -> int | Non
         cost = accountant.epsilon((*before, (event, count)), plan.budget.delta)
         return cost is not None and cost <= plan.budget.epsilon
 
-    return max(_most(partial(fits, event)) for event in _alike(plan))
-
-
-def _alike(plan: PredictionPlan) -> Iterator[PrivacyEvent]:
-    """Draws that make one prediction as noisy as the plan's are."""
-    if isinstance(plan, EnsemblePlan):
-        yield plan.events[-1][0]
-        return
-    deviation = Fraction(plan.spread) * FINENESS * ROUNDED
-    yield RoundedGaussianEvent(squared_sensitivity=PREDICTION**2, variance=deviation**2)
-    yield DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=deviation * Fraction(2**-0.5), coordinates=1)
+    # Draws that make one prediction as noisy as the plan's are.
+    alike: list[PrivacyEvent] = [plan.events[-1][0]]
+    if not isinstance(plan, EnsemblePlan):
+        deviation = Fraction(plan.spread) * FINENESS * ROUNDED
+        alike = [
+            RoundedGaussianEvent(squared_sensitivity=PREDICTION**2, variance=deviation**2),
+            DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=deviation * Fraction(2**-0.5), coordinates=1),
+        ]
+    return max(_most(partial(fits, event)) for event in alike)
 
 
 def _function_from(wanted: PlannerInput) -> int | None:
@@ -291,11 +289,11 @@ def rule_dimension(domain: Domain) -> int:
     >>> rule_dimension(Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3)))))
     4
     """
-    return 1 + sum(map(_dimension, domain.attributes))
-
-
-def _dimension(attribute: Attribute) -> int:
-    """Of the affine hull of a column's cells; two bins or more differ by a number, each other cell is one-hot."""
-    if not isinstance(attribute.axis, Bins):
-        return attribute.size - 1
-    return min(attribute.axis.size, 2) - 1 + attribute.size - attribute.axis.size
+    total = 1
+    for attribute in domain.attributes:
+        if isinstance(attribute.axis, Bins):
+            # Two bins or more differ by a number; each other cell is one-hot.
+            total += min(attribute.axis.size, 2) - 1 + attribute.size - attribute.axis.size
+        else:
+            total += attribute.size - 1
+    return total

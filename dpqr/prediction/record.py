@@ -19,7 +19,6 @@ from dpqr.domain.text.documents import MAX_BYTES, parse_json, read_regular_file
 from dpqr.kernel.arrays import AnyArray, FloatArray
 from dpqr.kernel.errors import DocumentError, DpqrError, UsageFault
 from dpqr.prediction.ensembles.ensemble import Aggregate
-from dpqr.prediction.excess_risk import ExcessRisk
 from dpqr.prediction.learners.features import Kernel, KernelName
 from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.problem import CLASSIFIERS, read_target, without
@@ -53,8 +52,7 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
     """The run on paper. Plain JSON values. request, sha256, and what follows a locked plan: as `plan_document`."""
     if plan.inputs and plan.inputs.locked:
         return dict(plan.inputs.locked.document)
-    problem = plan.problem
-    target = plan.problem.target
+    problem, target = plan.problem, plan.problem.target
     return seal_document(
         {
             "dpqr": PREDICTION_PLAN_FORMAT,
@@ -99,7 +97,15 @@ def alternatives_part(outlook: PlanAlternatives) -> dict[str, Any]:
             "risk": rates.power(rates.risk),
             "least_epsilon": rates.power(rates.epsilon),
         },
-        "excess_risk": None if excess is None else _excess(excess),
+        "excess_risk": None
+        if excess is None
+        else {
+            "radius": str(excess.radius),
+            "at_most": excess.total,
+            "smoothness": None if excess.smoothness is None else str(excess.smoothness),
+            "sign": excess.sign,
+            "least_epsilon": excess.least_epsilon,
+        },
         "sample_size": None
         if sample is None
         else {"error": sample.error, "dimension": sample.dimension, "least": sample.least, "part": sample.each},
@@ -108,7 +114,12 @@ def alternatives_part(outlook: PlanAlternatives) -> dict[str, Any]:
 
 def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
     """The record of a run. receipt: in words, lines of a name and a text, as `dpqr show` prints them."""
-    paid = release.paid
+    paid, draws = release.paid, {}
+    if release.charged is not None:
+        # What a session has drawn, and what its predictions are made of it by: labels, or bounds of the target.
+        target = release.plan.problem.target
+        meaning = {"bounds": list(target.bounds)} if target.numeric else {"labels": list(target.attribute.titles())}
+        draws = {"draws": {"numbers": release.numbers.tolist(), "step": release.step, **meaning}}
     return {
         "dpqr": PREDICTION_FORMAT,
         "version": __version__,
@@ -125,17 +136,10 @@ def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str,
         **({} if release.plan.tuning is None else {"factor": str(release.plan.factor)}),
         "sensitivity": _exact(release.bound),
         "noise_deviation": release.plan.deviation(release.records),
-        **({} if release.charged is None else {"draws": _draws(release)}),
+        **draws,
         "receipt": [list(line) for line in receipt],
         "plan": prediction_plan_document(release.plan),
     }
-
-
-def _draws(release: PredictionRelease) -> dict[str, Any]:
-    """What a session has drawn, and what its predictions are made of it by: labels, or bounds of the target."""
-    target = release.plan.problem.target
-    meaning = {"bounds": list(target.bounds)} if target.numeric else {"labels": list(target.attribute.titles())}
-    return {"numbers": release.numbers.tolist(), "step": release.step, **meaning}
 
 
 def model_document(release: PredictionRelease, domain: str, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
@@ -158,12 +162,6 @@ def release_words(release: PredictionRelease) -> str:
     return prediction_guarantee(release.plan)
 
 
-def _excess(found: ExcessRisk) -> dict[str, Any]:
-    stated = {"radius": str(found.radius), "at_most": found.total}
-    beyond = {"smoothness": None if found.smoothness is None else str(found.smoothness), "sign": found.sign}
-    return stated | beyond | {"least_epsilon": found.least_epsilon}
-
-
 def _learner(recipe: Recipe) -> dict[str, Any]:
     if isinstance(recipe, Aggregate):
         stated_vote = {} if recipe.vote is None else {"vote": recipe.vote}
@@ -182,13 +180,8 @@ def _learner(recipe: Recipe) -> dict[str, Any]:
     stated |= {} if recipe.method is None else {"method": recipe.method}
     stated |= {} if recipe.stability.radius is None else {"radius": str(recipe.stability.radius)}
     stated |= {} if recipe.stability.decay is None else {"decay": str(recipe.stability.decay)}
-    return stated | {"kernel": _kernel(recipe.kernel)} | (steps if recipe.ordered else {})
-
-
-def _kernel(kernel: Kernel) -> dict[str, Any]:
-    """Enough to make the same features again."""
-    stated = asdict(kernel)
-    return stated | {"bandwidth": str(kernel.bandwidth)}
+    kernel = asdict(recipe.kernel) | {"bandwidth": str(recipe.kernel.bandwidth)}  # enough to make the same features
+    return stated | {"kernel": kernel} | (steps if recipe.ordered else {})
 
 
 def _exact(value: Fraction | None) -> dict[str, Any] | None:
@@ -214,15 +207,13 @@ def predictions_table(predictions: AnyArray, scores: FloatArray | None, releases
     named: dict[str, Column] = {}
     if releases > 1:
         named["release"] = np.repeat(np.arange(1, releases + 1), len(predictions) // releases)
-    named["prediction"] = _texts(predictions) if predictions.dtype.kind in "UO" else predictions
+    named["prediction"] = predictions
+    if predictions.dtype.kind in "UO":
+        labels, places = np.unique(predictions.astype(str), return_inverse=True)
+        named["prediction"] = Texts(places, labels.tolist())
     if scores is not None:
         named["score"] = scores
     return Tidy(len(predictions), named)
-
-
-def _texts(predictions: AnyArray) -> Texts:
-    labels, places = np.unique(predictions.astype(str), return_inverse=True)
-    return Texts(places, labels.tolist())
 
 
 def write_predictions(target: SingleFile, table: Tidy) -> None:
@@ -248,19 +239,17 @@ def read_model(path: str | os.PathLike[str]) -> Model:
         raise fault from None
     if not isinstance(document, dict):
         raise fault
-    document = document
     if document.get("dpqr") != MODEL_FORMAT:
         raise fault
     if document.get("rehearsal"):
         name = Path(path).name
         raise DocumentError(f"{name}: the function of a rehearsal, which describes nobody; learn one from a table")
     try:
-        # All kinds of errors where it is none.
+        # What is no model fails here in any of these ways.
         domain = decode_domain(parse_json(document["domain_file"].encode(), "domain"), Location("domain_file"))
         plan = document["plan"]
         target = read_target(domain, plan["target"]["name"], plan["target"]["positive"])
         classifies = bool(plan["learner"].get("classifies", plan["learner"]["name"] in CLASSIFIERS))
-        # An error where it is none.
         stated = plan["learner"]["kernel"]
         if stated["name"] not in get_args(KernelName):
             raise ValueError("no kernel")

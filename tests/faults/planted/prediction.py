@@ -441,7 +441,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "_form",
+        "_forms",
         ("problem.points * recipe.releases", "problem.points", "the first release is paid alone"),
     ),
     *at(
@@ -545,8 +545,8 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "prediction",
-        "TuningVotes._best",
-        ("len(codes) < 2", "False", "an empty part is an error"),
+        "TuningVotes.votes",
+        ("mine.sum() >= 2", "True", "an empty part is an error"),
     ),
     *at(
         "prediction",
