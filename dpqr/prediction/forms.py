@@ -29,6 +29,7 @@ from dpqr.prediction.votes import (
     LaplaceAverages,
     PermuteAndFlipVotes,
     RandomisedVotes,
+    SelectedLabels,
     averages_sensitivity,
 )
 
@@ -229,7 +230,7 @@ class VotesForm:
     def spread(self, price: Price, noise: Noise) -> float:
         return float(1 / selection_epsilon(price, noise))
 
-    def mechanism(self, ensemble: Ensemble, price: Price, noise: Noise) -> ExponentialVotes | PermuteAndFlipVotes:
+    def mechanism(self, ensemble: Ensemble, price: Price, noise: Noise) -> SelectedLabels:
         return make_selection(ensemble, price, noise)
 
     def deviation(self, price: Price, noise: Noise, parts: int) -> None:
@@ -239,7 +240,7 @@ class VotesForm:
         return 1.0
 
 
-def make_selection(ensemble: Ensemble, price: Price, noise: Noise) -> ExponentialVotes | PermuteAndFlipVotes:
+def make_selection(ensemble: Ensemble, price: Price, noise: Noise) -> SelectedLabels:
     """The private selection of this name, at this price, on an ensemble's votes."""
     kind = PermuteAndFlipVotes if noise == "permute-and-flip" else ExponentialVotes
     return kind(ensemble=ensemble, epsilon=selection_epsilon(price, noise))

@@ -77,7 +77,11 @@ class Adversary:
                     (found,) = numbers(measure(database, counted, accountant=guard, noise=noise).value)
                     seen += (found - 0.5) / float(counted.variance)
                 else:
-                    choice = _choice(part * self.whole / 8)
+                    choice = ExponentialChoice(
+                        scores=Opposed(),
+                        unit=PrivacyUnit(),
+                        epsilon=Price(squared_mu=(part * self.whole / 8)).bounded_range,
+                    )
                     chosen = measure(database, choice, accountant=guard, noise=noise).value
                     seen += float(choice.epsilon) * (0.5 - chosen)
             except BudgetRefused:
@@ -89,10 +93,6 @@ class Adversary:
 
 def _count(squared_mu: Fraction) -> GaussianAnswers:
     return Gaussian().mechanism((EVERYBODY,), PrivacyUnit(), Price(squared_mu=squared_mu))
-
-
-def _choice(squared_mu: Fraction) -> ExponentialChoice:
-    return ExponentialChoice(scores=Opposed(), unit=PrivacyUnit(), epsilon=Price(squared_mu=squared_mu).bounded_range)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

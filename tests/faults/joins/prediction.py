@@ -223,17 +223,17 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "PermuteAndFlipVotes.sample",
+        "PermuteAndFlipVotes.drawn",
         ("self.rate", "2 * self.rate", "permute-and-flip draws at twice its rate"),
         (
-            "draw_permute_and_flip(row, self.rate, noise)",
-            "draw_exponential(row, 2 * self.rate, noise)",
+            "draw_permute_and_flip(votes, self.rate, noise)",
+            "draw_exponential(votes, 2 * self.rate, noise)",
             "another mechanism draws",
         ),
     ),
     *at(
         _ROOM,
-        "ExponentialVotes.sample",
+        "ExponentialVotes.drawn",
         ("self.rate", "2 * self.rate", "labels are drawn at twice their rate"),
     ),
     *at(
