@@ -18,12 +18,11 @@ from dpqr.audit.attack import LossLowerBound, attack
 from dpqr.audit.case import AuditedCase, Claim, Outcomes
 from dpqr.audit.cases.counters import counter_cases, history_cases, period_cases
 from dpqr.audit.cases.files import file_cases
-from dpqr.audit.cases.filters import filter_cases
+from dpqr.audit.cases.filters import filter_cases, sparse_vector_cases
 from dpqr.audit.cases.noisy_answers import answer_cases, dropped_cases, error_cases
 from dpqr.audit.cases.predictions import function_cases, predict_cases, vote_cases
 from dpqr.audit.cases.releases import partition_cases, release_cases, schedule_cases
 from dpqr.audit.cases.selections import choice_cases, search_cases
-from dpqr.audit.cases.sparse_vector import sparse_vector_cases
 from dpqr.kernel.budget import upward
 from dpqr.kernel.errors import GoalMissed, UsageFault
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise

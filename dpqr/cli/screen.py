@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpqr.kernel.arrays import AnyArray
     from dpqr.prediction.plan import PredictionPlan
     from dpqr.prediction.rates import PlanAlternatives
-    from dpqr.prediction.result import PredictionRelease
+    from dpqr.prediction.record import PredictionRelease
     from dpqr.releases.release import ReleaseObserver as Observer
     from dpqr.releases.resources import Resources
     from dpqr.releases.result import FinishedRun

@@ -29,6 +29,7 @@ from dpqr.prediction.problem import read_target, without
 from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
 from dpqr.prediction.receipt import prediction_receipt
 from dpqr.prediction.record import (
+    PredictionRelease,
     model_document,
     prediction_document,
     prediction_plan_document,
@@ -38,7 +39,6 @@ from dpqr.prediction.record import (
     write_document,
     write_predictions,
 )
-from dpqr.prediction.result import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
 from dpqr.releases.draws import Journal, NoJournal
 from dpqr.releases.files import SingleFile, reserve_file

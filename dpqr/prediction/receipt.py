@@ -29,7 +29,7 @@ from dpqr.prediction.plan import (
     StablePlan,
 )
 from dpqr.prediction.rates import MOST, PlanAlternatives
-from dpqr.prediction.result import PredictionRelease
+from dpqr.prediction.record import PredictionRelease
 from dpqr.prediction.risk_bounds import added_loss, mean_share, tail_share
 from dpqr.prediction.tuning import FACTORS
 from dpqr.releases.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words

@@ -28,8 +28,7 @@ from dpqr.prediction.planning import plan_prediction
 from dpqr.prediction.predict import resolve_run, with_reading
 from dpqr.prediction.problem import CLASSIFIERS
 from dpqr.prediction.receipt import prediction_receipt
-from dpqr.prediction.record import model_document, prediction_document, prediction_plan_document
-from dpqr.prediction.result import PredictionRelease
+from dpqr.prediction.record import PredictionRelease, model_document, prediction_document, prediction_plan_document
 from dpqr.published.checks import ROUNDING, names_plan, require_bound, require_one_version
 from dpqr.published.evidence import (
     NotChecked,

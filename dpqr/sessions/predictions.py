@@ -31,8 +31,7 @@ from dpqr.prediction.predict import (
     write_session,
 )
 from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
-from dpqr.prediction.record import prediction_guarantee
-from dpqr.prediction.result import PredictionRelease
+from dpqr.prediction.record import PredictionRelease, prediction_guarantee
 from dpqr.prediction.tuning import FACTORS
 from dpqr.releases.paying import Bill, require_affordable
 from dpqr.releases.reading import TableReading, require_source, resolve_source
