@@ -56,7 +56,7 @@ def _print_topic(topic: str, color: bool) -> None:
     if not is_terminal(sys.stdout):
         product(text.rstrip("\n"))
         return
-    from dpqr.report.guide_view import guide_view
+    from dpqr.report.guide import guide_view
 
     print_paged(render(guide_view(text), sys.stdout, color))
 

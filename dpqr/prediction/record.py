@@ -1,4 +1,5 @@
-"""Prediction releases: what a run publishes, and released functions as models. No field could hold a private value."""
+"""Prediction releases: what a run publishes, its record, and released functions as models. No field could hold a
+private value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A record for the Differential Privacy Deployments Registry, by its schema of 2026-07-15.
+"""Reports of a release: one HTML page, a record for the registry of deployments, and a dataset card.
+
+The record follows the schema of the Differential Privacy Deployments Registry of 2026-07-15.
 
 References:
     opendp/deployments-registry-data, schemas/deployments-schema.yaml, commit 3e9c812 of 2026-07-15.

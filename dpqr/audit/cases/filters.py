@@ -1,4 +1,6 @@
-"""Filters: an adversary chooses each next draw, and its price, by all that was released, until the filter refuses."""
+"""Draws that follow from what was released: an adversary against a filter, and comparisons with a noisy threshold."""
+
+# Filters: an adversary chooses each next draw, and its price, by all that was released, until the filter refuses.
 
 from __future__ import annotations
 
