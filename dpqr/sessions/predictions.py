@@ -17,15 +17,13 @@ from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.kernel.gate import measure_together
 from dpqr.kernel.noise.source import NoiseSource, SystemNoise
 from dpqr.kernel.wording import count_words
-from dpqr.prediction.ensembles.ensemble import Aggregate
-from dpqr.prediction.plan import PredictionPlan, deviation, usable
+from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import one_by_one
 from dpqr.prediction.planning import plan_prediction, planner_input
 from dpqr.prediction.predict import (
     check_input,
     checked_prediction,
     draw_preliminaries,
-    grid,
     open_table,
     prediction_bill,
     prices,
@@ -33,9 +31,7 @@ from dpqr.prediction.predict import (
     write_session,
 )
 from dpqr.prediction.rates import PlanAlternatives, plan_alternatives
-from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.record import prediction_guarantee
-from dpqr.prediction.result import PredictionRelease
+from dpqr.prediction.record import PredictionRelease, prediction_guarantee
 from dpqr.prediction.tuning import FACTORS
 from dpqr.releases.paying import Bill, require_affordable
 from dpqr.releases.reading import TableReading, require_source, resolve_source
@@ -141,8 +137,7 @@ def open_predictions(request: OpenPredictions, progress: ReleaseObserver) -> Pre
     made = plan_predictions(replace(request, run=run))
     if run.payer is None:
         raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
-    if isinstance(made.plan.recipe, Aggregate):
-        made.plan.recipe.base.rehearse()
+    made.plan.recipe.rehearse()
     require_affordable(run.payer, made.bill, locked=True)
     check_input(run, made.plan, made.read, made.bill)
     domain, noise = domain_text(run.plan.domain or ""), SystemNoise()
@@ -186,7 +181,7 @@ def prediction_status(name: str, payer: LedgerRequest) -> PredictionStatus:
     with lock_session(name, payer) as held:
         session = read_prediction_session(held)
         plan, target = session.plan, session.plan.problem.target
-        noise = deviation(plan, session.records)
+        noise = plan.deviation(session.records)
         if noise is not None and target.numeric:
             low, high = target.bounds
             noise *= (high - low) / 2
@@ -364,18 +359,17 @@ class PredictionSessionDocument(SessionDocument):
 
     def release(self, numbers: list[int]) -> PredictionRelease:
         """These draws as predictions."""
-        plan, stable = self.plan, isinstance(self.plan.recipe, StableRecipe)
-        learner = plan.learner(self.records) if stable else None
+        plan, figures = self.plan, self.plan.figures(self.records)
         return PredictionRelease(
             plan=plan,
             numbers=np.array(numbers, dtype=np.int64),
-            step=grid(plan, self.records),
+            step=figures.step,
             spent=prices(plan),
             private=True,
-            records=usable(self.records) if stable else None,
+            records=figures.records,
             counted=self.counted,
-            penalty=learner.penalty if learner else None,
-            bound=learner.bound if learner else None,
+            penalty=figures.penalty,
+            bound=figures.bound,
             paid=self.held.paid,
             reason=self.held.paid.reason,
             charged=self.held.run.guard.events,
