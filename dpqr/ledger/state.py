@@ -31,21 +31,22 @@ from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger.chain import BEGINNING, ChainSegment, Link, digest
 from dpqr.ledger.codec import (
+    JSON,
+    LAYER_FORMAT,
+    TERMS_FORMAT,
+    RecordFormat,
+    attribute,
     canonical,
     decode_entry,
     decode_events,
     decode_sum,
     encode_events,
     entry_document,
-    layer_document,
     read_entry,
-    read_layer,
-    read_terms,
     sum_document,
-    terms_document,
 )
 from dpqr.ledger.ledger import Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
-from dpqr.ledger.periods import ALL_PERIODS, Layer, LayerNode, PeriodBudgets, Spending, free_layer, is_free
+from dpqr.ledger.periods import ALL_PERIODS, Layer, LayerNode, PeriodBudgets, free_layer, is_free
 from dpqr.ledger.refusals import (
     approval_missing,
     before_first,
@@ -540,6 +541,17 @@ class Checkpoint:
     accounts: Mapping[str, AccountState]
 
 
+NODE_FORMAT = RecordFormat(
+    LayerNode,
+    (
+        attribute("layer", LAYER_FORMAT.write, LAYER_FORMAT.read),
+        attribute("period"),
+        attribute("entry"),
+        attribute("cost", sum_document, decode_sum),
+    ),
+)
+
+
 def encode_state(state: Checkpoint) -> str:
     """The one text of a state. Sums are written in base 16, which no limit on digits ends."""
     datasets = [_account_document(held) for held in state.accounts.values()]
@@ -565,67 +577,53 @@ def decode_state(text: str) -> Checkpoint:
     return state
 
 
-def _account_document(held: AccountState) -> dict[str, Any]:
+def _account_document(held: AccountState) -> JSON:
+    # Periods, layers and approvals are left out where there are none, as in earlier versions.
+    periods = {name: sum_document(cost) for name, cost in held.spent.items() if name != ALL_PERIODS}
     return {
         "dataset": held.terms.dataset,
-        "terms": terms_document(held.terms),
+        "terms": TERMS_FORMAT.write(held.terms),
         "spent": sum_document(held.spent.get(ALL_PERIODS, NO_COST)),
-        **_periods_document(held.spent),
-        **({"layers": [_node_document(node) for node in held.nodes]} if held.nodes else {}),
+        **({"periods": periods} if periods else {}),
+        **({"layers": [NODE_FORMAT.write(node) for node in held.nodes]} if held.nodes else {}),
         "reservations": held.reservations,
         "runs": [_run_document(run) for run in held.runs.values()],
         **({"approvals": [list(each) for each in held.approvals]} if held.approvals else {}),
     }
 
 
-def _periods_document(spent: Spending) -> dict[str, Any]:
-    """Left out of the state of a dataset without periods, as in earlier versions."""
-    periods = {name: sum_document(cost) for name, cost in spent.items() if name != ALL_PERIODS}
-    return {"periods": periods} if periods else {}
-
-
-def _node_document(node: LayerNode) -> dict[str, Any]:
-    return {
-        "layer": layer_document(node.layer),
-        "period": node.period,
-        "entry": node.entry,
-        "cost": sum_document(node.cost),
-    }
-
-
-def _node(document: dict[str, Any]) -> LayerNode:
-    layer = read_layer(document["layer"])
-    if layer is None:
-        raise ValueError("a node of no layer")
-    return LayerNode(layer=layer, period=document["period"], entry=document["entry"], cost=decode_sum(document["cost"]))
-
-
-def _account_state(document: dict[str, Any]) -> AccountState:
-    terms = read_terms(document["dataset"], document["terms"])
+def _account_state(document: JSON) -> AccountState:
+    terms = TERMS_FORMAT.read(document["terms"], dataset=document["dataset"])
     runs = [_run(part, terms.currency) for part in document["runs"]]
     return AccountState(
         terms=terms,
         spent={ALL_PERIODS: decode_sum(document["spent"])}
         | {name: decode_sum(cost) for name, cost in document.get("periods", {}).items()},
-        nodes=tuple(_node(part) for part in document.get("layers", [])),
+        nodes=tuple(NODE_FORMAT.read(part) for part in document.get("layers", [])),
         reservations=document["reservations"],
         runs={run.paid.number: run for run in runs},
         approvals=[(plan, by) for plan, by in document.get("approvals", [])],
     )
 
 
-def _run_document(run: OpenRun) -> dict[str, Any]:
+def _run_document(run: OpenRun) -> JSON:
+    # In a currency of whole runs the order of the draws matters to the run's own filter.
+    drawn = (
+        run.events
+        if run.paid.pricing is None
+        else tuple((event, len(list(same))) for event, same in groupby(run.draws))
+    )
     return {
         "paid": entry_document(run.paid),
         "seal": run.paid.hash,
-        "drawn": encode_events(_drawn(run)),
+        "drawn": encode_events(drawn),
         "last": encode_events(() if run.last is None else ((run.last, 1),)),
         "recorded": run.recorded,
         "transcript": run.transcript,
     }
 
 
-def _run(document: dict[str, Any], currency: Currency) -> OpenRun:
+def _run(document: JSON, currency: Currency) -> OpenRun:
     run = OpenRun.of(read_entry(document["paid"], document["seal"]), currency)
     for event, count in decode_events(document["drawn"]):
         for _ in range(count):
@@ -634,10 +632,3 @@ def _run(document: dict[str, Any], currency: Currency) -> OpenRun:
     run.last = last[0][0] if last else None
     run.recorded, run.transcript = document["recorded"], document["transcript"]
     return run
-
-
-def _drawn(run: OpenRun) -> Composition:
-    """The draws that were begun. In a currency of whole runs their order matters to the run's own filter."""
-    if run.paid.pricing is None:
-        return run.events
-    return tuple((event, len(list(same))) for event, same in groupby(run.draws))

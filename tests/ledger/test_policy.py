@@ -11,7 +11,7 @@ from support.ledger_jobs import UNIT, another, draws, forge, ledger_in, reserve,
 from dpqr.kernel.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.kernel.unit import PrivacyUnit
 from dpqr.ledger import chained_ledger as transaction
-from dpqr.ledger.codec import decode_entry, decode_policy, encode_entry, policy_document
+from dpqr.ledger.codec import POLICY_FORMAT, decode_entry, decode_policy, encode_entry
 from dpqr.ledger.ledger import LedgerEntry
 from dpqr.ledger.record import entry_line
 from dpqr.ledger.sqlite import APPLICATION, KEYS, STATE, TABLE
@@ -46,7 +46,7 @@ SOURCES = [
     [POLICY, Policy(), replace(POLICY, encoding="cp1252"), *(replace(POLICY, source=source) for source in SOURCES)],
 )
 def test_a_policy_comes_back_as_it_was(one):
-    assert decode_policy(json.loads(json.dumps(policy_document(one)))) == one
+    assert decode_policy(json.loads(json.dumps(POLICY_FORMAT.write(one)))) == one
     entry = LedgerEntry(number=2, kind="policy", time="T", dataset="survey", policy=one)
     assert decode_entry(encode_entry(entry), "seal") == replace(entry, hash="seal")
 
@@ -178,7 +178,7 @@ def test_a_budget_from_before_policies_may_be_given_any_once(tmp_path):
 )
 def test_what_is_no_source_is_no_policy(stated):
     with pytest.raises((ValueError, KeyError, TypeError, UsageFault)):
-        decode_policy({**policy_document(POLICY), "source": stated})
+        decode_policy({**POLICY_FORMAT.write(POLICY), "source": stated})
 
 
 def test_a_source_changes_in_any_direction_and_the_history_keeps_all(ledger):
@@ -202,4 +202,4 @@ def test_a_run_that_was_resolved_under_another_source_is_not_paid(ledger):
 
 
 def test_a_policy_without_an_encoding_has_the_text_that_it_always_had():
-    assert set(policy_document(POLICY)) == {"records", "bytes", "memory", "delimiter", "counts", "fail"}
+    assert set(POLICY_FORMAT.write(POLICY)) == {"records", "bytes", "memory", "delimiter", "counts", "fail"}

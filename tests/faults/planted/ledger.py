@@ -188,20 +188,16 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "terms_document",
-        ("None if terms.cap is None else cost_document(terms.cap)", "None", "a cap is not written"),
-        ("terms.policy", "Policy()", "a policy is not written"),
+        'TERMS_FORMAT',
+        ('_optional(cost_document)', 'lambda _: None', 'a cap is not written'),
+        ('POLICY_FORMAT.write(terms.policy)', 'POLICY_FORMAT.write(Policy())', 'a policy is not written'),
+        ("decode_policy(text['policy'])", 'Policy()', 'a policy is not read'),
+        ("attribute('neighbours', lambda neighbours: neighbours.value, Neighbours)", "attribute('neighbours', lambda neighbours: neighbours.value, lambda _: Neighbours.ADD_REMOVE)", 'neighbours are not read'),
     ),
     *at(
         _ROOM,
-        "read_terms",
-        ("decode_policy(document['policy']) if stated else Policy()", "Policy()", "a policy is not read"),
-        ("Neighbours(document['neighbours'])", "Neighbours.ADD_REMOVE", "neighbours are not read"),
-    ),
-    *at(
-        _ROOM,
-        "_read_pricing",
-        ("parse_exact(document['delta'])", "Pricing().delta", "the delta of a run's price is not read"),
+        'PRICING_FORMAT',
+        ("attribute('delta', exact_text, parse_exact)", "attribute('delta', exact_text, lambda _: Pricing().delta)", "the delta of a run's price is not read"),
     ),
     *at(
         _ROOM,
@@ -210,12 +206,8 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_event",
-        (
-            "LeftOutEvent(event=_decode(tuple(part['event'].items())))",
-            "_decode(tuple(part['event'].items()))",
-            "a draw from left-out records is read as another one",
-        ),
+        'decode_events',
+        ("LeftOutEvent(event=_decode(tuple(part['event'].items())))", "_decode(tuple(part['event'].items()))", 'a draw from left-out records is read as another one'),
     ),
     *at(
         _ROOM,
@@ -224,8 +216,8 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_count",
-        ("value < 0", "False", "a count below nothing is read"),
+        "_whole",
+        ("value < least", "False", "a count below nothing is read"),
     ),
     *at(
         _ROOM,

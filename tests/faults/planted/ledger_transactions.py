@@ -71,14 +71,14 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "decode_policy",
-        ("policy_document(policy) != document", "False", "unknown parts of a policy are dropped"),
-        ("fail=document['fail']", "fail=True", "a rule fail is allowed to all"),
+        'decode_policy',
+        ('POLICY_FORMAT.write(policy) != document', 'False', 'unknown parts of a policy are dropped'),
     ),
     *at(
         _ROOM,
-        "policy_document",
-        ("policy.bytes", "policy.records", "the limit of bytes is written as another one"),
+        'POLICY_FORMAT',
+        ("attribute('bytes')", "RecordPart(lambda policy: {'bytes': policy.records}, lambda text: {'bytes': text['bytes']})", 'the limit of bytes is written as another one'),
+        ("attribute('fail', read=_flag)", "attribute('fail', read=lambda _: True)", 'a rule fail is allowed to all'),
     ),
     *at(
         _ROOM,
@@ -277,7 +277,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_drawn",
+        "_run_document",
         ("run.paid.pricing is None", "True", "a state forgets the order of draws"),
     ),
     *at(
