@@ -45,7 +45,7 @@ from dpqr.ledger.codec import (
     read_entry,
     sum_document,
 )
-from dpqr.ledger.ledger import Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
+from dpqr.ledger.ledger import DEFAULT, NO_REASON, Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
 from dpqr.ledger.periods import ALL_PERIODS, Layer, LayerNode, PeriodBudgets, free_layer, is_free
 from dpqr.ledger.refusals import (
     approval_missing,
@@ -217,10 +217,10 @@ class LedgerState:
             return None
         return free_layer(rows, most, held.nodes, held.runs)
 
-    def approver(self, dataset: str, plan: str, reason: Reason) -> str:
+    def approver(self, charge: Charge) -> str:
         """Whose approval a reservation would use up; of a policy that asks for none, who is named. BudgetRefused."""
-        held = self._account_state(dataset)
-        return held.approval(plan, reason)[1] if held.terms.policy.approval else reason.approved_by
+        held, reason = self._account_state(charge.dataset), charge.reason
+        return held.approval(charge.plan, reason)[1] if held.terms.policy.approval else reason.approved_by
 
     def _approve(self, entry: LedgerEntry) -> None:
         held = self._account_state(entry.dataset)
@@ -492,17 +492,28 @@ class AccountState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """The events of one run, and what it was resolved for and under.
+    """What one run asks a budget to pay for.
 
-    prices: by currency; they are worked out once, for some accountants take a while, before the ledger is locked.
+    Attributes:
+        dataset: whose budget pays.
+        events: of the run.
+        unit: the privacy unit that the run was resolved for.
+        policy: the one that it was resolved under.
+        pricing: the accountant that proves the run; only a budget in epsilon and delta derives the cost by it.
+        period: whose rows alone the run reads; None: those of all.
+        plan: the hash of the plan's document; empty: it follows none.
+        reason: why, who asks, and who approved, which a policy of approvals looks up; it is recorded.
+        prices: by currency; they are worked out once, for some accountants take a while, before the ledger is locked.
     """
 
     dataset: str
     events: Composition
     unit: PrivacyUnit
-    policy: Policy
-    pricing: Pricing
+    policy: Policy = DEFAULT
+    pricing: Pricing = PURE
     period: PeriodRows | None = None
+    plan: str = ""
+    reason: Reason = NO_REASON
     prices: dict[str, Cost] = field(default_factory=dict, init=False)
 
     def content(self, state: LedgerState) -> dict[str, Any]:
@@ -511,19 +522,19 @@ class Charge:
         require_unit(terms, self.unit)
         require_policy(terms, self.policy)
         require_period(terms, self.period)
-        return {
-            "dataset": self.dataset,
-            "cost": self._price(terms.currency),
-            "events": self.events,
-            "pricing": self.pricing if terms.currency is PAIR else None,
-            "layer": state.layer(self.dataset, self.period, self.unit.rows),
-            "period": ALL_PERIODS if self.period is None else self.period.name,
-        }
-
-    def _price(self, currency: Currency) -> Cost:
+        currency = terms.currency
         if currency.name not in self.prices:
             self.prices[currency.name] = currency.price(self.events, self.pricing)
-        return self.prices[currency.name]
+        return {
+            "dataset": self.dataset,
+            "cost": self.prices[currency.name],
+            "events": self.events,
+            "pricing": self.pricing if currency is PAIR else None,
+            "layer": state.layer(self.dataset, self.period, self.unit.rows),
+            "period": ALL_PERIODS if self.period is None else self.period.name,
+            "plan": self.plan,
+            "reason": self.reason,
+        }
 
 
 # The state of all budgets as the text that a checkpoint stores, and back.

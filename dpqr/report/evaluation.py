@@ -20,7 +20,8 @@ from dpqr.kernel.arrays import FloatArray
 from dpqr.kernel.budget import downward_text, upward_text
 from dpqr.kernel.errors import BudgetRefused, GoalMissed, InfeasiblePlan, UsageFault
 from dpqr.kernel.wording import amount, count_words, plain
-from dpqr.ledger.ledger import BudgetLedger, DataKind
+from dpqr.ledger.chained_ledger import ChainedLedger
+from dpqr.ledger.ledger import DataKind
 from dpqr.ledger.location import ledger_origin
 from dpqr.releases.documents import write_new
 from dpqr.releases.exact_errors import Accuracy, BlockError, TrueAnswers, compare, public_cells, true_answers
@@ -141,7 +142,7 @@ def _refuse_private(request: PublicTableClaim, names: list[str], paid: Mapping[s
             )
 
 
-def _kind(ledger: BudgetLedger, name: str, path: str | None) -> DataKind:
+def _kind(ledger: ChainedLedger, name: str, path: str | None) -> DataKind:
     """The kind of a dataset, by the ledger. UsageFault where the ledger does not know it.
 
     path: what it paid for, where the name is known from a record; the fault then says so.

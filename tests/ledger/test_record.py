@@ -8,6 +8,7 @@ from support.ledger_jobs import UNIT, another, draws, kept, ledger_in, reserve, 
 
 from dpqr.kernel.errors import LedgerError, UsageFault
 from dpqr.kernel.events import DiscreteLaplaceEvent, LeftOutEvent
+from dpqr.ledger.state import Charge
 
 ENGINES = True
 
@@ -29,7 +30,7 @@ def out(epsilon):
 
 
 def paid(ledger, *events):
-    return ledger.reserve("survey", tuple(Counter(events).items()), unit=UNIT, note="a test")
+    return ledger.reserve(Charge(dataset="survey", events=tuple(Counter(events).items()), unit=UNIT), note="a test")
 
 
 def test_a_run_counts_as_reserved_until_it_is_settled_and_then_as_settled(ledger):
