@@ -184,14 +184,18 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        'NODE_FORMAT',
-        ("attribute('entry')", "attribute('entry', read=lambda _: 0)", 'a checkpoint forgets whose node it is'),
+        "NODE_FORMAT",
+        ("attribute('entry')", "attribute('entry', read=lambda _: 0)", "a checkpoint forgets whose node it is"),
     ),
     *at(
         _ROOM,
-        'LAYER_FORMAT',
-        ("attribute('number', read=lambda value: _whole(value, 0))", "attribute('number', read=lambda _: 0)", 'every layer is read as the first'),
-        ("text_part('read')", "attribute('read', read=lambda _: '')", 'what was read is lost on reading'),
+        "LAYER_FORMAT",
+        (
+            "attribute('number', read=lambda value: _whole(value, 0))",
+            "attribute('number', read=lambda _: 0)",
+            "every layer is read as the first",
+        ),
+        ("text_part('read')", "attribute('read', read=lambda _: '')", "what was read is lost on reading"),
     ),
     *at(
         _ROOM,

@@ -170,33 +170,57 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        'ENTRY_FORMATS',
-        ("text_part('plan', unset='')", 'RecordPart(lambda _: {}, lambda _: {})', 'the plan is no part of the seal'),
-        ("text_part('period', unset=ALL_PERIODS)", 'RecordPart(lambda _: {}, lambda _: {})', 'the period is no part of the seal'),
-        ("attribute('layer', LAYER_FORMAT.write, LAYER_FORMAT.read, unset=None)", 'RecordPart(lambda _: {}, lambda _: {})', 'the layer is no part of the seal'),
-        ("text_part('drawn', unset='')", 'RecordPart(lambda _: {}, lambda _: {})', 'what was drawn is no part of the seal'),
+        "ENTRY_FORMATS",
+        ("text_part('plan', unset='')", "RecordPart(lambda _: {}, lambda _: {})", "the plan is no part of the seal"),
+        (
+            "text_part('period', unset=ALL_PERIODS)",
+            "RecordPart(lambda _: {}, lambda _: {})",
+            "the period is no part of the seal",
+        ),
+        (
+            "attribute('layer', LAYER_FORMAT.write, LAYER_FORMAT.read, unset=None)",
+            "RecordPart(lambda _: {}, lambda _: {})",
+            "the layer is no part of the seal",
+        ),
+        (
+            "text_part('drawn', unset='')",
+            "RecordPart(lambda _: {}, lambda _: {})",
+            "what was drawn is no part of the seal",
+        ),
     ),
     *at(
         _ROOM,
-        'REASON_FORMAT',
-        ("('purpose', 'by', 'approved_by')", "('purpose', 'by')", 'who approved is no part of the seal'),
-        ("('purpose', 'by', 'approved_by')", "('by', 'approved_by')", 'the purpose is no part of the seal'),
+        "REASON_FORMAT",
+        ("('purpose', 'by', 'approved_by')", "('purpose', 'by')", "who approved is no part of the seal"),
+        ("('purpose', 'by', 'approved_by')", "('by', 'approved_by')", "the purpose is no part of the seal"),
     ),
     *at(
         _ROOM,
-        'PRICING_FORMAT',
-        ("attribute('delta', exact_text, parse_exact)", "attribute('delta', lambda _: '0', parse_exact)", 'the delta of a price is no part of the seal'),
+        "PRICING_FORMAT",
+        (
+            "attribute('delta', exact_text, parse_exact)",
+            "attribute('delta', lambda _: '0', parse_exact)",
+            "the delta of a price is no part of the seal",
+        ),
     ),
     *at(
         _ROOM,
-        'POLICY_FORMAT',
-        ("attribute('approval', read=_flag, unset=False)", 'RecordPart(lambda _: {}, lambda _: {})', 'a policy of approvals is no part of the seal'),
-        ("attribute('records')", "attribute('records', lambda _: None)", 'the largest number of records is no part of the seal'),
+        "POLICY_FORMAT",
+        (
+            "attribute('approval', read=_flag, unset=False)",
+            "RecordPart(lambda _: {}, lambda _: {})",
+            "a policy of approvals is no part of the seal",
+        ),
+        (
+            "attribute('records')",
+            "attribute('records', lambda _: None)",
+            "the largest number of records is no part of the seal",
+        ),
     ),
     *at(
         _ROOM,
-        '_plain',
-        ('value is not None', 'value', 'a parameter that is nothing is not written'),
+        "_plain",
+        ("value is not None", "value", "a parameter that is nothing is not written"),
     ),
     *at(
         _ROOM,
@@ -299,9 +323,9 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "PairCurrency.guard",
-        ("total_rho(events)", "paid.amount", "an epsilon limits a sum of rho"),
+        ("sums.price(events)", "paid", "an epsilon limits a sum of rho"),
         (
-            "SumFilter(limit=paid.amount, cost=require_pure, unit='epsilon')",
+            "EPSILON.guard(paid)",
             "PlanFilter(planned=events)",
             "a pure run draws nothing but its plan",
         ),
@@ -315,7 +339,7 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "SumCurrency.covers",
         (
-            "self.converted(limit.amount, budget.delta) <= budget.epsilon",
+            "self.sums.convert(limit.amount, budget.delta) <= budget.epsilon",
             "limit.amount <= budget.epsilon",
             "an amount of rho is compared with epsilon",
         ),
@@ -323,7 +347,7 @@ FAULTS: tuple[Anchored, ...] = (
     *at(
         _ROOM,
         "SumCurrency.largest_epsilon",
-        ("self._whole(found, delta) <= left", "True", "an epsilon that costs more than is left"),
+        ("self.sums.largest(PrivacyBudget(found, delta)) <= left", "True", "an epsilon that costs more than is left"),
     ),
     *at(
         _ROOM,

@@ -172,15 +172,27 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        'PERIODS_FORMAT',
-        ("attribute('parallel', read=_flag)", "attribute('parallel', read=lambda _: True)", 'persons are read as rows'),
-        ("None if text['first'] is None else Period.parse(text['first'], text['every'])", 'None', 'the first period is not read'),
-        ("attribute('share', cost_document, decode_cost)", "attribute('share', cost_document, lambda text: Cost(decode_cost(text).amount))", 'the delta of a share is not read'),
+        "PERIODS_FORMAT",
+        ("attribute('parallel', read=_flag)", "attribute('parallel', read=lambda _: True)", "persons are read as rows"),
+        (
+            "None if text['first'] is None else Period.parse(text['first'], text['every'])",
+            "None",
+            "the first period is not read",
+        ),
+        (
+            "attribute('share', cost_document, decode_cost)",
+            "attribute('share', cost_document, lambda text: Cost(decode_cost(text).amount))",
+            "the delta of a share is not read",
+        ),
     ),
     *at(
         _ROOM,
-        '_account_document',
-        ('{name: sum_document(cost) for name, cost in held.spent.items() if name != ALL_PERIODS}', '{}', 'a checkpoint forgets what periods have spent'),
+        "_account_document",
+        (
+            "{name: sum_document(cost) for name, cost in held.spent.items() if name != ALL_PERIODS}",
+            "{}",
+            "a checkpoint forgets what periods have spent",
+        ),
     ),
     *at(
         _ROOM,

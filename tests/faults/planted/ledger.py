@@ -188,16 +188,24 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        'TERMS_FORMAT',
-        ('_optional(cost_document)', 'lambda _: None', 'a cap is not written'),
-        ('POLICY_FORMAT.write(terms.policy)', 'POLICY_FORMAT.write(Policy())', 'a policy is not written'),
-        ("decode_policy(text['policy'])", 'Policy()', 'a policy is not read'),
-        ("attribute('neighbours', lambda neighbours: neighbours.value, Neighbours)", "attribute('neighbours', lambda neighbours: neighbours.value, lambda _: Neighbours.ADD_REMOVE)", 'neighbours are not read'),
+        "TERMS_FORMAT",
+        ("_optional(cost_document)", "lambda _: None", "a cap is not written"),
+        ("POLICY_FORMAT.write(terms.policy)", "POLICY_FORMAT.write(Policy())", "a policy is not written"),
+        ("decode_policy(text['policy'])", "Policy()", "a policy is not read"),
+        (
+            "attribute('neighbours', lambda neighbours: neighbours.value, Neighbours)",
+            "attribute('neighbours', lambda neighbours: neighbours.value, lambda _: Neighbours.ADD_REMOVE)",
+            "neighbours are not read",
+        ),
     ),
     *at(
         _ROOM,
-        'PRICING_FORMAT',
-        ("attribute('delta', exact_text, parse_exact)", "attribute('delta', exact_text, lambda _: Pricing().delta)", "the delta of a run's price is not read"),
+        "PRICING_FORMAT",
+        (
+            "attribute('delta', exact_text, parse_exact)",
+            "attribute('delta', exact_text, lambda _: Pricing().delta)",
+            "the delta of a run's price is not read",
+        ),
     ),
     *at(
         _ROOM,
@@ -206,8 +214,12 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        'decode_events',
-        ("LeftOutEvent(event=_decode(tuple(part['event'].items())))", "_decode(tuple(part['event'].items()))", 'a draw from left-out records is read as another one'),
+        "decode_events",
+        (
+            "LeftOutEvent(event=_decode(tuple(part['event'].items())))",
+            "_decode(tuple(part['event'].items()))",
+            "a draw from left-out records is read as another one",
+        ),
     ),
     *at(
         _ROOM,

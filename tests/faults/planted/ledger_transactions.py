@@ -71,14 +71,18 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        'decode_policy',
-        ('POLICY_FORMAT.write(policy) != document', 'False', 'unknown parts of a policy are dropped'),
+        "decode_policy",
+        ("POLICY_FORMAT.write(policy) != document", "False", "unknown parts of a policy are dropped"),
     ),
     *at(
         _ROOM,
-        'POLICY_FORMAT',
-        ("attribute('bytes')", "RecordPart(lambda policy: {'bytes': policy.records}, lambda text: {'bytes': text['bytes']})", 'the limit of bytes is written as another one'),
-        ("attribute('fail', read=_flag)", "attribute('fail', read=lambda _: True)", 'a rule fail is allowed to all'),
+        "POLICY_FORMAT",
+        (
+            "attribute('bytes')",
+            "RecordPart(lambda policy: {'bytes': policy.records}, lambda text: {'bytes': text['bytes']})",
+            "the limit of bytes is written as another one",
+        ),
+        ("attribute('fail', read=_flag)", "attribute('fail', read=lambda _: True)", "a rule fail is allowed to all"),
     ),
     *at(
         _ROOM,

@@ -57,13 +57,17 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         "ledger",
-        'POLICY_FORMAT',
-        ("attribute('source', SOURCE_FORMAT.write, SOURCE_FORMAT.read, unset=None)", 'RecordPart(lambda _: {}, lambda _: {})', 'a source is not kept'),
+        "POLICY_FORMAT",
+        (
+            "attribute('source', SOURCE_FORMAT.write, SOURCE_FORMAT.read, unset=None)",
+            "RecordPart(lambda _: {}, lambda _: {})",
+            "a source is not kept",
+        ),
     ),
     *at(
         "ledger",
-        'SOURCE_FORMAT',
-        ("text_part('query', unset='')", 'RecordPart(lambda _: {}, lambda _: {})', 'a registered query is not kept'),
+        "SOURCE_FORMAT",
+        ("text_part('query', unset='')", "RecordPart(lambda _: {}, lambda _: {})", "a registered query is not kept"),
     ),
     *at(
         "kernel",
