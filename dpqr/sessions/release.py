@@ -24,7 +24,7 @@ from dpqr.releases.requests import ReleaseRequest
 from dpqr.releases.result import FinishedRun
 from dpqr.sessions.folder import read_rows
 from dpqr.sessions.planning import add_question_phase
-from dpqr.sessions.session import QuestionPlan, QuestionSessionDocument, SessionLock, SessionQuery, read_ask_history
+from dpqr.sessions.session import QuestionPlan, QuestionSessionDocument, SessionQuery, read_ask_history
 from dpqr.sessions.turn import LoggedHardQuery, restore_session
 from dpqr.strategies.plan import Phase, Plan
 from dpqr.strategies.transcript import Round, Transcript
@@ -39,9 +39,10 @@ TRUST = (
 )
 
 
-def build_session_release(held: SessionLock, session: QuestionSessionDocument) -> FinishedRun | None:
+def build_session_release(session: QuestionSessionDocument) -> FinishedRun | None:
     """All answers of a session; None where there is none."""
-    state, log = restore_session(held, session), held.folder.log()
+    held = session.held
+    state, log = restore_session(session), held.folder.log()
     made = release_of(session.paper, log, read_rows(held.folder), state.history)
     if made is None:
         return None

@@ -305,7 +305,7 @@ def test_a_later_process_knows_that_rows_were_looked_at(place):
 
 def test_an_opening_that_did_not_end_is_given_up(place):
     with (
-        patch("dpqr.sessions.predictions._document", side_effect=KeyboardInterrupt),
+        patch("dpqr.sessions.predictions.session_document", side_effect=KeyboardInterrupt),
         pytest.raises(KeyboardInterrupt),
     ):
         opened(place)

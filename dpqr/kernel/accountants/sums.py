@@ -70,7 +70,8 @@ class SumAccountant(ABC):
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
         """Divide the largest sum by the shares; the prices add up to it exactly."""
-        unit = self.largest(budget) / weigh(self, budget, portions)
+        whole = weigh(self, budget, portions)
+        unit = self.largest(budget) / whole
         return tuple(Price(**{self.figure: unit * portion.share}) for portion in portions)
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:

@@ -102,7 +102,7 @@ FAULTS: tuple[Anchored, ...] = (
         _ROOM,
         "SumAccountant.cut",
         (
-            "self.largest(budget) / weigh(self, budget, portions)",
+            "self.largest(budget) / whole",
             "self.largest(budget)",
             "a cut forgets how many draws there are",
         ),
