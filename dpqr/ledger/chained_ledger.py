@@ -517,19 +517,15 @@ def move(source: ChainedLedger, target: ChainedLedger) -> Mark:
     target.store.make()
     with target.writing() as session:
         held = walk_ledger(session, None)
-        _require_free(held, moving.chain, place)
+        # The place holds nothing, what the chain has left there, or the moved chain itself.
+        both = min(held.chain.length, moving.chain.length)
+        left = not held.entries or held.state.moved or held.chain.length > moving.chain.length
+        if not left or held.chain.links[:both] != moving.chain.links[:both]:
+            raise UsageFault(f"--ledger {place}: holds another ledger; move to a place that holds none")
         closed = _closed(source, place)
         if held.chain.length > closed.chain.length:  # an earlier try had come to its end
             return held.mark
         return _write_rest(target, session, held, closed)
-
-
-def _require_free(held: Record, moving: ChainSegment, place: str) -> None:
-    """UsageFault unless the place holds nothing, what the chain has left there, or the moved chain itself."""
-    both = min(held.chain.length, moving.length)
-    left = not held.entries or held.state.moved or held.chain.length > moving.length
-    if not left or held.chain.links[:both] != moving.links[:both]:
-        raise UsageFault(f"--ledger {place}: holds another ledger; move to a place that holds none")
 
 
 def _closed(source: ChainedLedger, place: str) -> ClosedLedger:

@@ -65,15 +65,6 @@ from dpqr.tables.policy import Policy, require_stricter
 _TIME = re.compile(r"2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00")
 
 
-def _require_texts(entry: LedgerEntry) -> None:
-    """LedgerError or UsageFault for texts that dpqr does not write, which whoever lists the entries would print."""
-    if not _TIME.fullmatch(entry.time):
-        raise LedgerError("an entry without a time")
-    datetime.fromisoformat(entry.time)
-    for text in (entry.note, entry.plan, entry.reason.purpose, entry.reason.by, entry.reason.approved_by):
-        require_text(text, what="a text")
-
-
 def _require_period(periods: PeriodBudgets, name: str) -> None:
     """BudgetRefused for a period before the first; UsageFault for a name of another kind of period."""
     if name == ALL_PERIODS:
@@ -81,12 +72,6 @@ def _require_period(periods: PeriodBudgets, name: str) -> None:
     period = parse_periods(name, periods.every)[0]
     if periods.first is not None and period.index(periods.first) < 0:
         raise before_first(periods.first, period)
-
-
-def _require_layer(held: AccountState, entry: LedgerEntry, layer: Layer) -> None:
-    """LedgerError for a layer that the release may not join, or in a currency of pairs, where costs do not scale."""
-    if held.terms.currency is PAIR or not is_free(layer, entry.period, held.nodes, held.runs):
-        raise LedgerError("a reservation in a layer that does not take it")
 
 
 @dataclass(slots=True)
@@ -148,17 +133,33 @@ class LedgerState:
         if entry.kind == "init":
             self._init(entry)
         elif entry.kind == "policy":
-            self._restrict(entry)
+            held = self._account_state(entry.dataset)
+            if entry.policy is None:
+                raise LedgerError("an entry of a policy without one")
+            if held.terms.policy_stated:
+                require_stricter(held.terms.policy, entry.policy)
+            held.terms = replace(held.terms, policy=entry.policy, policy_stated=True)
         elif entry.kind == "approve":
-            self._approve(entry)
+            held = self._account_state(entry.dataset)
+            if not is_digest(entry.plan):
+                raise LedgerError("an approval that names no plan")
+            if not legacy_spelling(entry.reason.by):
+                raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
+            held.approvals.append((entry.plan, entry.reason.by))
         elif entry.kind == "reserve":
             self._reserve(entry)
         elif entry.kind in ("draw", "record"):
-            self._continue(entry)
+            run = self._run(entry, entry.run)
+            if entry.kind == "record":
+                run.record(entry)
+            else:
+                run.begin(entry)
         elif entry.kind == "settle":
             self._settle(entry)
         elif entry.kind == "checkpoint":
-            self._check(entry)
+            if entry.state != digest(self.text):
+                raise LedgerError("a checkpoint of another state")
+            self.checkpoint = entry
         elif entry.kind in ("move", "arrive"):
             self.moved = entry.note if entry.kind == "move" else ""
         elif entry.kind in ("open", "anchor"):
@@ -175,7 +176,12 @@ class LedgerState:
         try:
             entry = decode_entry(link.text, link.seal)
             if link.job or refusable:  # both: whoever reads an export, or a ledger that was moved, knows no roles
-                _require_texts(entry)
+                # Texts that dpqr does not write would be printed to whoever lists the entries.
+                if not _TIME.fullmatch(entry.time):
+                    raise LedgerError("an entry without a time")
+                datetime.fromisoformat(entry.time)
+                for text in (entry.note, entry.plan, entry.reason.purpose, entry.reason.by, entry.reason.approved_by):
+                    require_text(text, what="a text")
             self.add(entry)
         except (DpqrError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
             if not refusable:
@@ -183,11 +189,6 @@ class LedgerState:
             entry = LedgerEntry(number=number, kind="void", time="", hash=link.seal, text=link.text)
             self.length, self.seal = number + 1, link.seal
         return entry
-
-    def _check(self, entry: LedgerEntry) -> None:
-        if entry.state != digest(self.text):
-            raise LedgerError("a checkpoint of another state")
-        self.checkpoint = entry
 
     def _init(self, entry: LedgerEntry) -> None:
         existing = {name.casefold(): name for name in self.accounts}.get(entry.dataset.casefold())
@@ -200,14 +201,6 @@ class LedgerState:
             raise LedgerError("an init entry without terms")
         _ = entry.terms.currency
         self.accounts[entry.dataset] = AccountState(terms=entry.terms)
-
-    def _restrict(self, entry: LedgerEntry) -> None:
-        held = self._account_state(entry.dataset)
-        if entry.policy is None:
-            raise LedgerError("an entry of a policy without one")
-        if held.terms.policy_stated:
-            require_stricter(held.terms.policy, entry.policy)
-        held.terms = replace(held.terms, policy=entry.policy, policy_stated=True)
 
     def layer(self, dataset: str, rows: PeriodRows | None, most: int) -> Layer | None:
         """The layer that a release joins; None: it bounds no rows over a life, or costs are pairs, which do not scale
@@ -222,14 +215,6 @@ class LedgerState:
         held, reason = self._account_state(charge.dataset), charge.reason
         return held.approval(charge.plan, reason)[1] if held.terms.policy.approval else reason.approved_by
 
-    def _approve(self, entry: LedgerEntry) -> None:
-        held = self._account_state(entry.dataset)
-        if not is_digest(entry.plan):
-            raise LedgerError("an approval that names no plan")
-        if not legacy_spelling(entry.reason.by):
-            raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
-        held.approvals.append((entry.plan, entry.reason.by))
-
     def require_payable(self, entry: LedgerEntry) -> None:
         """BudgetRefused where a reservation does not fit what is left. LedgerError where the ledger was moved."""
         if self.moved:
@@ -237,8 +222,11 @@ class LedgerState:
         held = self._account_state(entry.dataset)
         terms, spent = held.terms, held.charged(held.spent, entry, entry.cost)
         nodes = held.noded(entry, entry.cost)
-        if entry.layer is not None:
-            _require_layer(held, entry, entry.layer)
+        if entry.layer is not None and (
+            terms.currency is PAIR  # whose costs do not scale with rows
+            or not is_free(entry.layer, entry.period, held.nodes, held.runs)
+        ):
+            raise LedgerError("a reservation in a layer that does not take it")
         if (entry.pricing is not None) != (terms.currency is PAIR):
             raise LedgerError("a reservation that does not say how it is priced, or says it in vain")
         if terms.cap is not None and not entry.cost <= terms.cap:
@@ -262,13 +250,6 @@ class LedgerState:
         held.nodes = held.noded(entry, entry.cost)
         held.reservations += 1
         held.runs[entry.number] = run
-
-    def _continue(self, entry: LedgerEntry) -> None:
-        run = self._run(entry, entry.run)
-        if entry.kind == "record":
-            run.record(entry)
-        else:
-            run.begin(entry)
 
     def _run(self, entry: LedgerEntry, number: int | None) -> OpenRun:
         run = self.unsettled(number if number is not None else -1)

@@ -116,14 +116,18 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_require_layer",
-        ("not is_free(layer, entry.period, held.nodes, held.runs)", "False", "a forged layer is admitted"),
+        "LedgerState.require_payable",
+        ("not is_free(entry.layer, entry.period, held.nodes, held.runs)", "False", "a forged layer is admitted"),
         (
-            "not is_free(layer, entry.period, held.nodes, held.runs)",
-            "not is_free(layer, entry.period, held.nodes, ())",
+            "not is_free(entry.layer, entry.period, held.nodes, held.runs)",
+            "not is_free(entry.layer, entry.period, held.nodes, ())",
             "a forged entry joins a layer with an open run",
         ),
-        ("held.terms.currency is PAIR", "False", "pairs are paid by layers"),
+        (
+            "terms.currency is PAIR or not is_free(entry.layer, entry.period, held.nodes, held.runs)",
+            "not is_free(entry.layer, entry.period, held.nodes, held.runs)",
+            "pairs are paid by layers",
+        ),
     ),
     *at(
         _ROOM,

@@ -71,7 +71,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "LedgerState._restrict",
+        "LedgerState.add",
         ("require_stricter(held.terms.policy, entry.policy)", "None", "a policy may become laxer"),
         ("held.terms.policy_stated", "not held.terms.policy_stated", "only an unstated policy may not become laxer"),
         (
@@ -103,7 +103,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "LedgerState._check",
+        "LedgerState.add",
         ("entry.state != digest(self.text)", "not entry.state", "a checkpoint of any state"),
     ),
     *at(

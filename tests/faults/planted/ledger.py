@@ -22,7 +22,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Anchor._replace",
+        "Anchor.publish",
         (
             "os.replace(self._draft(mark.entries), self.path)",
             "self.path.write_bytes(self._draft(mark.entries).read_bytes())",
@@ -37,7 +37,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "Anchor._parsed",
+        "Anchor.read",
         (
             "isinstance(mark.entries, bool) or not isinstance(mark.entries, int) or mark.entries < 1",
             "not isinstance(mark.entries, int) or mark.entries < 1",
@@ -57,7 +57,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "LedgerState._check",
+        "LedgerState.add",
         ("entry.state != digest(self.text)", "False", "a checkpoint of any state"),
     ),
     *at(
@@ -68,7 +68,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "LedgerState._restrict",
+        "LedgerState.add",
         ("require_stricter(held.terms.policy, entry.policy)", "pass", "a policy may be loosened"),
         ("policy_stated=True", "", "an old budget may change its policy for ever"),
     ),
@@ -80,7 +80,11 @@ FAULTS: tuple[Anchored, ...] = (
         ("terms.total(spent, nodes)", "entry.cost", "each run alone is held against the limit"),
         ("not terms.periods.of(name, read) <= terms.periods.share", "False", "a period may spend the whole budget"),
         ("_require_period(terms.periods, entry.period)", "", "periods before the first are paid"),
-        ("_require_layer(held, entry, entry.layer)", "pass", "a forged layer is admitted"),
+        (
+            "terms.currency is PAIR or not is_free(entry.layer, entry.period, held.nodes, held.runs)",
+            "False",
+            "a forged layer is admitted",
+        ),
         (
             "(entry.pricing is not None) != (terms.currency is PAIR)",
             "False",
@@ -253,7 +257,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_within",
+        "mounted_type",
         ("f'{point}/'", "point", "a mount over another directory is taken"),
     ),
     *at(

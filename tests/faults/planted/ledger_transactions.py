@@ -66,7 +66,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_require_companions",
+        "require_location",
         ("not stat.S_ISREG(os.lstat(beside).st_mode)", "False", "a pipe in the journal's place"),
     ),
     *at(
@@ -166,9 +166,9 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_require_free",
+        "move",
         (
-            "not left or held.chain.links[:both] != moving.links[:both]",
+            "not left or held.chain.links[:both] != moving.chain.links[:both]",
             "held.chain.links[:both] != moving.links[:both]",
             "a live copy is taken over",
         ),
@@ -487,7 +487,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "PostgresStore._migrate",
+        "PostgresStore.make",
         (
             "self._revoke(connection, sql.SQL('PUBLIC') if everybody else sql.Identifier(role))",
             "(connection, sql.SQL('PUBLIC') if everybody else sql.Identifier(role))",
