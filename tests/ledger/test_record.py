@@ -153,6 +153,7 @@ def exported(tmp_path):
     return ledger, place
 
 
+@pytest.mark.file
 def test_it_is_the_same_ledger(exported):
     ledger, place = exported
     assert is_export(place)
