@@ -141,7 +141,9 @@ class Anchor:
         try:
             if not stat.S_ISREG(os.lstat(self.path).st_mode):
                 raise UsageFault(f"--anchor {self.path}: is no regular file; give the path of a file")
-            text = self._text()
+            flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            with os.fdopen(os.open(self.path, flags), "rb") as opened:
+                text = opened.read(LONGEST_ANCHOR + 1)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -233,8 +235,3 @@ class Anchor:
         for name in os.listdir(self.path.parent):
             if found := named.fullmatch(name):
                 yield int(found[1]), self.path.with_name(name)
-
-    def _text(self) -> bytes:
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        with os.fdopen(os.open(self.path, flags), "rb") as opened:
-            return opened.read(LONGEST_ANCHOR + 1)

@@ -11,7 +11,7 @@ anchor where the jobs' user cannot take it back (another machine, a repository, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from typing import Any
 
 from dpqr.kernel.errors import DpqrError, LedgerError, UsageFault
 from dpqr.kernel.events import Composition, PrivacyEvent
-from dpqr.ledger.chain import BEGINNING, Anchor, ChainSegment, Link, Mark, digest, seal
+from dpqr.ledger.chain import BEGINNING, Anchor, Link, Mark, digest, seal
 from dpqr.ledger.codec import encode_entry
 from dpqr.ledger.ledger import Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
 from dpqr.ledger.location import ANCHOR, NO_ANCHOR
@@ -491,15 +491,6 @@ def _words(count: int) -> bytes:
 # ledger may come back to a place that it has left, where its own closed chain still lies.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClosedLedger:
-    """All that a closed ledger holds. state: number and text of its newest checkpoint; keys: of its unsettled runs."""
-
-    chain: ChainSegment
-    state: tuple[int, str] | None
-    keys: Mapping[int, bytes]
-
-
 def move(source: ChainedLedger, target: ChainedLedger) -> Mark:
     """Carry `source` on in `target`; where the chain stands there.
 
@@ -522,36 +513,27 @@ def move(source: ChainedLedger, target: ChainedLedger) -> Mark:
         left = not held.entries or held.state.moved or held.chain.length > moving.chain.length
         if not left or held.chain.links[:both] != moving.chain.links[:both]:
             raise UsageFault(f"--ledger {place}: holds another ledger; move to a place that holds none")
-        closed = _closed(source, place)
-        if held.chain.length > closed.chain.length:  # an earlier try had come to its end
+        # What the source holds after its last entry, which says where it goes on.
+        with source.transaction() as closing:
+            if closing.state.moved not in ("", place):
+                raise has_moved(closing.state.moved)
+            if not closing.state.moved:
+                closing.add("move", note=place)
+            keys = {number: closing.session.stored_key(number) for number in closing.state.waiting}
+            chain, stored = closing.session.chain(), closing.session.stored_state()
+        if held.chain.length > chain.length:  # an earlier try had come to its end
             return held.mark
-        return _write_rest(target, session, held, closed)
-
-
-def _closed(source: ChainedLedger, place: str) -> ClosedLedger:
-    """What the ledger holds after its last entry, which says where it goes on. LedgerError: it goes on elsewhere."""
-    with source.transaction() as transaction:
-        state, session = transaction.state, transaction.session
-        if state.moved not in ("", place):
-            raise has_moved(state.moved)
-        if not state.moved:
-            transaction.add("move", note=place)
-        keys = {number: session.stored_key(number) for number in state.waiting}
-        return ClosedLedger(chain=session.chain(), state=session.stored_state(), keys=keys)
-
-
-def _write_rest(target: ChainedLedger, session: StoreTransaction, held: Record, closed: ClosedLedger) -> Mark:
-    """Write what is missing in the target, and that the ledger has arrived."""
-    for number in range(held.chain.length, closed.chain.length):
-        session.append(number, closed.chain.links[number])
-    if closed.state:
-        session.store_state(*closed.state)
-    session.keep_keys(())
-    session.disown()
-    for number, key in closed.keys.items():
-        session.store_key(number, key)
-    state = LedgerState()
-    state.replay(closed.chain)
-    arrived = Transaction(session=session, state=state, clock=target.clock)
-    arrived.add("arrive", note=target.store.place)
-    return arrived.finish(target.anchor)
+        # What is missing in the target, and that the ledger has arrived.
+        for number in range(held.chain.length, chain.length):
+            session.append(number, chain.links[number])
+        if stored:
+            session.store_state(*stored)
+        session.keep_keys(())
+        session.disown()
+        for number, key in keys.items():
+            session.store_key(number, key)
+        state = LedgerState()
+        state.replay(chain)
+        arrived = Transaction(session=session, state=state, clock=target.clock)
+        arrived.add("arrive", note=place)
+        return arrived.finish(target.anchor)

@@ -29,7 +29,7 @@ from dpqr.kernel.currency import PAIR, Currency
 from dpqr.kernel.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.kernel.events import Composition, PrivacyEvent
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.ledger.chain import BEGINNING, ChainSegment, Link, digest
+from dpqr.ledger.chain import BEGINNING, ChainSegment, digest
 from dpqr.ledger.codec import (
     JSON,
     LAYER_FORMAT,
@@ -46,7 +46,7 @@ from dpqr.ledger.codec import (
     sum_document,
 )
 from dpqr.ledger.ledger import DEFAULT, NO_REASON, Account, BudgetTerms, LedgerEntry, Reason, Reservation, Run, person
-from dpqr.ledger.periods import ALL_PERIODS, Layer, LayerNode, PeriodBudgets, free_layer, is_free
+from dpqr.ledger.periods import ALL_PERIODS, Layer, LayerNode, free_layer, is_free
 from dpqr.ledger.refusals import (
     approval_missing,
     before_first,
@@ -63,15 +63,6 @@ from dpqr.ledger.refusals import (
 from dpqr.tables.policy import Policy, require_stricter
 
 _TIME = re.compile(r"2[0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00")
-
-
-def _require_period(periods: PeriodBudgets, name: str) -> None:
-    """BudgetRefused for a period before the first; UsageFault for a name of another kind of period."""
-    if name == ALL_PERIODS:
-        return
-    period = parse_periods(name, periods.every)[0]
-    if periods.first is not None and period.index(periods.first) < 0:
-        raise before_first(periods.first, period)
 
 
 @dataclass(slots=True)
@@ -110,8 +101,28 @@ class LedgerState:
         Args:
             refusable: numbers of the entries that may break the rules, beside those that the owner has rejected.
         """
-        rejected = chain.rejected.union(refusable)
-        return tuple(self._replayed(link, self.length in rejected) for link in chain.links)
+        rejected, entries = chain.rejected.union(refusable), list[LedgerEntry]()
+        for link in chain.links:
+            number = self.length
+            try:
+                entry = decode_entry(link.text, link.seal)
+                # Texts that dpqr does not write would be printed to whoever lists the entries. Whoever reads an export,
+                # or a ledger that was moved, knows no roles: so of a job's entries and of rejected ones.
+                if link.job or number in rejected:
+                    if not _TIME.fullmatch(entry.time):
+                        raise LedgerError("an entry without a time")
+                    datetime.fromisoformat(entry.time)
+                    reason = entry.reason
+                    for text in (entry.note, entry.plan, reason.purpose, reason.by, reason.approved_by):
+                        require_text(text, what="a text")
+                self.add(entry)
+            except (DpqrError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+                if number not in rejected:
+                    raise breaks_the_rules(number, link.job, error) from None
+                entry = LedgerEntry(number=number, kind="void", time="", hash=link.seal, text=link.text)
+                self.length, self.seal = number + 1, link.seal
+            entries.append(entry)
+        return tuple(entries)
 
     def account(self, dataset: str) -> Account:
         """UsageFault for a name that has no budget here."""
@@ -170,26 +181,6 @@ class LedgerState:
             raise LedgerError("an entry of an unknown kind")
         self.length, self.seal = self.length + 1, entry.hash
 
-    def _replayed(self, link: Link, refusable: bool) -> LedgerEntry:
-        """The entry of a link, admitted, or in place of it one that is void."""
-        number = self.length
-        try:
-            entry = decode_entry(link.text, link.seal)
-            if link.job or refusable:  # both: whoever reads an export, or a ledger that was moved, knows no roles
-                # Texts that dpqr does not write would be printed to whoever lists the entries.
-                if not _TIME.fullmatch(entry.time):
-                    raise LedgerError("an entry without a time")
-                datetime.fromisoformat(entry.time)
-                for text in (entry.note, entry.plan, entry.reason.purpose, entry.reason.by, entry.reason.approved_by):
-                    require_text(text, what="a text")
-            self.add(entry)
-        except (DpqrError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
-            if not refusable:
-                raise breaks_the_rules(number, link.job, error) from None
-            entry = LedgerEntry(number=number, kind="void", time="", hash=link.seal, text=link.text)
-            self.length, self.seal = number + 1, link.seal
-        return entry
-
     def _init(self, entry: LedgerEntry) -> None:
         existing = {name.casefold(): name for name in self.accounts}.get(entry.dataset.casefold())
         if existing is not None:
@@ -232,7 +223,10 @@ class LedgerState:
         if terms.cap is not None and not entry.cost <= terms.cap:
             raise over_cap(held.account, entry.cost)
         if terms.periods:
-            _require_period(terms.periods, entry.period)
+            if entry.period != ALL_PERIODS:
+                period, first = parse_periods(entry.period, terms.periods.every)[0], terms.periods.first
+                if first is not None and period.index(first) < 0:
+                    raise before_first(first, period)
             read = terms.periods.read(spent, nodes)
             for name in terms.periods.paying(entry.period):
                 if not terms.periods.of(name, read) <= terms.periods.share:

@@ -10,7 +10,7 @@ from dpqr.kernel.errors import AlreadyThere
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.releases.files import reserve
 from dpqr.releases.paying import Bill, require_affordable
-from dpqr.releases.questions import BETA, CURRENT_RULE, Answer
+from dpqr.releases.questions import BETA, CURRENT_RULE
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.parts import draws_digest
 from dpqr.releases.record.plan_document import plan_hash
@@ -24,6 +24,7 @@ from dpqr.sessions.folder import store_thresholds
 from dpqr.sessions.planning import OpenRequest, PlannedSession, plan_session
 from dpqr.sessions.release import build_session_release
 from dpqr.sessions.session import (
+    AnsweredQuery,
     QuestionSessionDocument,
     begin_session,
     closing_session,
@@ -73,19 +74,6 @@ class Status:
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
         return asdict(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnsweredQuery:
-    """One query's answer, by the name of its block, and what else tells it from the others there."""
-
-    query: str
-    detail: str
-    answer: Answer
-
-    def document(self) -> dict[str, Any]:
-        """Plain JSON values."""
-        return {"query": self.query, "detail": self.detail, **asdict(self.answer)}
 
 
 def open_session(request: OpenRequest, progress: ReleaseObserver) -> Status:
@@ -150,8 +138,7 @@ def ask(request: AskRequest, progress: ReleaseObserver) -> tuple[AnsweredQuery, 
         state = restore_session(session)
         with session.held.question(state.room(asked, document)) as asking:
             online = state.opened(asking, request.source, SystemNoise(), progress)
-            found = answer_queries(state, online, asking, asked, document)
-        return tuple(AnsweredQuery(query=each.name, detail=each.detail, answer=each.answer) for each in found)
+            return answer_queries(state, online, asking, asked, document)
 
 
 def status(name: str, payer: LedgerRequest) -> Status:

@@ -119,11 +119,18 @@ def plan_session(request: OpenRequest) -> PlannedSession:
     public = public_documents(document.sources)
     if public.files:
         raise UsageFault("--expect: files of coefficients are not for sessions of questions; write queries instead")
+    # The epsilon of a release that costs as much as what is measured first.
+    if first.epsilon is not None:
+        epsilon = first.epsilon
+    elif first.rho is not None:
+        epsilon = zcdp_to_epsilon(first.rho, budget.delta)
+    else:
+        epsilon = squared_mu_to_epsilon(first.figure, budget.delta)
     opening = replace(
         asked,
         queries=public.queries,
         domain=public.domain,
-        epsilon=downward_text(_epsilon(first, budget.delta), DIGITS),
+        epsilon=downward_text(epsilon, DIGITS),
         strict=True,
         error_bars="none",
         no_count_dropped=True,
@@ -219,10 +226,3 @@ def _first_workload(request: PlanRequest) -> QueriesDocument:
     public = public_documents(document.sources)
     queries = [*public.queries["queries"], {"marginals": missing}]
     return read_documents({"queries": queries}, public.domain, strict=True)
-
-
-def _epsilon(price: Price, delta: Fraction) -> Fraction:
-    """The epsilon of a release that costs so much."""
-    if price.epsilon is not None:
-        return price.epsilon
-    return zcdp_to_epsilon(price.rho, delta) if price.rho is not None else squared_mu_to_epsilon(price.figure, delta)

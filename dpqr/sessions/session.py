@@ -333,12 +333,16 @@ class SessionQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryAnswer:
-    """The same with its answer."""
+class AnsweredQuery:
+    """One query's answer, by the name of its block, and what else tells it from the others there."""
 
-    name: str
+    query: str
     detail: str
     answer: Answer
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {"query": self.query, "detail": self.detail, **asdict(self.answer)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,8 +34,8 @@ from dpqr.sessions.folder import (
     write_rows,
 )
 from dpqr.sessions.session import (
+    AnsweredQuery,
     PastDraw,
-    QueryAnswer,
     QuestionPlan,
     QuestionSessionDocument,
     SessionLock,
@@ -258,13 +258,13 @@ def answer_queries(
     asking: QuestionWriter,
     asked: Sequence[SessionQuery],
     document: dict[str, Any],
-) -> list[QueryAnswer]:
+) -> tuple[AnsweredQuery, ...]:
     """Ask one query after the other, and keep what was not passed.
 
     Raises:
         UsageFault: the disk failed; the same for every outcome of the comparisons.
     """
-    keeper, found = online.keeper, []
+    keeper, found = online.keeper, list[AnsweredQuery]()
     assert isinstance(keeper, SessionHardQueryLog), "the question's writes"
     with refuse_on_disk_fault(asking.folder.name):
         asking.seal({"ask": state.asks, **document, "start": asdict(process_start(online))})
@@ -275,10 +275,10 @@ def answer_queries(
                 asking.rehearse()
             line = {"ask": state.asks, "block": each.place, "row": each.row, "estimate": answer.estimate}
             asking.log.say(line | {"low": answer.low, "high": answer.high, "free": answer.free})
-            found.append(QueryAnswer(name=each.name, detail=each.detail, answer=answer))
+            found.append(AnsweredQuery(query=each.name, detail=each.detail, answer=answer))
         asking.log.sync()
         asking.keep(thresholds_of(online.watches))
-    return found
+    return tuple(found)
 
 
 def process_start(online: Online) -> Start:

@@ -79,7 +79,7 @@ FAULTS: tuple[Anchored, ...] = (
         ("terms.cap is not None and (not entry.cost <= terms.cap)", "False", "the cap of one release is ignored"),
         ("terms.total(spent, nodes)", "entry.cost", "each run alone is held against the limit"),
         ("not terms.periods.of(name, read) <= terms.periods.share", "False", "a period may spend the whole budget"),
-        ("_require_period(terms.periods, entry.period)", "", "periods before the first are paid"),
+        ("first is not None and period.index(first) < 0", "False", "periods before the first are paid"),
         (
             "terms.currency is PAIR or not is_free(entry.layer, entry.period, held.nodes, held.runs)",
             "False",
@@ -116,7 +116,7 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "LedgerState._replayed",
+        "LedgerState.replay",
         (
             "(DpqrError, ValueError, TypeError, AttributeError, ArithmeticError)",
             "(LedgerError, ValueError, TypeError, AttributeError, ArithmeticError)",

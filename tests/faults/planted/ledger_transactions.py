@@ -160,16 +160,16 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "_closed",
-        ("transaction.add('move', note=place)", "pass", "a moved ledger stays open"),
-        ("state.moved not in ('', place)", "False", "a ledger is moved to two places"),
+        "move",
+        ("closing.add('move', note=place)", "pass", "a moved ledger stays open"),
+        ("closing.state.moved not in ('', place)", "False", "a ledger is moved to two places"),
     ),
     *at(
         _ROOM,
         "move",
         (
             "not left or held.chain.links[:both] != moving.chain.links[:both]",
-            "held.chain.links[:both] != moving.links[:both]",
+            "held.chain.links[:both] != moving.chain.links[:both]",
             "a live copy is taken over",
         ),
     ),
@@ -506,10 +506,10 @@ FAULTS: tuple[Anchored, ...] = (
     ),
     *at(
         _ROOM,
-        "LedgerState._replayed",
-        ("link.job or refusable", "link.job", "an export rejects less than the ledger"),
-        ("link.job or refusable", "False", "a job writes what a terminal obeys"),
-        ("not refusable", "False", "a forged entry counts for nothing, unseen"),
+        "LedgerState.replay",
+        ("link.job or number in rejected", "link.job", "an export rejects less than the ledger"),
+        ("link.job or number in rejected", "False", "a job writes what a terminal obeys"),
+        ("number not in rejected", "False", "a forged entry counts for nothing, unseen"),
     ),
     *at(
         _ROOM,
