@@ -14,7 +14,7 @@ from dpqr.kernel.errors import GoalMissed, LedgerError, UsageFault
 from dpqr.kernel.events import DiscreteLaplaceEvent, ExponentialEvent
 from dpqr.releases.draws import RecordedDraw
 from dpqr.releases.journal import FORMAT, RecordJournal, begin_journal, continue_journal, open_transcript, run_of
-from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.strategies.schedules.split import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 
