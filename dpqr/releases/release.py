@@ -50,7 +50,7 @@ from dpqr.releases.reading import (
 )
 from dpqr.releases.receipt import receipt
 from dpqr.releases.record.parts import draws_digest
-from dpqr.releases.record.plan_document import plan_document, plan_hash
+from dpqr.releases.record.plan_document import plan_document
 from dpqr.releases.record.release_document import draw_parts
 from dpqr.releases.rehearsal import rehearsed_rows, rehearsed_table, require_rehearsable
 from dpqr.releases.release_files import file_names, require_sampleable, write_release
@@ -171,19 +171,19 @@ def release(
         table = (
             rehearsed_table(plan.problem, held.limits) if rehearsed else _open_table(plan, run, held, progress, source)
         )
-        drawn = construct(
-            plan,
-            Draws(data=table.counts, accountant=run.guard, noise=source, journal=run.journal),
-            table.dropped,
-            run.guard,
-            progress,
-            prices,
-            run.paid,
-        )
+        draws = Draws(data=table.counts, accountant=run.guard, noise=source, journal=run.journal)
+        drawn = construct(plan, draws, table.dropped, run.guard, progress, prices, run.paid)
         # With the facts of the request that stand in the record.
-        reason = run.paid.reason if run.paid else request.reason
-        named = replace(drawn, reason=reason, date=request.date, publisher=request.publisher, rehearsed=rehearsed)
-        finished = replace(replace(named, planned=plan_hash(drawn.plan)), earlier=earlier, charged=run.charged)
+        finished = replace(
+            drawn,
+            reason=run.paid.reason if run.paid else request.reason,
+            date=request.date,
+            publisher=request.publisher,
+            rehearsed=rehearsed,
+            planned=bill.plan,
+            earlier=earlier,
+            charged=run.charged,
+        )
         digest = draws_digest(draw_parts(finished))
         if target:
             _write(finished, target, output)
