@@ -4,14 +4,16 @@ import json
 import subprocess
 import sys
 from itertools import product
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from dpqr.releases.files import OWN_NAMES
 from dpqr.releases.formats.csv_files import CHUNK, inert
-from dpqr.releases.formats.known import FORMATS
+from dpqr.releases.formats.known import FORMATS, TableFormat
 from dpqr.releases.formats.parquet_files import GROUP, arrow_table, write_parquet
 from dpqr.releases.release_files import answer_records, answer_tables, answers_table
 from dpqr.releases.table_files import write_table
@@ -282,3 +284,24 @@ def test_no_two_attributes_meet_each_other_or_a_reserved_column():
     columns = [free_column_name(RESERVED, name) for name in names]
     assert len(set(columns)) == len(names)
     assert not {column.casefold() for column in columns} & set(RESERVED)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_a_format_writes_it_reads_back(name, tmp_path):
+    files, path = FORMATS[name].files, tmp_path / f"a.{name}"
+    titles = ["=1+1", "'tis", "'-x", "two\nlines", "\u00e9"]
+    texts, figures = np.array([4, 3, 2, 1, 0, -1]), np.array([0.1, -2.0, np.nan, 1e300, 3.0, 0.0])
+    write_table(Tidy(6, {"label": Texts(texts, titles), "estimate": figures}), path, name)
+    read = files.read(path)
+    shown = [None if text is None else files.label(text) for text in read["label"].to_pylist()]
+    assert shown == ["\u00e9", "two\nlines", "'-x", "'tis", "=1+1", None]
+    assert read["estimate"].to_pylist() == [0.1, -2.0, None, 1e300, 3.0, 0.0]
+    assert files.read(path, only=["estimate"]).column_names == ["estimate"]
+    assert files.column_names(path) in (None, ["label", "estimate"])
+    assert files.declared_rows(path) in (None, 6)
+
+
+def test_every_format_is_a_choice_of_the_command_line_and_a_name_of_a_file():
+    assert get_args(TableFormat) == tuple(FORMATS)
+    assert all(OWN_NAMES.fullmatch(f"answers.{name}") for name in FORMATS)
+    assert not OWN_NAMES.fullmatch("answers.tsv")
