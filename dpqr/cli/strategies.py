@@ -91,7 +91,7 @@ def _print_list(as_json: bool) -> None:
 
 def _print_explanation(as_json: bool, asked: ExplainOptions) -> None:
     from dpqr.cli.screen import Screen
-    from dpqr.python.options import plan_request
+    from dpqr.python.requests import plan_request
     from dpqr.releases.explain import explain, explanation_document
 
     if asked.queries is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Figure, boolean, integer, run_sanitised, texts
-from dpqr.python.options import PlanOptions, plan_request
+from dpqr.python.requests import PlanOptions, plan_request
 
 if TYPE_CHECKING:
     import pandas as pd

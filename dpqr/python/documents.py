@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Check, Path, boolean, check_options, integer, run_sanitised, text, texts
 from dpqr.python.ledger import payer
-from dpqr.python.options import document
+from dpqr.python.requests import document
 
 if TYPE_CHECKING:
     import pandas as pd

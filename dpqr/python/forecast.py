@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Figure, Path, figure, integer, run_sanitised
-from dpqr.python.options import PlanOptions, table_source
+from dpqr.python.requests import PlanOptions, table_source
 from dpqr.python.release import release_request
 from dpqr.python.shown import Receipt
 

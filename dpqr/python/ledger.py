@@ -131,7 +131,7 @@ class Ledger:
     ) -> Budget:
         """Give a dataset its budget, once: there is no reset. Raises: BudgetRefused: the dataset has one."""
         from dpqr.ledger.budgets import BudgetRequest, open_budget
-        from dpqr.python.options import reason
+        from dpqr.python.requests import reason
         from dpqr.tables.policy import Policy
 
         reading, periods = budget_fields(options)
@@ -170,7 +170,7 @@ class Ledger:
             DocumentError: the plan is not what would be planned now.
         """
         from dpqr.python.approval import approve
-        from dpqr.python.options import reason
+        from dpqr.python.requests import reason
         from dpqr.releases.requests import LedgerRequest
 
         payer = LedgerRequest(dataset=text("dataset", dataset), ledger=self.path, anchor=self.anchor)

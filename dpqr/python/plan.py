@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.python.checks import Figure, Path, run_sanitised
-from dpqr.python.options import PlanOptions
+from dpqr.python.requests import PlanOptions
 from dpqr.python.release import release_request
 from dpqr.python.shown import Receipt
 

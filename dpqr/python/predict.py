@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Check, Figure, Path, boolean, check_options, figure, integer, run_sanitised, text
 from dpqr.python.ledger import payer
-from dpqr.python.options import (
+from dpqr.python.requests import (
     PLANNING,
     READING,
     REASONS,

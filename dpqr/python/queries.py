@@ -57,7 +57,7 @@ class Queries:
     @property
     def document(self) -> dict[str, Any]:
         """What the queries file would hold, for `json.dump` and for `dpqr.release`."""
-        from dpqr.python.options import document
+        from dpqr.python.requests import document
 
         stated = {} if self.domain is None else {"domain": document("domain", self.domain)}
         return {"dpqr": "queries/1", **stated, "queries": [dict(entry) for entry in self.entries]}
@@ -219,7 +219,7 @@ class Sql:
 
     def over(self, domain: Document) -> Queries:
         """The same as entries of a queries file over a domain. Raises: DocumentError, with line and column."""
-        from dpqr.python.options import document
+        from dpqr.python.requests import document
         from dpqr.workload.sql.reading import translated_sql
 
         made = Queries(translated_sql(self.document, document("domain", domain)).entries, domain)
@@ -238,7 +238,7 @@ def queries(domain: Document | None = None) -> Queries:
 
 
 def _require_answerable(asked: Queries) -> None:
-    from dpqr.python.options import document
+    from dpqr.python.requests import document
     from dpqr.releases.planning import read_documents
 
     domain = None if asked.domain is None else document("domain", asked.domain)

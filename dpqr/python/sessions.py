@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Figure, Path, integer, run_sanitised, text
 from dpqr.python.ledger import ledger_paths, payer
-from dpqr.python.options import PlanOptions, document, limits, plan_request, reason, table_source
+from dpqr.python.requests import PlanOptions, document, limits, plan_request, reason, table_source
 from dpqr.python.plan import Plan
 from dpqr.python.predict import PredictionPlan, PredictionRun, Predictions, points_source, prediction_request
 from dpqr.python.release import Release, SilentObserver

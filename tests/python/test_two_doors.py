@@ -14,7 +14,7 @@ from support.door_checks import without
 import dpqr
 from dpqr.cli.release import command
 from dpqr.kernel.noise.source import SeededNoise
-from dpqr.python.options import ALL, PLANNING, ReleaseOptions
+from dpqr.python.requests import ALL, PLANNING, ReleaseOptions
 from dpqr.releases import release as app_release
 from dpqr.releases.reading import TABLE_FROM_MEMORY
 from dpqr.releases.requests import PlanRequest

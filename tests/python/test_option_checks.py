@@ -3,7 +3,7 @@
 import pytest
 
 import dpqr
-from dpqr.python.options import document
+from dpqr.python.requests import document
 
 
 @pytest.mark.parametrize(
