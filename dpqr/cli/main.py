@@ -79,9 +79,10 @@ class Commands(click.Group):
             near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(COMMANDS)}"
             raise click.UsageError(f"no command {args[0]!r}; {hint}", ctx)
-        if not set(HELP) & set(args):
+        command = None if set(HELP) & set(args) else self.get_command(ctx, args[0])
+        if command is not None:
             with suppress(DpqrError) if ctx.resilient_parsing else nullcontext():
-                give_defaults(ctx, args[0])
+                give_defaults(ctx, args[0], command)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dpqr.cli import options
-from dpqr.cli import options as groups
 from dpqr.cli.completion import DOCUMENTS, LEDGERS
-from dpqr.cli.options import Integer
+from dpqr.cli.options import Integer, file_or_sql, takes
 from dpqr.kernel.errors import UsageFault
+from dpqr.python.options import HumanFields
 
 if TYPE_CHECKING:
     from dpqr.python.answer import Later
@@ -57,7 +57,7 @@ def answer_command(
     """
     from dpqr.python.answer import answer
 
-    found = answer(release, queries=groups.file_or_sql(queries, sql), where=where, by=by, out=out)
+    found = answer(release, queries=file_or_sql(queries, sql), where=where, by=by, out=out)
     _show(found, as_json=as_json, color=not no_color)
 
 
@@ -301,7 +301,7 @@ def series_command(
 
 # `dpqr report`: a release as a page, as a record for the deployments registry, and as a dataset card.
 
-_write, _budget, _say_report = (options.under(heading) for heading in ("Files", "Budget for life", "Registry and card"))
+_write, _budget = (options.under(heading) for heading in ("Files", "Budget for life"))
 
 
 @click.command("report", cls=options.SectionedCommand)
@@ -314,20 +314,13 @@ _write, _budget, _say_report = (options.under(heading) for heading in ("Files", 
     "--croissant", help="A dataset card (Croissant 1.0, JSON-LD)."
 )
 @partial(_budget, metavar="FILE", callback=options.require_file_name, shell_complete=LEDGERS)(
-    "--ledger", help="Show what the budget has paid for, and what is left."
+    "--ledger", help="Show what the budget has paid for, and what is left.", setting=True
 )
 @partial(_budget, metavar="FILE", callback=options.require_file_name)(
     "--anchor", help="What finds rollbacks of the ledger."
 )
-@_say_report("--title", metavar="TEXT", help="Name of the data product.")
-@_say_report("--curator", metavar="NAME", help="Who publishes it. [default: the record's publisher]")
-@_say_report("--use", metavar="TEXT", help="What it is meant for. [default: the record's purpose]")
-@_say_report("--region", metavar="TEXT", help="The region that it describes.")
-@_say_report("--about", metavar="TEXT", help="What it is, in a sentence or two.")
-@_say_report("--sector", metavar="NAME", help="Technology, Healthcare, Education, Government, Energy or Finance.")
-@_say_report("--author", metavar="NAME", help="Who fills in the record. [default: who asked for the release]")
-@_say_report("--date", metavar="YYYY-MM-DD", help="Of publication. [default: the release's]")
-def report_command(release: str, **options: Any) -> None:
+@takes(HumanFields, "human")
+def report_command(release: str, human: HumanFields, **options: Any) -> None:
     """Write a report of RELEASE, for people, registries and catalogues.
 
     RELEASE is the directory that `dpqr release` has made. No table is opened, and nothing is spent.
@@ -344,5 +337,5 @@ def report_command(release: str, **options: Any) -> None:
 
     if doubt := why_unverified(release):
         say(f"not verified: {plain(doubt)}")
-    for path in write_report(release, **options):
+    for path in write_report(release, **options, **human):
         say(f"wrote {plain(path)}")

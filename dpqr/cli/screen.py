@@ -7,8 +7,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, TextIO, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO, TypeVar, cast
 
 from dpqr.cli.streams import is_terminal, product, product_json, render, require_output, say, uses_color
 from dpqr.kernel.errors import UsageFault
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.progress import Progress, TaskID
 
-    from dpqr.cli.options import Display
     from dpqr.kernel.arrays import AnyArray
-    from dpqr.prediction.plan import PredictionPlan
-    from dpqr.prediction.rates import PlanAlternatives
     from dpqr.prediction.result import PredictionRelease
+    from dpqr.python.options import DisplayOptions
+    from dpqr.python.shown import Shown
+    from dpqr.releases.files import SingleFile
     from dpqr.releases.release import ReleaseObserver as Observer
-    from dpqr.releases.resources import Resources
     from dpqr.releases.result import FinishedRun
-    from dpqr.strategies.explanation import Explanation
     from dpqr.strategies.plan import Plan
 
 
+Planned = TypeVar("Planned")
+More = TypeVar("More")
 TABLE_ROWS = 5000
 """Answers that are shown as a table; of more, --out or --json is asked for before anything is spent."""
 
@@ -46,24 +46,32 @@ class Screen:
     lines: bool = False
 
     @classmethod
-    def of(cls, display: Display) -> Screen:
+    def of(cls, given: DisplayOptions) -> Screen:
         """The screen that a command's options ask for."""
-        return cls(color=not display.no_color, as_json=display.as_json, lines=display.progress == "json")
+        return cls(color=not given["no_color"], as_json=given["as_json"], lines=given["progress"] == "json")
 
-    def plan(self, plan: Plan, taken: Resources) -> None:
-        """The plan is the product of a dry run: stdout."""
-        from dpqr.releases.receipt import plan_view
-        from dpqr.releases.record.plan_document import plan_document
-
+    def show(self, shown: Shown) -> None:
+        """A result as the product of a command that releases nothing: stdout."""
         if self.as_json:
-            product_json(plan_document(plan) | {"resources": asdict(taken)})
+            product_json(shown.document())
         else:
-            product(render(plan_view(plan, taken), sys.stdout, self.color))
+            product(render(shown.view(), sys.stdout, self.color))
 
-    def explanation(self, found: Explanation) -> None:
-        from dpqr.report.forecast import explanation_view
+    def planned(
+        self,
+        shown: Callable[[Planned, More], Shown],
+        make: Callable[[], tuple[Planned, More]],
+        lock: str | None,
+        save: Callable[[Planned, SingleFile], str],
+    ) -> None:
+        """Make a plan, show it, and save it in the new file `lock`, which is looked at before anything is planned."""
+        from dpqr.releases.locked_plan import plan_file
 
-        product(render(explanation_view(found), sys.stdout, self.color))
+        place = None if lock is None else plan_file(lock)
+        plan, more = make()
+        self.show(shown(plan, more))
+        if place:
+            say(f"planned into {place.given}, sha256 {save(plan, place)}")
 
     def release(self, release: FinishedRun, directory: str | None, ledger: Sequence[str] = ()) -> None:
         """Answers on stdout unless they went to a directory; then, on stderr, what they are worth, and where they are.
@@ -79,16 +87,6 @@ class Screen:
                     product(render(self._answers(release), sys.stdout, self.color))
         finally:
             self._receipt(release, directory, ledger)
-
-    def prediction_plan(self, plan: PredictionPlan, outlook: PlanAlternatives) -> None:
-        """The plan of a prediction run, and what else its budget would buy: stdout."""
-        from dpqr.prediction.receipt import prediction_plan_view
-        from dpqr.prediction.record import alternatives_part, prediction_plan_document
-
-        if self.as_json:
-            product_json(prediction_plan_document(plan) | {"outlook": alternatives_part(outlook)})
-        else:
-            product(render(prediction_plan_view(plan, outlook), sys.stdout, self.color))
 
     def prediction_release(self, release: PredictionRelease, out: str | None) -> None:
         """Predictions on stdout unless they went to a file; the receipt on stderr."""

@@ -27,7 +27,12 @@ as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout."
 @click.command("verify")
 @click.argument("release", metavar="RELEASE", callback=options.require_file_name)
 @click.option(
-    "--ledger", metavar="FILE", callback=options.require_file_name, help="The ledger that paid, or its export."
+    "--ledger",
+    cls=options.HeadedOption,
+    setting=True,
+    metavar="FILE",
+    callback=options.require_file_name,
+    help="The ledger that paid, or its export.",
 )
 @click.option(
     "--anchor", metavar="FILE", callback=options.require_file_name, help="The ledger's anchor, outside of it."

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Path, run_sanitised, text, texts
-from dpqr.python.requests import document
 from dpqr.python.release import Release
+from dpqr.python.requests import document
 from dpqr.python.results import FromRun
 from dpqr.releases.requests import ExistingForm
 

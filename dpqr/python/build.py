@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Unpack
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Figure, boolean, integer, run_sanitised, texts
-from dpqr.python.requests import PlanOptions, plan_request
+from dpqr.python.options import PlanOptions
+from dpqr.python.requests import plan_request
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import partial
 from numbers import Integral, Rational, Real
 from typing import Any, TypeVar
 
@@ -90,7 +90,28 @@ def texts(name: str, value: object) -> tuple[str, ...]:
     return tuple(text(name, each) for each in given)
 
 
-record_count: Check = partial(integer, most=MOST_RECORDS)
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Check of a whole number from `least` to `most`; None: without an upper bound."""
+
+    least: int = 1
+    most: int | None = None
+
+    def __call__(self, name: str, value: object) -> int:
+        return integer(name, value, least=self.least, most=self.most)
+
+
+class OneOf(tuple[str, ...]):
+    """Check of a text that is one of these.
+
+    >>> OneOf(("csv", "json"))("format", "csv")
+    'csv'
+    """
+
+    __slots__ = ()
+
+    def __call__(self, name: str, value: object) -> str:
+        return text(name, value, among=self)
 
 
 def check_options(given: Mapping[str, object], known: Mapping[str, Check]) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Figure, Path, boolean, integer, run_sanitised
 from dpqr.python.ledger import ledger_paths
-from dpqr.python.requests import RunOptions, document, limits, plan_request, table_source
+from dpqr.python.options import RunOptions
 from dpqr.python.release import Release, SilentObserver
+from dpqr.python.requests import document, limits, plan_request, table_source
 from dpqr.python.shown import Receipt
 from dpqr.releases.requests import EvaluateRequest
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Figure, Path, figure, integer, run_sanitised
-from dpqr.python.requests import PlanOptions, table_source
+from dpqr.python.options import PlanOptions
 from dpqr.python.release import release_request
-from dpqr.python.shown import Receipt
+from dpqr.python.requests import table_source
+from dpqr.python.shown import Receipt, forecasts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,9 +60,7 @@ class Forecast:
     @property
     def record(self) -> dict[str, Any]:
         """The whole forecast as plain JSON values, as `dpqr plan --json` prints it."""
-        from dpqr.releases.forecast import forecasts_document
-
-        return forecasts_document(self._outlook)
+        return forecasts(self._outlook).document()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -78,11 +77,7 @@ class Forecast:
     @property
     def text(self) -> Receipt:
         """The forecast as the command line shows it."""
-        from dpqr.report.forecast import forecast_view
-
-        outlook = self._outlook
-        found = [point.forecast for point in outlook.points]
-        return Receipt.of(lambda: forecast_view(found, outlook.notes, outlook.goal))
+        return forecasts(self._outlook).text
 
     def __str__(self) -> str:
         return str(self.text)

@@ -7,23 +7,11 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from dpqr.domain.periods import EVERY, Every
 from dpqr.kernel.errors import DpqrError, UsageFault
-from dpqr.python.checks import (
-    Check,
-    Figure,
-    Path,
-    boolean,
-    check_options,
-    figure,
-    integer,
-    record_count,
-    run_sanitised,
-    text,
-)
+from dpqr.python.checks import Figure, Path, check_options, figure, run_sanitised, text
+from dpqr.python.options import BudgetOptions, BudgetPeriodOptions, PolicyOptions, checks
 from dpqr.python.shown import Receipt
 from dpqr.tables.engines.address import require_displayable as place
 
@@ -111,42 +99,31 @@ class Ledger:
         self.path = None if path is None else place(os.fspath(path), "--ledger")
         self.anchor = None if anchor is None else os.fspath(anchor)
 
-    def init(
-        self,
-        dataset: str,
-        *,
-        eps: Figure,
-        delta: Figure | None = None,
-        accounting: str | None = None,
-        cap_eps: Figure | None = None,
-        cap_delta: Figure | None = None,
-        neighbours: Literal["add-remove", "replace"] = "add-remove",
-        unit: str | None = None,
-        counts: str | None = None,
-        allow_fail: bool = False,
-        kind: Literal["private", "public", "synthetic"] = "private",
-        purpose: str | None = None,
-        by: str | None = None,
-        **options: Unpack[BudgetOptions],
-    ) -> Budget:
-        """Give a dataset its budget, once: there is no reset. Raises: BudgetRefused: the dataset has one."""
+    def init(self, dataset: str, *, eps: Figure, **options: Unpack[BudgetOptions]) -> Budget:
+        """Give a dataset its budget, once: there is no reset. options: of `dpqr budget init`, with _ for -.
+
+        Raises:
+            BudgetRefused: the dataset has one.
+        """
         from dpqr.ledger.budgets import BudgetRequest, open_budget
         from dpqr.python.requests import reason
         from dpqr.tables.policy import Policy
 
-        reading, periods = budget_fields(options)
+        stated = check_options(options, checks(BudgetOptions))
+        divided = {*checks(PolicyOptions), *checks(BudgetPeriodOptions)}
+        reading, periods = budget_fields({name: value for name, value in stated.items() if name in divided})
         asked = BudgetRequest(
             dataset=text("dataset", dataset),
             epsilon=figure("eps", eps),
-            delta=None if delta is None else figure("delta", delta),
-            accountant=accounting,
-            cap=None if cap_eps is None else figure("cap_eps", cap_eps),
-            cap_delta=None if cap_delta is None else figure("cap_delta", cap_delta),
-            neighbours=text("neighbours", neighbours, among=("add-remove", "replace")),
-            unit=unit,
-            kind=text("kind", kind, among=("private", "public", "synthetic")),
-            reason=reason({"purpose": purpose, "by": by}),
-            policy=Policy(counts=counts, fail=boolean("allow_fail", allow_fail), **reading),
+            delta=stated.get("delta"),
+            accountant=stated.get("accounting"),
+            cap=stated.get("cap_eps"),
+            cap_delta=stated.get("cap_delta"),
+            neighbours=stated.get("neighbours", "add-remove"),
+            unit=stated.get("unit"),
+            kind=stated.get("kind", "private"),
+            reason=reason(stated),
+            policy=Policy(counts=stated.get("counts"), fail=stated.get("allow_fail", False), **reading),
             periods=periods,
         )
         return Budget.of(run_sanitised(lambda: open_budget(self._opened(), asked)))
@@ -334,49 +311,9 @@ UNBOUND = "files"
 """What is stated in the place of an address where a budget shall read files by path again."""
 
 
-class PolicyOptions(TypedDict, total=False):
-    """How every run that a budget pays for reads the table; None: not stated."""
-
-    max_records: int | None
-    max_bytes: int | None
-    max_memory: int | None
-    delimiter: str | None
-    encoding: str | None
-    require_approval: bool
-    source: str | None
-    source_query: Path | None
-
-
-class BudgetOptions(PolicyOptions, total=False):
-    """The same, and how the budget is divided into periods."""
-
-    period: Every | None
-    period_column: str | None
-    per_period: Figure | None
-    first: str | None
-
-
-_POLICY: Mapping[str, Check] = {
-    "max_records": record_count,
-    "max_bytes": integer,
-    "max_memory": partial(integer, least=2**28),
-    "delimiter": text,
-    "encoding": text,
-    "require_approval": boolean,
-    "source": text,
-    "source_query": lambda _, given: os.fspath(given),
-}
-_PERIODS: Mapping[str, Check] = {
-    "period": partial(text, among=EVERY),
-    "period_column": text,
-    "per_period": figure,
-    "first": text,
-}
-
-
 def policy_fields(given: Mapping[str, object]) -> dict[str, Any]:
     """The options of a policy by the names of its fields. UsageFault for a source that no budget may be bound to."""
-    named = check_options(given, _POLICY)
+    named = check_options(given, checks(PolicyOptions))
     source = _source(named.pop("source", None), named.pop("source_query", None))
     fields = {name.removeprefix("max_").removeprefix("require_"): value for name, value in named.items()}
     return fields if source is None else {**fields, "source": source}
@@ -416,11 +353,11 @@ def budget_fields(given: Mapping[str, object]) -> tuple[dict[str, Any], PeriodRe
         UsageFault: some of what divides a budget is missing.
     """
     from dpqr.ledger.budgets import PeriodRequest
-
-    periods = check_options({name: value for name, value in given.items() if name in _PERIODS}, _PERIODS)
     from dpqr.tables.policy import FILES
 
-    policy = policy_fields({name: value for name, value in given.items() if name not in _PERIODS})
+    known = checks(BudgetPeriodOptions)
+    periods = check_options({name: value for name, value in given.items() if name in known}, known)
+    policy = policy_fields({name: value for name, value in given.items() if name not in known})
     policy = {name: value for name, value in policy.items() if value != FILES}
     if not periods:
         return policy, None

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Check, Figure, Path, boolean, check_options, figure, integer, run_sanitised, text
+from dpqr.python.checks import Path, boolean, check_options, figure, run_sanitised, text
 from dpqr.python.ledger import payer
-from dpqr.python.requests import (
-    PLANNING,
-    READING,
-    REASONS,
-    RELEASING,
-    SharedOptions,
-    document,
-    limits,
-    reason,
-    table_source,
-)
+from dpqr.python.options import PredictionPlanOptions, PredictionRun, checks, rows
 from dpqr.python.release import SilentObserver
-from dpqr.python.shown import Receipt
+from dpqr.python.requests import document, limits, reason, table_source
+from dpqr.python.shown import Receipt, prediction_plan
 from dpqr.releases.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.tables.source import TableSource
 
@@ -32,8 +23,7 @@ if TYPE_CHECKING:
 
     from dpqr.kernel.wording import Fact
     from dpqr.prediction.plan import PredictionPlan as PlannedRun
-    from dpqr.python.ledger import Ledger
-    from dpqr.python.queries import Document
+    from dpqr.prediction.rates import PlanAlternatives
     from dpqr.releases.tidy import Tidy
 
 
@@ -107,6 +97,12 @@ class PredictionPlan:
     text: Receipt
     _planned: PlannedRun
 
+    @classmethod
+    def of(cls, plan: PlannedRun, alternatives: PlanAlternatives) -> PredictionPlan:
+        """A plan, and what else its budget would buy."""
+        shown = prediction_plan(plan, alternatives)
+        return cls(shown.document(), shown.text, plan)
+
     @property
     def sha256(self) -> str:
         """The hash by which ledger and record name the plan."""
@@ -167,7 +163,11 @@ def predict(
         named |= {"--dry-run": dry_run, "--rehearse": rehearse}
         return _applied(model_request(options, {"DATA": table is not None, **named}))
     request = prediction_request(table, options, dry_run=dry_run, rehearse=rehearse)
-    return _planned(request) if dry_run else _learned(request)
+    if not dry_run:
+        return _learned(request)
+    from dpqr.prediction.predict import planned_prediction
+
+    return PredictionPlan.of(*run_sanitised(lambda: planned_prediction(request)))
 
 
 def _applied(request: ModelRequest) -> Predictions:
@@ -176,16 +176,6 @@ def _applied(request: ModelRequest) -> Predictions:
 
     applied = run_sanitised(lambda: apply_model(request))
     return Predictions(applied.record, stored_receipt(applied.record), applied.table)
-
-
-def _planned(request: PredictionRequest) -> PredictionPlan:
-    from dpqr.prediction.predict import planned_prediction
-    from dpqr.prediction.receipt import prediction_plan_view
-    from dpqr.prediction.record import alternatives_part, prediction_plan_document
-
-    plan, outlook = run_sanitised(lambda: planned_prediction(request))
-    record = prediction_plan_document(plan) | {"outlook": alternatives_part(outlook)}
-    return PredictionPlan(record, Receipt.of(lambda: prediction_plan_view(plan, outlook)), plan)
 
 
 def _learned(request: PredictionRequest) -> Predictions:
@@ -201,75 +191,14 @@ def _learned(request: PredictionRequest) -> Predictions:
     )
 
 
-# Options of predictions, named as those of `dpqr predict`, and the requests that are made of them.
+# The requests that are made of the options of predictions.
 
 USUAL_PREDICTIONS = 100
 """What a plan is made for where nobody says how many."""
 
 
-class PredictOptions(SharedOptions, total=False):
-    """What a prediction run learns with, how its table is read, and why it is made; None: not stated.
-
-    form is `--release`, and penalty is `--lambda`. predictions: how many a plan is made for.
-    """
-
-    learner: str | None
-    form: Literal["predictions", "function"] | None
-    positive: str | None
-    penalty: Figure | None
-    method: str | None
-    slots: str | None
-    radius: Figure | None
-    smoothness: Figure | None
-    decay: Figure | None
-    tune: Figure | None
-    tau: Figure | None
-    theta: Figure | None
-    t0: int | None
-    releases: int | None
-    kernel: str | None
-    bandwidth: Figure | None
-    degree: int | None
-    features: int | None
-    base: str | None
-    parts: int | None
-    target_error: Figure | None
-    vote: str | None
-    accountant: str | None
-    predictions: int | None
-    purpose: str | None
-    by: str | None
-    approved_by: str | None
-
-
-class PredictionRun(PredictOptions, total=False):
-    """All options of `dpqr predict`."""
-
-    target: str | None
-    points: object
-    domain: Document | None
-    eps: Figure | None
-    model: Path | None
-    dataset: str | None
-    ledger: Path | Ledger | None
-    anchor: Path | None
-    out: Path | None
-    plan: Path | None
-
-
-RUN = frozenset(PredictionRun.__optional_keys__ - PredictOptions.__optional_keys__)
-SHARED = ("delta", "neighbours", "n", "unit", "max_rows", "counts", "accountant", "trust", "seed")
-LEARNING: Mapping[str, Check] = {
-    "learner": text,
-    "form": partial(text, among=("predictions", "function")),
-    **dict.fromkeys(("positive", "method", "slots", "kernel", "base", "vote"), text),
-    **dict.fromkeys(("penalty", "radius", "smoothness", "decay", "tune", "tau", "theta"), figure),
-    **dict.fromkeys(("bandwidth", "target_error"), figure),
-    **dict.fromkeys(("t0", "releases", "degree", "features", "parts", "predictions"), integer),
-    **{name: PLANNING[name] for name in SHARED},
-}
-"""Options that are fields of the plan's request."""
-OPTION_CHECKS = {**LEARNING, **READING, **{name: RELEASING[name] for name in REASONS}}
+LEARNING = checks(PredictionPlanOptions)
+PLANNED = {each.name for each in fields(PredictionPlanRequest)}
 
 
 def prediction_request(
@@ -338,7 +267,8 @@ def model_request(given: Mapping[str, Any], idle: Mapping[str, object]) -> Model
 
 def _learning(given: Mapping[str, Any]) -> dict[str, Any]:
     """The checked options of the learner and of reading tables."""
-    return check_options({name: value for name, value in given.items() if name not in RUN}, OPTION_CHECKS)
+    run = rows(PredictionRun).keys() - LEARNING.keys()
+    return check_options({name: value for name, value in given.items() if name not in run}, LEARNING)
 
 
 def points_source(points: object, held: Mapping[str, Any]) -> TableSource:
@@ -363,5 +293,5 @@ def _plan_request(given: Mapping[str, Any], held: Mapping[str, Any]) -> Predicti
         target="" if target is None else text("target", target),
         epsilon="" if eps is None else figure("eps", eps),
         domain=None if domain is None else document("domain", domain),
-        **{name: value for name, value in held.items() if name in LEARNING},
+        **{name: value for name, value in held.items() if name in PLANNED},
     )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Figure, Path, boolean, run_sanitised
 from dpqr.python.ledger import payer
-from dpqr.python.requests import ReleaseOptions, limits, output, plan_request, publisher, reason, table_source
+from dpqr.python.options import ReleaseOptions
+from dpqr.python.requests import limits, output, plan_request, publisher, reason, table_source
 from dpqr.python.results import FromFiles, FromRun, Origin, pivot
 from dpqr.python.shown import Receipt
 from dpqr.releases.requests import LedgerRequest, ReleaseRequest

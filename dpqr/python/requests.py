@@ -1,164 +1,32 @@
-"""Options of the Python interface, named as those of the command line, and the requests that are made of them."""
+"""Requests of the use cases, made of options by name: the command line and the Python interface make them here."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, Literal, TypedDict, get_args
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.ledger import Reason
-from dpqr.python.checks import (
-    MOST_WORKERS,
-    Check,
-    Figure,
-    Path,
-    boolean,
-    check_options,
-    figure,
-    integer,
-    line,
-    record_count,
-    remark,
-    text,
-    texts,
+from dpqr.python.checks import Figure, Path, check_options, figure
+from dpqr.python.options import (
+    ApprovalOptions,
+    OutputOptions,
+    ReadingOptions,
+    ReasonOptions,
+    ReleaseOptions,
+    checks,
+    rows,
 )
-from dpqr.releases.requests import (
-    AnswerForm,
-    BinForm,
-    ExistingForm,
-    OutputRequest,
-    PlanRequest,
-    SyntheticForm,
-    output_request,
-)
+from dpqr.releases.requests import OutputRequest, PlanRequest, output_request
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
 
-
-class SharedOptions(TypedDict, total=False):
-    """What releases and predictions both state: guarantee, unit, how the table is read; None: not stated."""
-
-    delta: Figure | None
-    neighbours: Literal["add-remove", "replace"] | None
-    n: int | None
-    unit: str | None
-    max_rows: int | None
-    counts: str | None
-    trust: Sequence[str]
-    seed: int
-    delimiter: str | None
-    encoding: str | None
-    max_cells: int | None
-    max_records: int | None
-    max_columns: int | None
-    max_bytes: int | None
-    max_memory: int | None
-    workers: int | None
-
-
-class RunOptions(SharedOptions, total=False):
-    """What a release is planned from, and how its table is read; None: as if it were not stated."""
-
-    strict: bool
-    count_dropped: Figure | None
-    no_count_dropped: bool
-    error_bars: Figure | None
-    certify: Figure | None
-    distinguisher: str | None
-    check: str | None
-    rounds: int | None
-    opening: bool | None
-    alpha: Figure | None
-    beta: Figure | None
-    variant: Literal["anytime", "printed", "sharp"] | None
-    replay: bool | None
-    max_model_size: int | None
-
-
-class PlanOptions(RunOptions, total=False):
-    """The same with the strategies that a sweep takes several of."""
-
-    schedule: str | None
-    update: str | None
-    accountant: str | None
-    period: str | None
-    cumulative: int | None
-    after: Path | None
-    start: Path | None
-
-
-class ReleaseOptions(PlanOptions, total=False):
-    """The same with what becomes of the release, and why it is made."""
-
-    format: AnswerForm | None
-    synthetic: SyntheticForm | None
-    bins: BinForm | None
-    if_exists: ExistingForm | None
-    views: int | None
-    purpose: str | None
-    by: str | None
-    approved_by: str | None
-    publisher: str | None
-
-
-PLANNING: Mapping[str, Check] = {
-    "strict": boolean,
-    "delta": figure,
-    "neighbours": partial(text, among=("add-remove", "replace")),
-    "n": record_count,
-    "unit": text,
-    "max_rows": record_count,
-    "counts": text,
-    "count_dropped": figure,
-    "no_count_dropped": boolean,
-    "error_bars": figure,
-    "certify": figure,
-    "schedule": text,
-    "distinguisher": text,
-    "check": text,
-    "update": text,
-    "accountant": text,
-    "rounds": integer,
-    "opening": boolean,
-    "alpha": figure,
-    "beta": figure,
-    "variant": partial(text, among=("anytime", "printed", "sharp")),
-    "replay": boolean,
-    "max_model_size": integer,
-    "trust": texts,
-    "seed": partial(integer, least=0),
-    "period": text,
-    "cumulative": integer,
-    "start": lambda _, value: os.fspath(value),
-}
-READING: Mapping[str, Check] = {
-    "delimiter": text,
-    "encoding": text,
-    "max_cells": integer,
-    "max_records": record_count,
-    "max_columns": integer,
-    "max_bytes": integer,
-    "max_memory": integer,
-    "workers": partial(integer, most=MOST_WORKERS),
-}
-RELEASING: Mapping[str, Check] = {
-    "after": lambda _, value: os.fspath(value),
-    "format": partial(text, among=get_args(AnswerForm)),
-    "synthetic": partial(text, among=get_args(SyntheticForm)),
-    "bins": partial(text, among=get_args(BinForm)),
-    "if_exists": partial(text, among=get_args(ExistingForm)),
-    "views": partial(integer, most=10**6),
-    "purpose": remark,
-    "by": remark,
-    "approved_by": remark,
-    "publisher": line,
-}
-ALL: Mapping[str, Check] = {**PLANNING, **READING, **RELEASING}
-
-REASONS = ("purpose", "by", "approved_by")
-LIMITS = ("max_cells", "max_records", "max_columns", "max_bytes", "max_memory")
+REASONS = checks(ReasonOptions) | checks(ApprovalOptions)
+LIMITS = {name: check for name, check in checks(ReadingOptions).items() if name.startswith("max_")}
+PLANNED = {each.name for each in fields(PlanRequest)}
+FILES = rows(OutputOptions)
 
 
 def plan_request(queries: object, epsilon: Figure | None, domain: object, given: Mapping[str, object]) -> PlanRequest:
@@ -168,8 +36,8 @@ def plan_request(queries: object, epsilon: Figure | None, domain: object, given:
         UsageFault: a value that no option may have.
         TypeError: a name that is no option.
     """
-    options = check_options(given, ALL)
-    planned = {name: value for name, value in options.items() if name in PLANNING}
+    options = check_options(given, checks(ReleaseOptions))
+    planned = {name: value for name, value in options.items() if name in PLANNED}
     if "start" in planned:
         planned["start"] = _start(planned["start"])
     return PlanRequest(
@@ -219,25 +87,24 @@ def _table(table: object, told: Mapping[str, Any]) -> TableSource:
 
 def output(directory: Path | None, given: Mapping[str, object]) -> OutputRequest:
     """The files that were asked for."""
-    held = check_options(given, ALL)
-    named = (held.get(name) for name in ("format", "synthetic", "bins", "if_exists", "views"))
-    return output_request(None if directory is None else os.fspath(directory), *named)
+    options = check_options(given, checks(ReleaseOptions))
+    files = {name: value for name, value in options.items() if name in FILES}
+    return output_request(None if directory is None else os.fspath(directory), **files)
 
 
 def publisher(given: Mapping[str, object]) -> str:
     """Whose release it is; empty: not stated."""
-    return str(check_options(given, ALL).get("publisher", ""))
+    return str(check_options(given, checks(ReleaseOptions)).get("publisher", ""))
 
 
 def reason(given: Mapping[str, object]) -> Reason:
     """Why a budget is opened or charged, who asks, and who approved."""
-    held = check_options({name: value for name, value in given.items() if name in REASONS}, RELEASING)
-    return Reason(**held)
+    return Reason(**check_options({name: value for name, value in given.items() if name in REASONS}, REASONS))
 
 
 def limits(given: Mapping[str, object]) -> Limits:
     """The stated limits; the others keep their defaults."""
-    held = check_options({name: value for name, value in given.items() if name in LIMITS}, READING)
+    held = check_options({name: value for name, value in given.items() if name in LIMITS}, LIMITS)
     return Limits(**{name.removeprefix("max_"): value for name, value in held.items()})
 
 

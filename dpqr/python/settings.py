@@ -16,6 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from dpqr.kernel.errors import DocumentError, UsageFault
+from dpqr.python.checks import Whole
+from dpqr.python.options import (
+    HumanFields,
+    InitCommand,
+    OpenSessionCommand,
+    Option,
+    PlanCommand,
+    PredictCommand,
+    ReleaseCommand,
+    rows,
+)
 from dpqr.tables.engines.address import is_address, read_address
 
 FILE = "dpqr.toml"
@@ -28,31 +39,18 @@ VARIABLE = "DPQR_SETTINGS"
 LARGEST = 2**16
 
 
-KEYS: dict[str, type] = {
-    "queries": str,
-    "domain": str,
-    "ledger": str,
-    "dataset": str,
-    "delta": str,
-    "neighbours": str,
-    "n": int,
-    "unit": str,
-    "max-rows": int,
-    "error-bars": str,
-    "certify": str,
-    "purpose": str,
-    "by": str,
-    "publisher": str,
-    **dict.fromkeys(("title", "curator", "use", "region", "about", "sector", "author"), str),
-}
-"""What may be stated. Limits, delimiters and count columns are left to a budget's policy."""
+def _settable() -> dict[str, Option]:
+    found: dict[str, Option] = {}
+    for group in (ReleaseCommand, PlanCommand, PredictCommand, OpenSessionCommand, InitCommand, HumanFields):
+        for name, row in rows(group).items():
+            if row.setting:
+                found.setdefault(name.replace("_", "-"), row)
+    return dict(sorted(found.items(), key=lambda each: not each[1].file))
 
 
-PATHS = ("queries", "domain", "ledger")
-"""Relative to the file."""
-
-
-_WORDS = {str: "text in quotes", int: "a whole number"}
+KEYS = _settable()
+"""The options that may be stated, paths first, which are relative to the file. Limits, delimiters and count columns are
+left to a budget's policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,10 +130,10 @@ def _require(key: str, value: Any, shown: str) -> None:
         near = get_close_matches(key, KEYS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(KEYS)}"
         raise DocumentError(f"{shown}: $: unknown key {key[:80]!r}; {hint}")
-    kind = KEYS[key]
+    kind, words = (int, "a whole number") if isinstance(KEYS[key].check, Whole) else (str, "text in quotes")
     fits = type(value) is kind or (key == "delta" and type(value) is int)
     if not fits or (isinstance(value, str) and not (value and value.isprintable())):
-        raise DocumentError(f"{shown}: $.{key}: expected {_WORDS[kind]}; correct it there")
+        raise DocumentError(f"{shown}: $.{key}: expected {words}; correct it there")
 
 
 def _placed(path: Path, key: str, value: str | int) -> str | int:
@@ -143,4 +141,4 @@ def _placed(path: Path, key: str, value: str | int) -> str | int:
         return str(value)
     if key == "ledger" and is_address(str(value)):
         return read_address(str(value), f"{os.path.relpath(path)}: $.{key}").text
-    return os.path.relpath(path.parent / str(value)) if key in PATHS else value
+    return os.path.relpath(path.parent / str(value)) if KEYS[key].file else value

@@ -90,7 +90,7 @@ def test_no_command_is_forgotten():
 @pytest.mark.parametrize(("command", "method"), LEDGER.items())
 def test_budget_commands_call_the_ledger(command, method):
     source = inspect.getsource(budget.command.commands[command].callback.__wrapped__)
-    assert f"files.opened().{method}(" in source
+    assert f"opened(given).{method}(" in source
 
 
 def test_no_command_makes_a_request_itself():

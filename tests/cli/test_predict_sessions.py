@@ -1,12 +1,9 @@
 """`dpqr predict open`, `ask`, `status` and `close` as a user meets them."""
 
-import inspect
 import json
 
 import pytest
 from support.command_desk import PRIVATE
-
-from dpqr.cli.sessions import sessions
 
 LABELS = {"type": "string", "dpqr": {"otherwise": "drop"}}
 DOMAIN = {
@@ -119,19 +116,6 @@ def test_a_table_called_like_a_command_is_a_path_away(shop):
     (shop.path / "open").write_text(TRAIN)
     done = shop.run("predict", "./open", *OPEN[4:], *LEARN[:-2], "--points", "one.csv")
     assert done.code == 0, done.err
-
-
-@pytest.mark.parametrize(
-    ("command", "called"),
-    [
-        ("open", "open_predictions(request"),
-        ("ask", "ask_predictions(request"),
-        ("status", ").status()"),
-        ("close", ").close(out)"),
-    ],
-)
-def test_each_command_calls_what_python_calls(command, called):
-    assert called in inspect.getsource(sessions.commands[command].callback)
 
 
 def test_help_names_the_commands_of_sessions(shop):

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 import dpqr
-from dpqr.cli.predict import command
-from dpqr.python.predict import LEARNING, OPTION_CHECKS, PredictionRun, PredictOptions, prediction_request
-from dpqr.releases.requests import PredictionPlanRequest
+from dpqr.python.predict import prediction_request
 
 RUN = {"target": "open", "eps": 0.1, "domain": {"fields": []}}
-
-
-def test_every_option_of_the_command_has_its_name_here():
-    """What is about the screen has no use in a program."""
-    screen = {"data", "as_json", "progress", "no_color", "dry_run", "rehearse", "lock"}
-    assert {each.name for each in command.params} - screen == PredictionRun.__optional_keys__
-    assert PredictOptions.__optional_keys__ == set(OPTION_CHECKS)
-    fields = {each.name for each in dataclasses.fields(PredictionPlanRequest)}
-    assert fields == set(LEARNING) | {"target", "epsilon", "domain", "session"}
 
 
 def test_a_plan_is_made_for_a_usual_number_of_predictions():

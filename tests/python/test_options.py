@@ -1,0 +1,82 @@
+"""Options are stated once: commands, keywords and requests have the names of the rows, and the same checks."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+
+import pytest
+
+import dpqr
+from dpqr.cli.main import COMMANDS, main
+from dpqr.python import options
+from dpqr.python.options import ReleaseCommand, ReleaseOptions, rows
+from dpqr.python.requests import document
+from dpqr.releases.requests import PlanRequest, PredictionPlanRequest
+
+SCREEN = {"as_json", "progress", "no_color", "dry_run", "lock"}
+"""What is about the screen has no use in a program."""
+
+
+def test_every_option_of_a_release_has_its_name_at_both_doors_and_in_the_request():
+    """SQL is a document in a program (`dpqr.sql`)."""
+    own = set(inspect.signature(dpqr.release).parameters) - {"table", "options"}
+    assert rows(ReleaseCommand).keys() - SCREEN - {"sql"} == own | rows(ReleaseOptions).keys()
+    fields = {each.name for each in dataclasses.fields(PlanRequest)}
+    made = {"queries", "epsilon", "domain", "cells", "first", "surprises", "questions"}
+    assert fields - made == fields & rows(options.PlanOptions).keys()
+
+
+def test_every_option_of_predictions_has_its_name_at_both_doors_and_in_the_request():
+    shown = SCREEN | {"rehearse"}
+    assert rows(options.PredictCommand).keys() - shown == rows(options.PredictionRun).keys()
+    fields = {each.name for each in dataclasses.fields(PredictionPlanRequest)}
+    assert fields - {"target", "epsilon", "domain", "session"} <= rows(options.PredictionPlanOptions).keys()
+
+
+def test_every_budget_option_of_the_command_is_one_of_the_ledger():
+    files = rows(options.ReadLedgerCommand).keys()
+    assert rows(options.InitCommand).keys() - files == rows(options.BudgetOptions).keys() | {"eps"}
+    assert rows(options.PolicyCommand).keys() - files == rows(options.PolicyOptions).keys() | {"fail"}
+
+
+def test_a_flag_is_either_a_name_with_dashes_or_stated():
+    """No two options of a command are written alike, and each has a sentence or is plain by its choices."""
+    for name in COMMANDS:
+        command = main.get_command(None, name)
+        for each in getattr(command, "commands", {"": command}).values():
+            flags = [flag for option in each.params for flag in (*option.opts, *option.secondary_opts)]
+            assert len(flags) == len(set(flags))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n": 1.5},
+        {"n": True},
+        {"rounds": 0},
+        {"seed": -1},
+        {"max_rows": 2**40},
+        {"neighbours": "both"},
+        {"schedule": ""},
+        {"schedule": 7},
+        {"opening": 1},
+        {"trust": 7},
+        {"delta": [1]},
+        {"max_memory": 5},
+    ],
+)
+def test_values_of_another_kind_are_refused(options):
+    with pytest.raises(dpqr.UsageFault):
+        dpqr.plan(queries=dpqr.queries().marginal("a"), domain={"a": 2}, eps=1, **options)
+
+
+def test_names_that_are_no_option():
+    with pytest.raises(TypeError, match="did you mean 'schedule'"):
+        dpqr.plan(queries=dpqr.queries().marginal("a"), domain={"a": 2}, eps=1, scedule="rounds")
+
+
+def test_documents():
+    assert document("queries", dpqr.queries().marginal("a"))["queries"] == [{"marginal": ["a"]}]
+    with pytest.raises(dpqr.UsageFault, match=r"list is no document.*dpqr\.domain_from\(\)"):
+        document("domain", [1])
