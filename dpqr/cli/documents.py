@@ -15,14 +15,7 @@ from dpqr.cli import options
 from dpqr.cli.options import keywords, require_option, takes
 from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, say
-from dpqr.python.options import (
-    DocumentOptions,
-    DomainSources,
-    PayerOptions,
-    ProjectSources,
-    StrictOptions,
-    WrittenForm,
-)
+from dpqr.python.options import DocumentOptions, DomainSources, PayerOptions, ProjectSources, StrictOptions, WrittenForm
 
 
 @click.command("check")
@@ -89,9 +82,7 @@ _RESULT = options.under("Result")
     unset=("dataset", "ledger"),
 )
 @_RESULT(
-    "--to",
-    type=click.Choice(get_args(WrittenForm)),
-    help="Write a codebook of this form instead of a domain file.",
+    "--to", type=click.Choice(get_args(WrittenForm)), help="Write a codebook of this form instead of a domain file."
 )
 @_RESULT("--out", metavar="FILE", callback=options.require_file_name, help="Write to this new file instead of stdout.")
 def domain_command(

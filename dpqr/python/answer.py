@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Path, run_sanitised, text, texts
+from dpqr.python.checks import Document, Path, document, run_sanitised, text, texts
 from dpqr.python.release import Release
-from dpqr.python.requests import document
 from dpqr.python.results import FromRun
 from dpqr.releases.requests import ExistingForm
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from dpqr.published.export import ExportResult
     from dpqr.published.later import DerivedAnswers as Answered
-    from dpqr.python.queries import Document
     from dpqr.releases.answers.answered import AnsweredBlock
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from numbers import Integral, Rational, Real
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from dpqr.kernel.errors import NO_MEMORY, RESUMABLE, STAYS_SPENT, UNEXPECTED, DpqrError, InfeasiblePlan, UsageFault
 
@@ -17,6 +17,16 @@ Figure = str | int | float | Decimal
 
 
 Path = str | os.PathLike[str]
+
+
+class Built(Protocol):
+    """A document that a builder has made."""
+
+    @property
+    def document(self) -> dict[str, Any]: ...
+
+
+Document = str | os.PathLike[str] | Mapping[str, Any] | Built
 
 
 Check = Callable[[str, Any], Any]
@@ -88,6 +98,19 @@ def texts(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(given, Sequence):
         raise UsageFault(f"{name}: give a name, or a list of names")
     return tuple(text(name, each) for each in given)
+
+
+def document(name: str, given: object) -> str | dict[str, Any]:
+    """A document as the use cases take it: the path of a file, or its content."""
+    content = getattr(given, "document", given)
+    if isinstance(content, Mapping):
+        return dict(content)
+    if isinstance(content, str | os.PathLike):
+        return os.fspath(content)
+    raise UsageFault(
+        f"{name}: {type(given).__name__} is no document; give the path of a file, a dict, or what dpqr.{name}"
+        f"{'_from' if name == 'domain' else ''}() has built"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Path, boolean, check_options, run_sanitised, text
+from dpqr.python.checks import Document, Path, boolean, check_options, document, run_sanitised, text
 from dpqr.python.ledger import payer
-from dpqr.python.options import DomainSources, WrittenForm, checks
-from dpqr.python.requests import document
+from dpqr.python.options import DomainSources, LedgerPlace, WrittenForm, checks
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.domain.text.documents import AppliedFix
-    from dpqr.python.ledger import Ledger
     from dpqr.python.project import NewProject
-    from dpqr.python.queries import Document
     from dpqr.releases.documents import DomainRequest
     from dpqr.tables.codebooks.columns import Written
 
@@ -107,7 +104,7 @@ def domain_file(
     to: WrittenForm | None = None,
     out: Path | None = None,
     dataset: str | None = None,
-    ledger: Path | Ledger | None = None,
+    ledger: Path | LedgerPlace | None = None,
     anchor: Path | None = None,
     **sources: Unpack[DomainSources],
 ) -> Written:

@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Figure, Path, boolean, integer, run_sanitised
+from dpqr.python.checks import Document, Figure, Path, boolean, document, integer, run_sanitised
 from dpqr.python.ledger import ledger_paths
 from dpqr.python.options import RunOptions
 from dpqr.python.release import Release, SilentObserver
-from dpqr.python.requests import document, limits, plan_request, table_source
+from dpqr.python.requests import limits, plan_request, table_source
 from dpqr.python.shown import Receipt
 from dpqr.releases.requests import EvaluateRequest
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
-    from dpqr.python.queries import Document
     from dpqr.releases.exact_errors import Accuracy
     from dpqr.releases.requests import SweepRequest
     from dpqr.report.evaluation import SweepTrial

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Figure, Path, figure, integer, run_sanitised
+from dpqr.python.checks import Document, Figure, Path, figure, integer, run_sanitised
 from dpqr.python.options import PlanOptions
 from dpqr.python.release import release_request
 from dpqr.python.requests import table_source
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
-    from dpqr.python.queries import Document
     from dpqr.releases.forecast import EpsilonForecasts, ForecastRequest, GoalRequest
     from dpqr.releases.requests import ReleaseRequest
     from dpqr.tables.source import TableSource

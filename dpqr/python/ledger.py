@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import DpqrError, UsageFault
 from dpqr.python.checks import Figure, Path, check_options, figure, run_sanitised, text
-from dpqr.python.options import BudgetOptions, BudgetPeriodOptions, PolicyOptions, checks
+from dpqr.python.options import BudgetOptions, BudgetPeriodOptions, LedgerPlace, PolicyOptions, checks
 from dpqr.python.shown import Receipt
 from dpqr.tables.engines.address import require_displayable as place
 
@@ -80,7 +80,7 @@ class Budget:
         return self.priced.document()
 
 
-class Ledger:
+class Ledger(LedgerPlace):
     """The budgets in one file or on a server, shared by all jobs. Nothing is opened before a method is called.
 
     >>> import tempfile
@@ -380,7 +380,7 @@ def budget_fields(given: Mapping[str, object]) -> tuple[dict[str, Any], PeriodRe
 
 
 def payer(
-    dataset: str | None, ledger: Path | Ledger | None, anchor: Path | None, resume: bool = False
+    dataset: str | None, ledger: Path | LedgerPlace | None, anchor: Path | None, resume: bool = False
 ) -> LedgerRequest | None:
     """Who pays; None: no ledger is named or configured."""
     from dpqr.releases.paying import ledger_request
@@ -388,9 +388,9 @@ def payer(
     return ledger_request(dataset, *ledger_paths(ledger, anchor), resume)
 
 
-def ledger_paths(ledger: Path | Ledger | None, anchor: Path | None) -> tuple[str | None, str | None]:
+def ledger_paths(ledger: Path | LedgerPlace | None, anchor: Path | None) -> tuple[str | None, str | None]:
     """The files of a ledger and of its anchor; None: as configured."""
-    held = ledger if isinstance(ledger, Ledger) else Ledger(ledger, anchor)
+    held = ledger if isinstance(ledger, LedgerPlace) else Ledger(ledger, anchor)
     return held.path, held.anchor
 
 

@@ -20,6 +20,7 @@ from dpqr.python.checks import (
     MOST_RECORDS,
     MOST_WORKERS,
     Check,
+    Document,
     Figure,
     OneOf,
     Path,
@@ -33,9 +34,18 @@ from dpqr.python.checks import (
 )
 
 if TYPE_CHECKING:
-    from dpqr.python.ledger import Ledger
-    from dpqr.python.queries import Document
     from dpqr.releases.requests import AnswerForm, BinForm, ExistingForm, SyntheticForm
+
+
+class LedgerPlace:
+    """Where a ledger and its anchor lie, as `Ledger` knows it.
+
+    Attributes:
+        path, anchor: None: as configured.
+    """
+
+    path: str | None
+    anchor: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +140,7 @@ class DocumentOptions(TypedDict, total=False):
     """The public documents of a run; at most one of queries and sql is stated. sql: of the command line alone."""
 
     queries: Annotated[
-        "Document | None",
+        Document | None,
         documents(
             passed_on,
             "FILE",
@@ -142,7 +152,7 @@ class DocumentOptions(TypedDict, total=False):
     ]
     sql: Annotated[str | None, documents(text, "TEXT", "SELECT statements, in place of --queries.")]
     domain: Annotated[
-        "Document | None",
+        Document | None,
         documents(
             passed_on,
             "FILE",
@@ -374,7 +384,7 @@ class PayerOptions(TypedDict, total=False):
         ),
     ]
     ledger: Annotated[
-        "Path | Ledger | None",
+        Path | LedgerPlace | None,
         life(
             passed_on,
             "FILE",
@@ -667,7 +677,7 @@ class TargetDomainOptions(TypedDict, total=False):
     """The domain of points and target."""
 
     domain: Annotated[
-        "Document | None",
+        Document | None,
         prediction(passed_on, "FILE", "Domain file, with the target's column.", file=True, setting=True),
     ]
 
@@ -874,7 +884,7 @@ class QuestionOptions(TypedDict, total=False):
     """What a session of questions is opened for."""
 
     domain: Annotated[
-        "Document | None",
+        Document | None,
         session(
             passed_on,
             "FILE",
@@ -885,7 +895,7 @@ class QuestionOptions(TypedDict, total=False):
         ),
     ]
     expect: Annotated[
-        "Document | None",
+        Document | None,
         session(
             passed_on,
             "FILE",

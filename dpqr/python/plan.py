@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Unpack
 
-from dpqr.python.checks import Figure, Path, run_sanitised
+from dpqr.python.checks import Document, Figure, Path, run_sanitised
 from dpqr.python.options import PlanOptions
 from dpqr.python.release import release_request
 from dpqr.python.shown import Receipt, release_plan
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
-    from dpqr.python.queries import Document
     from dpqr.releases.resources import Resources
     from dpqr.strategies.plan import Plan as PlannedRun
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Figure, Path, boolean, run_sanitised
+from dpqr.python.checks import Document, Figure, Path, boolean, run_sanitised
 from dpqr.python.ledger import payer
 from dpqr.python.options import ReleaseOptions
 from dpqr.python.requests import limits, output, plan_request, publisher, reason, table_source
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.python.ledger import Ledger
-    from dpqr.python.queries import Document
     from dpqr.releases.requests import AnswerForm, BinForm, SyntheticForm
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.ledger import Reason
-from dpqr.python.checks import Figure, Path, check_options, figure
+from dpqr.python.checks import Figure, Path, check_options, document, figure
 from dpqr.python.options import (
     ApprovalOptions,
     OutputOptions,
@@ -106,16 +106,3 @@ def limits(given: Mapping[str, object]) -> Limits:
     """The stated limits; the others keep their defaults."""
     held = check_options({name: value for name, value in given.items() if name in LIMITS}, LIMITS)
     return Limits(**{name.removeprefix("max_"): value for name, value in held.items()})
-
-
-def document(name: str, given: object) -> str | dict[str, Any]:
-    """A document as the use cases take it: the path of a file, or its content."""
-    content = getattr(given, "document", given)
-    if isinstance(content, Mapping):
-        return dict(content)
-    if isinstance(content, str | os.PathLike):
-        return os.fspath(content)
-    raise UsageFault(
-        f"{name}: {type(given).__name__} is no document; give the path of a file, a dict, or what dpqr.{name}"
-        f"{'_from' if name == 'domain' else ''}() has built"
-    )

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Figure, Path, integer, run_sanitised, text
+from dpqr.python.checks import Document, Figure, Path, document, integer, run_sanitised, text
 from dpqr.python.ledger import ledger_paths, payer
-from dpqr.python.options import PlanOptions, PredictionRun, ReleaseOptions
+from dpqr.python.options import LedgerPlace, PlanOptions, PredictionRun, ReleaseOptions
 from dpqr.python.plan import Plan
 from dpqr.python.predict import PredictionPlan, Predictions, points_source, prediction_request
 from dpqr.python.release import Release, SilentObserver
-from dpqr.python.requests import document, limits, plan_request, reason, table_source
+from dpqr.python.requests import limits, plan_request, reason, table_source
 from dpqr.python.results import FromRun
 from dpqr.releases.requests import LedgerRequest, ReleaseRequest
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from dpqr.prediction.plan import PredictionPlan as PlannedRun
     from dpqr.prediction.rates import PlanAlternatives
-    from dpqr.python.ledger import Ledger
-    from dpqr.python.queries import Document
     from dpqr.sessions.interactive import AskRequest, Status
     from dpqr.sessions.planning import OpenRequest
     from dpqr.sessions.predictions import AskPredictions, OpenPredictions, PredictionStatus
@@ -46,7 +44,7 @@ class SessionHandle:
     table: object = field(default=None, repr=False)
 
     @classmethod
-    def paid_by(cls, ledger: Path | Ledger | None, anchor: Path | None, *, name: str, table: object) -> Self:
+    def paid_by(cls, ledger: Path | LedgerPlace | None, anchor: Path | None, *, name: str, table: object) -> Self:
         """A session that was opened just now. table: None, unless it is in memory."""
         file, outside = ledger_paths(ledger, anchor)
         return cls(name=name, ledger=file, anchor=outside, table=table)
@@ -57,7 +55,7 @@ class SessionHandle:
         return session_payer(self.ledger, self.anchor)
 
 
-def session_payer(ledger: Path | Ledger | None, anchor: Path | None) -> LedgerRequest:
+def session_payer(ledger: Path | LedgerPlace | None, anchor: Path | None) -> LedgerRequest:
     """The ledger of a session, which knows itself whose budget pays."""
     file, outside = ledger_paths(ledger, anchor)
     return LedgerRequest(dataset="", ledger=file, anchor=outside)
@@ -124,7 +122,7 @@ def open_session(
     eps: Figure | None = None,
     domain: Document | None = None,
     dataset: str | None = None,
-    ledger: Path | Ledger | None = None,
+    ledger: Path | LedgerPlace | None = None,
     anchor: Path | None = None,
     expect: Document | None = None,
     surprises: int | None = None,
@@ -198,7 +196,7 @@ def open_request(
     eps: Figure | None,
     domain: object,
     dataset: str | None,
-    ledger: Path | Ledger | None,
+    ledger: Path | LedgerPlace | None,
     anchor: Path | None,
     expect: object,
     surprises: int | None,

@@ -47,6 +47,9 @@ class Shown:
     Attributes:
         view: what rich renders on a terminal.
         document: plain JSON values.
+
+    >>> print(Shown(lambda: "two answers", dict).text)
+    two answers
     """
 
     view: Callable[[], Any]

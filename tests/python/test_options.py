@@ -10,8 +10,8 @@ import pytest
 import dpqr
 from dpqr.cli.main import COMMANDS, main
 from dpqr.python import options
+from dpqr.python.checks import document
 from dpqr.python.options import ReleaseCommand, ReleaseOptions, rows
-from dpqr.python.requests import document
 from dpqr.releases.requests import PlanRequest, PredictionPlanRequest
 
 SCREEN = {"as_json", "progress", "no_color", "dry_run", "lock"}
