@@ -12,7 +12,8 @@ from dpqr.cli.completion import DOCUMENTS, datasets
 from dpqr.cli.options import keywords, takes
 from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, render, require_output, say
-from dpqr.python.options import ApproveCommand, InitCommand, LedgerFileOptions, PolicyCommand, ReadLedgerCommand, rows
+from dpqr.python.options import rows
+from dpqr.python.owner_options import ApproveCommand, InitCommand, LedgerFileOptions, PolicyCommand, ReadLedgerCommand
 
 if TYPE_CHECKING:
     from dpqr.python.ledger import Budget, Ledger

@@ -15,7 +15,8 @@ from dpqr.cli import options
 from dpqr.cli.options import keywords, require_option, takes
 from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, say
-from dpqr.python.options import DocumentOptions, DomainSources, PayerOptions, ProjectSources, StrictOptions, WrittenForm
+from dpqr.python.options import DocumentOptions, PayerOptions, StrictOptions
+from dpqr.python.owner_options import DomainSources, ProjectSources, WrittenForm
 
 
 @click.command("check")

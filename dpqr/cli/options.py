@@ -17,16 +17,8 @@ from dpqr.cli import completion
 from dpqr.cli.settings import is_typed
 from dpqr.kernel.budget import exact_decimal
 from dpqr.python.checks import OneOf, Whole, boolean
-from dpqr.python.options import (
-    DisplayOptions,
-    LockOptions,
-    OpenPredictionsCommand,
-    OpenSessionCommand,
-    Option,
-    PayerOptions,
-    PredictCommand,
-    rows,
-)
+from dpqr.python.learning_options import OpenPredictionsCommand, OpenSessionCommand, PredictCommand
+from dpqr.python.options import DisplayOptions, LockOptions, Option, PayerOptions, rows
 
 LONGEST = 40
 _DIGITS = re.compile(rf"[ \t]*[-+]?[0-9]{{1,{LONGEST}}}[ \t]*")

@@ -10,7 +10,7 @@ from dpqr.cli.completion import TABLES
 from dpqr.cli.options import SectionedCommand, is_dry_run, keywords, require_file_name, takes
 from dpqr.cli.sessions import sessions
 from dpqr.cli.settings import is_typed, settings_notes
-from dpqr.python.options import PredictCommand
+from dpqr.python.learning_options import PredictCommand
 
 
 class WithSessions(SectionedCommand):

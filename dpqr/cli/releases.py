@@ -12,7 +12,7 @@ from dpqr.cli import options
 from dpqr.cli.completion import DOCUMENTS, LEDGERS
 from dpqr.cli.options import Integer, file_or_sql, takes
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.options import HumanFields
+from dpqr.python.owner_options import HumanFields
 
 if TYPE_CHECKING:
     from dpqr.python.answer import Later

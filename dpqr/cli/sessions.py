@@ -17,7 +17,7 @@ from dpqr.cli.completion import DOCUMENTS, TABLES
 from dpqr.cli.options import SectionedCommand, file_or_sql, is_dry_run, keywords, require_file_name, takes
 from dpqr.cli.settings import say_settings, settings_notes
 from dpqr.cli.streams import product, product_json, require_output, say
-from dpqr.python.options import OpenedOptions, OpenPredictionsCommand, OpenSessionCommand
+from dpqr.python.learning_options import OpenedOptions, OpenPredictionsCommand, OpenSessionCommand
 from dpqr.report.sessions import answer_lines, prediction_status_lines, status_lines
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import click
 from dpqr.cli.options import SectionedCommand, takes, under
 from dpqr.cli.streams import product, product_json
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.options import ExplainOptions
+from dpqr.python.owner_options import ExplainOptions
 
 
 @click.command("strategies", cls=SectionedCommand)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Document, Path, boolean, check_options, document, run_sanitised, text
 from dpqr.python.ledger import payer
-from dpqr.python.options import DomainSources, LedgerPlace, WrittenForm, checks
+from dpqr.python.options import LedgerPlace, checks
+from dpqr.python.owner_options import DomainSources, WrittenForm
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import DpqrError, UsageFault
 from dpqr.python.checks import Figure, Path, check_options, figure, run_sanitised, text
-from dpqr.python.options import BudgetOptions, BudgetPeriodOptions, LedgerPlace, PolicyOptions, checks
+from dpqr.python.options import LedgerPlace, checks
+from dpqr.python.owner_options import BudgetOptions, BudgetPeriodOptions, PolicyOptions
 from dpqr.python.shown import Receipt
 from dpqr.tables.engines.address import require_displayable as place
 

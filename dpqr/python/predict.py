@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Path, boolean, check_options, document, figure, run_sanitised, text
+from dpqr.python.learning_options import PredictionPlanOptions, PredictionRun
 from dpqr.python.ledger import payer
-from dpqr.python.options import PredictionPlanOptions, PredictionRun, checks, rows
+from dpqr.python.options import checks, rows
 from dpqr.python.release import SilentObserver
 from dpqr.python.requests import limits, reason, table_source
 from dpqr.python.shown import Receipt, prediction_plan

@@ -6,7 +6,8 @@ import os
 from typing import Unpack
 
 from dpqr.python.checks import Path, check_options, run_sanitised
-from dpqr.python.options import HumanFields, checks
+from dpqr.python.options import checks
+from dpqr.python.owner_options import HumanFields
 from dpqr.releases.documents import write_new
 from dpqr.report.cards import CuratorFacts
 from dpqr.report.page.reported import ReportInput

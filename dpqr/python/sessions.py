@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Document, Figure, Path, document, integer, run_sanitised, text
+from dpqr.python.learning_options import PredictionRun
 from dpqr.python.ledger import ledger_paths, payer
-from dpqr.python.options import LedgerPlace, PlanOptions, PredictionRun, ReleaseOptions
+from dpqr.python.options import LedgerPlace, PlanOptions, ReleaseOptions
 from dpqr.python.plan import Plan
 from dpqr.python.predict import PredictionPlan, Predictions, points_source, prediction_request
 from dpqr.python.release import Release, SilentObserver

@@ -17,16 +17,9 @@ from typing import Any
 
 from dpqr.kernel.errors import DocumentError, UsageFault
 from dpqr.python.checks import Whole
-from dpqr.python.options import (
-    HumanFields,
-    InitCommand,
-    OpenSessionCommand,
-    Option,
-    PlanCommand,
-    PredictCommand,
-    ReleaseCommand,
-    rows,
-)
+from dpqr.python.learning_options import OpenSessionCommand, PredictCommand
+from dpqr.python.options import Option, PlanCommand, ReleaseCommand, rows
+from dpqr.python.owner_options import HumanFields, InitCommand
 from dpqr.tables.engines.address import is_address, read_address
 
 FILE = "dpqr.toml"

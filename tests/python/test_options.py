@@ -9,7 +9,7 @@ import pytest
 
 import dpqr
 from dpqr.cli.main import COMMANDS, main
-from dpqr.python import options
+from dpqr.python import learning_options, options, owner_options
 from dpqr.python.checks import document
 from dpqr.python.options import ReleaseCommand, ReleaseOptions, rows
 from dpqr.releases.requests import PlanRequest, PredictionPlanRequest
@@ -29,15 +29,15 @@ def test_every_option_of_a_release_has_its_name_at_both_doors_and_in_the_request
 
 def test_every_option_of_predictions_has_its_name_at_both_doors_and_in_the_request():
     shown = SCREEN | {"rehearse"}
-    assert rows(options.PredictCommand).keys() - shown == rows(options.PredictionRun).keys()
+    assert rows(learning_options.PredictCommand).keys() - shown == rows(learning_options.PredictionRun).keys()
     fields = {each.name for each in dataclasses.fields(PredictionPlanRequest)}
-    assert fields - {"target", "epsilon", "domain", "session"} <= rows(options.PredictionPlanOptions).keys()
+    assert fields - {"target", "epsilon", "domain", "session"} <= rows(learning_options.PredictionPlanOptions).keys()
 
 
 def test_every_budget_option_of_the_command_is_one_of_the_ledger():
-    files = rows(options.ReadLedgerCommand).keys()
-    assert rows(options.InitCommand).keys() - files == rows(options.BudgetOptions).keys() | {"eps"}
-    assert rows(options.PolicyCommand).keys() - files == rows(options.PolicyOptions).keys() | {"fail"}
+    files = rows(owner_options.ReadLedgerCommand).keys()
+    assert rows(owner_options.InitCommand).keys() - files == rows(owner_options.BudgetOptions).keys() | {"eps"}
+    assert rows(owner_options.PolicyCommand).keys() - files == rows(owner_options.PolicyOptions).keys() | {"fail"}
 
 
 def test_a_flag_is_either_a_name_with_dashes_or_stated():
