@@ -137,11 +137,20 @@ def verify(given: ReadLedgerCommand) -> None:
         product_json(found)
         return
     product(f"sound: {found['entries']} entries, seal {found['seal']}")
-    say(_anchor_words(found["anchor"], found["entries"]))
+    anchored = found["anchor"]
+    if anchored is None:
+        say("no anchor was named: entries missing at the end, or an older copy, would not be found")
+    else:
+        behind = found["entries"] - anchored["entries"]
+        say(f"the anchor lags by {behind} entries and agrees" if behind else "the anchor agrees")
     if found["rejected"]:
         say(f"entries that the owner has rejected: {', '.join(map(str, found['rejected']))}")
     if found["unproved"]:
-        say(_unproved_words(found["unproved"]))
+        numbers = ", ".join(map(str, found["unproved"][:5])) + (", ..." if len(found["unproved"]) > 5 else "")
+        say(
+            f"prices that were not derived again, of reservations {numbers}: pld proves them, which needs the package "
+            "dp-accounting; pip install 'dpqr[pld]' and verify again"
+        )
 
 
 @command.command("export")
@@ -233,18 +242,3 @@ def _show(shown: tuple[Budget, ...], document: Any) -> None:
 
 def _print(view: Any) -> None:
     product(render(view, sys.stdout))
-
-
-def _unproved_words(numbers: list[int]) -> str:
-    listed = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
-    return (
-        f"prices that were not derived again, of reservations {listed}: pld proves them, which needs the package "
-        "dp-accounting; pip install 'dpqr[pld]' and verify again"
-    )
-
-
-def _anchor_words(anchored: dict[str, Any] | None, entries: int) -> str:
-    if anchored is None:
-        return "no anchor was named: entries missing at the end, or an older copy, would not be found"
-    behind = entries - anchored["entries"]
-    return f"the anchor lags by {behind} entries and agrees" if behind else "the anchor agrees"

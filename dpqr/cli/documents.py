@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import click
 
@@ -33,6 +33,7 @@ def check_command(documents: DocumentOptions, strict: StrictOptions, fix: bool, 
     Exit code 0: they are sound; what they ask for is shown. 3: up to 20 faults, each with its place and what is
     allowed there.
     """
+    from dpqr.kernel.wording import count_words, figures_words, plain
     from dpqr.releases.documents import check_documents, fix_documents, write_queries
     from dpqr.report.html import fix_line
 
@@ -46,19 +47,10 @@ def check_command(documents: DocumentOptions, strict: StrictOptions, fix: bool, 
         write_queries(out, asked["queries"], asked["domain"])
     if as_json:
         product_json(found)
-    else:
-        _say_sound("SQL" if documents["sql"] is not None else str(documents["queries"]), found)
-
-
-def _say_sound(queries: str, found: dict[str, Any]) -> None:
-    from dpqr.kernel.wording import count_words, figures_words, plain
-
-    sizes = (
-        count_words(found["queries"], "query"),
-        count_words(found["blocks"], "block"),
-        count_words(found["cells"], "cell"),
-    )
-    product(f"{plain(queries)}: {sizes[0]} in {sizes[1]} over {sizes[2]}")
+        return
+    queries = "SQL" if documents["sql"] is not None else str(documents["queries"])
+    asked_for = f"{count_words(found['queries'], 'query')} in {count_words(found['blocks'], 'block')}"
+    product(f"{plain(queries)}: {asked_for} over {count_words(found['cells'], 'cell')}")
     if named := figures_words(found["figures"]):
         product(f"  figures: {named}")
     for column in found["columns"]:

@@ -10,12 +10,11 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO, TypeVar, cast
 
-from dpqr.cli.streams import is_terminal, product, product_json, render, require_output, say, uses_color
+from dpqr.cli.streams import is_terminal, print_paged, product, product_json, render, require_output, say, uses_color
 from dpqr.kernel.errors import UsageFault
 from dpqr.kernel.wording import facts, plain
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.progress import Progress, TaskID
 
     from dpqr.kernel.arrays import AnyArray
@@ -50,12 +49,12 @@ class Screen:
         """The screen that a command's options ask for."""
         return cls(color=not given["no_color"], as_json=given["as_json"], lines=given["progress"] == "json")
 
-    def show(self, shown: Shown) -> None:
-        """A result as the product of a command that releases nothing: stdout."""
+    def show(self, shown: Shown, *, paged: bool = False) -> None:
+        """A result as the product of a command that releases nothing: stdout, in a pager if it is long and `paged`."""
         if self.as_json:
             product_json(shown.document())
         else:
-            product(render(shown.view(), sys.stdout, self.color))
+            (print_paged if paged else product)(render(shown.view(), sys.stdout, self.color))
 
     def planned(
         self,
@@ -79,14 +78,41 @@ class Screen:
         ledger: the options that named it on the command line.
         A terminal is shown the digest last, so that no answer scrolls it away; a log is given the whole receipt.
         """
+        from rich.console import Group
+        from rich.text import Text
+
+        from dpqr.releases.answers.answered import answered_block
+        from dpqr.releases.receipt import receipt
+        from dpqr.releases.record.release_document import release_document
+        from dpqr.releases.release_files import answer_records
+        from dpqr.releases.sentences import release_guarantee
+        from dpqr.releases.table_files import figure_records, figures_table
+        from dpqr.report.answers import answers_view, blocks_view, figures_view
+        from dpqr.report.release import release_view
+
         try:
             with _report_lost_output(directory):
                 if self.as_json:
-                    self._document(release)
+                    figures = {"figures": figure_records(release)} if release.figures else {}
+                    record = release_document(release, receipt=receipt(release))
+                    product_json(record | {"answers": answer_records(release)} | figures)
                 elif not directory:
-                    product(render(self._answers(release), sys.stdout, self.color))
+                    blocks = [answered_block(each, release.plan.problem.domain) for each in release.answers]
+                    shown = blocks_view(blocks) if is_terminal(sys.stdout) else answers_view(blocks)
+                    if release.figures:
+                        shown = Group(shown, Text(""), figures_view(figures_table(release).records()))
+                    product(render(shown, sys.stdout, self.color))
         finally:
-            self._receipt(release, directory, ledger)
+            if self.lines:
+                guarantee, trust = release_guarantee(release), list(release.trust)
+                say(json.dumps({"event": "released", "guarantee": guarantee, "trust": trust, "out": directory}))
+            elif is_terminal(sys.stderr):
+                files = sorted(os.listdir(directory)) if directory else ()
+                say(render(release_view(release, directory, files, ledger), sys.stderr, self.color))
+            else:
+                say(render(facts(receipt(release)), sys.stderr, self.color))
+                if directory:
+                    say(f"released to {plain(directory)}")
 
     def prediction_release(self, release: PredictionRelease, out: str | None) -> None:
         """Predictions on stdout unless they went to a file; the receipt on stderr."""
@@ -136,45 +162,6 @@ class Screen:
         """UsageFault, before anything is spent, where the product goes to a standard output that takes nothing."""
         if self.as_json or not out:
             require_output()
-
-    def _receipt(self, release: FinishedRun, directory: str | None, ledger: Sequence[str]) -> None:
-        from dpqr.releases.receipt import receipt
-        from dpqr.releases.sentences import release_guarantee
-
-        if self.lines:
-            guarantee, trust = release_guarantee(release), list(release.trust)
-            say(json.dumps({"event": "released", "guarantee": guarantee, "trust": trust, "out": directory}))
-        elif is_terminal(sys.stderr):
-            from dpqr.report.release import release_view
-
-            files = sorted(os.listdir(directory)) if directory else ()
-            say(render(release_view(release, directory, files, ledger), sys.stderr, self.color))
-        else:
-            say(render(facts(receipt(release)), sys.stderr, self.color))
-            if directory:
-                say(f"released to {plain(directory)}")
-
-    def _answers(self, release: FinishedRun) -> RenderableType:
-        from rich.console import Group
-        from rich.text import Text
-
-        from dpqr.releases.answers.answered import answered_block
-        from dpqr.releases.table_files import figures_table
-        from dpqr.report.answers import answers_view, blocks_view, figures_view
-
-        blocks = (answered_block(each, release.plan.problem.domain) for each in release.answers)
-        shown = (blocks_view if is_terminal(sys.stdout) else answers_view)(list(blocks))
-        return Group(shown, Text(""), figures_view(figures_table(release).records())) if release.figures else shown
-
-    def _document(self, release: FinishedRun) -> None:
-        from dpqr.releases.receipt import receipt
-        from dpqr.releases.record.release_document import release_document
-        from dpqr.releases.release_files import answer_records
-        from dpqr.releases.table_files import figure_records
-
-        record = release_document(release, receipt=receipt(release))
-        figures = {"figures": figure_records(release)} if release.figures else {}
-        product_json(record | {"answers": answer_records(release)} | figures)
 
 
 @contextmanager

@@ -59,7 +59,8 @@ class Forecast:
     @property
     def record(self) -> dict[str, Any]:
         """The whole forecast as plain JSON values, as `dpqr plan --json` prints it."""
-        return forecasts(self._outlook).document()
+        document: dict[str, Any] = forecasts(self._outlook).document()
+        return document
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -145,11 +146,12 @@ def forecast_request(
     runs: int | None,
 ) -> ForecastRequest:
     """What `dpqr.forecast` and `dpqr plan` ask of the use case. planned: the release; the others as `forecast`."""
-    from dpqr.releases.forecast import ForecastRequest
+    from dpqr.releases.forecast import ForecastRequest, epsilons
 
+    several = eps if isinstance(eps, list | tuple) else () if eps is None else (eps,)
     return ForecastRequest(
         release=planned,
-        epsilons=_epsilons(eps),
+        epsilons=epsilons(",".join(figure("eps", each) for each in several)) if several else (),
         goal=goal,
         n=planned.plan.n,
         proxy=proxy,
@@ -162,13 +164,6 @@ def proxy_table(proxy: object, reading: Mapping[str, object]) -> TableSource | N
     """The table that the caller declares public; None: there is none."""
     none = proxy is None or (isinstance(proxy, tuple) and not proxy)
     return None if none else table_source(proxy, reading)
-
-
-def _epsilons(eps: Figure | Sequence[Figure] | None) -> tuple[str, ...]:
-    from dpqr.releases.forecast import epsilons
-
-    several = eps if isinstance(eps, list | tuple) else () if eps is None else (eps,)
-    return epsilons(",".join(figure("eps", each) for each in several)) if several else ()
 
 
 def goal_request(

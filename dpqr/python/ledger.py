@@ -289,7 +289,7 @@ class Ledger(LedgerPlace):
 def _row(budget: Budget) -> dict[str, Any]:
     told = {each.name: getattr(budget, each.name) for each in fields(budget) if each.repr}
     exact = {
-        name: _down(value) if name.startswith("left") else _up(value)
+        name: 0.0 - _up(-value) if name.startswith("left") else _up(value)
         for name, value in told.items()
         if isinstance(value, Fraction)
     }
@@ -300,10 +300,6 @@ def _up(value: Fraction | None) -> float:
     from dpqr.kernel.budget import upward
 
     return math.nan if value is None else upward(value)
-
-
-def _down(value: Fraction) -> float:
-    return 0.0 - _up(-value)
 
 
 # Options of a budget's policy, as the Python interface takes them.

@@ -42,7 +42,8 @@ class Plan:
     @property
     def record(self) -> dict[str, Any]:
         """The whole plan as plain JSON values, as `dpqr release --dry-run --json` prints it."""
-        return release_plan(self._planned, self.resources).document()
+        document: dict[str, Any] = release_plan(self._planned, self.resources).document()
+        return document
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -165,7 +165,16 @@ def predict(
         return _applied(model_request(options, {"DATA": table is not None, **named}))
     request = prediction_request(table, options, dry_run=dry_run, rehearse=rehearse)
     if not dry_run:
-        return _learned(request)
+        from dpqr.prediction.predict import predict as learned
+        from dpqr.prediction.predict import released_table
+        from dpqr.prediction.receipt import prediction_receipt
+        from dpqr.prediction.record import prediction_document
+
+        finished = run_sanitised(lambda: learned(request, SilentObserver()))
+        lines = prediction_receipt(finished)
+        return Predictions(
+            prediction_document(finished, lines), lines, released_table(finished) if finished.pointwise else None
+        )
     from dpqr.prediction.predict import planned_prediction
 
     return PredictionPlan.of(*run_sanitised(lambda: planned_prediction(request)))
@@ -177,19 +186,6 @@ def _applied(request: ModelRequest) -> Predictions:
 
     applied = run_sanitised(lambda: apply_model(request))
     return Predictions(applied.record, stored_receipt(applied.record), applied.table)
-
-
-def _learned(request: PredictionRequest) -> Predictions:
-    from dpqr.prediction.predict import predict as learned
-    from dpqr.prediction.predict import released_table
-    from dpqr.prediction.receipt import prediction_receipt
-    from dpqr.prediction.record import prediction_document
-
-    finished = run_sanitised(lambda: learned(request, SilentObserver()))
-    lines = prediction_receipt(finished)
-    return Predictions(
-        prediction_document(finished, lines), lines, released_table(finished) if finished.pointwise else None
-    )
 
 
 # The requests that are made of the options of predictions.
@@ -232,9 +228,22 @@ def prediction_request(
         raise UsageFault("--predictions COUNT goes with --dry-run; --points FILE says what to predict")
     if dry_run and plan is None and points is None and held.get("form") != "function":
         held = {"predictions": USUAL_PREDICTIONS, **held}
+    missing = table is None or (isinstance(table, tuple) and not table)
+    needed = not (dry_run or rehearse or dataset)
+    private = table_source((() if needed else None) if missing else table, held)
+    target, eps = (given.get(name) for name in ("target", "eps"))
+    for name, value in (("target", target), ("eps", eps)):
+        if value is None and given.get("plan") is None:
+            raise UsageFault(f"--{name} is needed to learn; only --model FILE and --plan FILE go without it")
+    domain = given.get("domain")
     request = PredictionRequest(
-        table=_private(table, held, needed=not (dry_run or rehearse or dataset)),
-        plan=_plan_request(given, held),
+        table=private,
+        plan=PredictionPlanRequest(
+            target="" if target is None else text("target", target),
+            epsilon="" if eps is None else figure("eps", eps),
+            domain=None if domain is None else document("domain", domain),
+            **{name: value for name, value in held.items() if name in PLANNED},
+        ),
         points=None if points is None else points_source(points, held),
         out=None if out is None else os.fspath(out),
         limits=limits(held),
@@ -276,23 +285,3 @@ def points_source(points: object, held: Mapping[str, Any]) -> TableSource:
     """The public rows to predict for. How CSV files are written is not said of a table in memory."""
     reading = {name: held.get(name) for name in ("delimiter", "encoding")}
     return table_source(points, reading if isinstance(points, str | os.PathLike) else {})
-
-
-def _private(table: object, held: Mapping[str, Any], *, needed: bool) -> TableSource:
-    """The table to learn from. UsageFault where there is none, and one is needed."""
-    missing = table is None or (isinstance(table, tuple) and not table)
-    return table_source((() if needed else None) if missing else table, held)
-
-
-def _plan_request(given: Mapping[str, Any], held: Mapping[str, Any]) -> PredictionPlanRequest:
-    target, eps = (given.get(name) for name in ("target", "eps"))
-    for name, value in (("target", target), ("eps", eps)):
-        if value is None and given.get("plan") is None:
-            raise UsageFault(f"--{name} is needed to learn; only --model FILE and --plan FILE go without it")
-    domain = given.get("domain")
-    return PredictionPlanRequest(
-        target="" if target is None else text("target", target),
-        epsilon="" if eps is None else figure("eps", eps),
-        domain=None if domain is None else document("domain", domain),
-        **{name: value for name, value in held.items() if name in PLANNED},
-    )

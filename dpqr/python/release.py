@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -13,7 +14,7 @@ from dpqr.python.options import ReleaseOptions
 from dpqr.python.requests import limits, output, plan_request, publisher, reason, table_source
 from dpqr.python.results import FromFiles, FromRun, Origin, pivot
 from dpqr.python.shown import Receipt
-from dpqr.releases.requests import LedgerRequest, ReleaseRequest
+from dpqr.releases.requests import ReleaseRequest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,8 +211,13 @@ def release(
     Privacy:
         (eps, delta) for the unit that the release names. No row is looked at before the budget pays; noise has no seed.
     """
+    if table is None and dataset is None and not rehearse:
+        raise UsageFault(
+            "release: None is no table; give one, the dataset whose owner has registered one, or rehearse=True, which "
+            "opens none"
+        )
     request = release_request(
-        _some(table, dataset, rehearse),
+        table,
         queries=queries,
         eps=eps,
         domain=domain,
@@ -224,20 +230,6 @@ def release(
         rehearse=rehearse,
         **options,
     )
-    return _released(request)
-
-
-def _some(table: object, dataset: str | None, rehearse: bool) -> object:
-    """The table. UsageFault where there is none, and one is needed."""
-    if table is None and dataset is None and not rehearse:
-        raise UsageFault(
-            "release: None is no table; give one, the dataset whose owner has registered one, or rehearse=True, which "
-            "opens none"
-        )
-    return table
-
-
-def _released(request: ReleaseRequest) -> Release:
     from dpqr.releases.release import already_released
     from dpqr.releases.release import release as released
 
@@ -286,46 +278,36 @@ def release_request(
 
     Raises:
         UsageFault, TypeError: a value that no option may have; a name that is no option.
+        GoalMissed, LedgerError: the release before of a counter cannot be verified.
     """
     if plan is None and (queries is None or eps is None):
         raise UsageFault("give queries and eps, or the plan that states them")
+    # A configured ledger is passed by where nothing is paid and no budget is named.
+    named = (table is not None and not rehearse) or any(each is not None for each in (dataset, ledger, anchor))
     request = ReleaseRequest(
         source=table_source(table, options),
         plan=plan_request(queries, eps, domain, options),
         output=output(out, options),
         limits=limits(options),
-        payer=_payer(dataset, ledger, anchor, boolean("resume", resume), pays=table is not None and not rehearse),
+        payer=payer(dataset, ledger, anchor, resume) if boolean("resume", resume) or named else None,
         reason=reason(options),
         publisher=publisher(options),
         notes=notes,
         rehearse=boolean("rehearse", rehearse),
-        after=_verified_earlier_release(options.get("after")),
     )
+    if (after := options.get("after")) is not None:
+        # A counter goes on from the release before, once that was verified.
+        from dpqr.published.evidence import VerifyRequest
+        from dpqr.published.verify import require_verified, verify
+
+        earlier = VerifyRequest(release=os.fspath(after))
+        run_sanitised(lambda: require_verified(verify(earlier)))
+        request = replace(request, after=earlier.release)
     if plan is None:
         return request
     from dpqr.releases.locked_plan import following
 
     return run_sanitised(lambda: following(request, os.fspath(plan)))
-
-
-def _payer(
-    dataset: str | None, ledger: Path | Ledger | None, anchor: Path | None, resume: bool, *, pays: bool
-) -> LedgerRequest | None:
-    """Who pays. A configured ledger is passed by where nothing is paid and no budget is named."""
-    named = pays or resume or any(each is not None for each in (dataset, ledger, anchor))
-    return payer(dataset, ledger, anchor, resume) if named else None
-
-
-def _verified_earlier_release(after: Path | None) -> str | None:
-    """The release before of a counter, once it was verified. Raises: UsageFault, GoalMissed, LedgerError."""
-    if after is None:
-        return None
-    from dpqr.published.evidence import VerifyRequest
-    from dpqr.published.verify import require_verified, verify
-
-    place = os.fspath(after)
-    run_sanitised(lambda: require_verified(verify(VerifyRequest(release=place))))
-    return place
 
 
 class SilentObserver:

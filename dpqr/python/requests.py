@@ -9,7 +9,7 @@ from typing import Any
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.ledger import Reason
-from dpqr.python.checks import Figure, Path, check_options, document, figure
+from dpqr.python.checks import Figure, Path, check_options, document, figure, run_sanitised
 from dpqr.python.options import (
     ApprovalOptions,
     OutputOptions,
@@ -39,7 +39,10 @@ def plan_request(queries: object, epsilon: Figure | None, domain: object, given:
     options = check_options(given, checks(ReleaseOptions))
     planned = {name: value for name, value in options.items() if name in PLANNED}
     if "start" in planned:
-        planned["start"] = _start(planned["start"])
+        from dpqr.published.export import start_of
+
+        # What an earlier release hands on, once it was verified.
+        planned["start"] = run_sanitised(lambda: start_of(options["start"]))
     return PlanRequest(
         queries="" if queries is None else document("queries", queries),
         epsilon="" if epsilon is None else figure("eps", epsilon),
@@ -47,14 +50,6 @@ def plan_request(queries: object, epsilon: Figure | None, domain: object, given:
         cells=options.get("max_cells"),
         **planned,
     )
-
-
-def _start(place: str) -> bytes:
-    """What an earlier release hands on, once it was verified. Raises: DpqrError."""
-    from dpqr.published.export import start_of
-    from dpqr.python.checks import run_sanitised
-
-    return run_sanitised(lambda: start_of(place))
 
 
 def table_source(table: object, given: Mapping[str, object]) -> TableSource:

@@ -160,6 +160,8 @@ def pivot(answers: pd.DataFrame, query: str, values: str = "estimate") -> pd.Dat
     Raises:
         UsageFault: no such query, or no such figure.
     """
+    import pandas as pd
+
     names = list(answers["query"].cat.categories)
     if query not in names:
         near = get_close_matches(str(query), names, n=1)
@@ -170,16 +172,12 @@ def pivot(answers: pd.DataFrame, query: str, values: str = "estimate") -> pd.Dat
     rows = answers[answers["query"] == query].drop(columns="query")
     keys = [name for name in rows.columns if name not in (*FIGURES, BASIS) and rows[name].notna().any()]
     if "detail" in keys:
-        rows = rows.assign(detail=_ordered(rows["detail"]))
+        # Details sort as they come: "<= 9" before "<= 10".
+        details = rows["detail"]
+        ordered = pd.Categorical(details, categories=details.unique(), ordered=True)
+        rows = rows.assign(detail=pd.Series(ordered, index=details.index))
     if len(keys) < 2:
         held: pd.DataFrame = rows[[*keys, *FIGURES, BASIS]]
         return held.set_index(keys) if keys else held.reset_index(drop=True)
     table: pd.DataFrame = rows.pivot(index=keys[:-1] if len(keys) > 2 else keys[0], columns=keys[-1], values=values)
     return table
-
-
-def _ordered(details: pd.Series) -> pd.Series:
-    """Details sort as they come: "<= 9" before "<= 10"."""
-    import pandas as pd
-
-    return pd.Series(pd.Categorical(details, categories=details.unique(), ordered=True), index=details.index)

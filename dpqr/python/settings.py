@@ -78,7 +78,14 @@ def read_settings(path: Path, environment: Mapping[str, str] = os.environ) -> Se
     shown = os.path.relpath(path)
     document = _parsed(path, shown, None if environment.get(VARIABLE) else _trusted(environment))
     for key, value in document.items():
-        _require(key, value, shown)
+        if key not in KEYS:
+            near = get_close_matches(key, KEYS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(KEYS)}"
+            raise DocumentError(f"{shown}: $: unknown key {key[:80]!r}; {hint}")
+        kind, words = (int, "a whole number") if isinstance(KEYS[key].check, Whole) else (str, "text in quotes")
+        fits = type(value) is kind or (key == "delta" and type(value) is int)
+        if not fits or (isinstance(value, str) and not (value and value.isprintable())):
+            raise DocumentError(f"{shown}: $.{key}: expected {words}; correct it there")
     return Settings(file=shown, values={key: _placed(path, key, value) for key, value in document.items()})
 
 
@@ -115,18 +122,6 @@ def _content(path: Path, shown: str, trusted: frozenset[int] | None) -> bytes:
         return os.read(descriptor, LARGEST)
     finally:
         os.close(descriptor)
-
-
-def _require(key: str, value: Any, shown: str) -> None:
-    """DocumentError unless the key is known and its value of the right kind."""
-    if key not in KEYS:
-        near = get_close_matches(key, KEYS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(KEYS)}"
-        raise DocumentError(f"{shown}: $: unknown key {key[:80]!r}; {hint}")
-    kind, words = (int, "a whole number") if isinstance(KEYS[key].check, Whole) else (str, "text in quotes")
-    fits = type(value) is kind or (key == "delta" and type(value) is int)
-    if not fits or (isinstance(value, str) and not (value and value.isprintable())):
-        raise DocumentError(f"{shown}: $.{key}: expected {words}; correct it there")
 
 
 def _placed(path: Path, key: str, value: str | int) -> str | int:

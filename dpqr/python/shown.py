@@ -53,7 +53,7 @@ class Shown:
     """
 
     view: Callable[[], Any]
-    document: Callable[[], dict[str, Any]]
+    document: Callable[[], Any]
 
     @property
     def text(self) -> Receipt:
