@@ -179,16 +179,6 @@ def _report_lost_output(out: str | None) -> Iterator[None]:
 # **Privacy** Sizes of a table's files are private. What is printed of its reading is the same for all (`Percent`).
 
 
-class SilentObserver:
-    """No display."""
-
-    def read(self, percent: int) -> None: ...
-
-    def finished(self, rounds: int, planned: int) -> None: ...
-
-    def certified(self, stage: int, records: float) -> None: ...
-
-
 class Lines:
     """One JSON object a line. A reader that leaves does not stop the run."""
 
@@ -264,6 +254,8 @@ def progress(mode: str, *, color: bool = True) -> Iterator[Observer]:
     if mode == "json":
         yield Lines()
     elif mode == "none" or not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
+        from dpqr.python.release import SilentObserver
+
         yield SilentObserver()
     else:
         from rich.console import Console

@@ -12,6 +12,7 @@ from dpqr.cli.main import COMMANDS, main
 from dpqr.python import learning_options, options, owner_options
 from dpqr.python.checks import document
 from dpqr.python.options import ReleaseCommand, ReleaseOptions, rows
+from dpqr.python.release import release_request
 from dpqr.releases.requests import PlanRequest, PredictionPlanRequest
 
 SCREEN = {"as_json", "progress", "no_color", "dry_run", "lock"}
@@ -80,3 +81,23 @@ def test_documents():
     assert document("queries", dpqr.queries().marginal("a"))["queries"] == [{"marginal": ["a"]}]
     with pytest.raises(dpqr.UsageFault, match=r"list is no document.*dpqr\.domain_from\(\)"):
         document("domain", [1])
+
+
+# One request, whether its options come from the command line or from Python.
+
+
+def test_what_is_not_stated_keeps_its_default():
+    made = release_request(("a.csv", "b.csv"), queries="q.json", eps=0.1, delta=None, max_cells=12, counts="n")
+    assert (made.plan.epsilon, made.plan.delta, made.plan.neighbours) == ("0.1", None, "add-remove")
+    assert (made.source.paths, made.source.count_column) == (("a.csv", "b.csv"), "n")
+    assert (made.limits.cells, made.plan.cells) == (12, 12)
+    assert made.payer is None
+
+
+def test_a_plan_has_no_table():
+    assert release_request(None, queries="q.json", eps=1).source.from_stdin
+
+
+def test_what_has_no_effect_is_refused():
+    with pytest.raises(dpqr.UsageFault, match="add --out DIR"):
+        release_request("a.csv", queries="q.json", eps=1, synthetic="rows")
