@@ -17,7 +17,6 @@ from dpqr.cli import completion
 from dpqr.cli.settings import is_typed
 from dpqr.kernel.budget import exact_decimal
 from dpqr.python.checks import OneOf, Whole, boolean
-from dpqr.python.learning_options import OpenPredictionsCommand, OpenSessionCommand, PredictCommand
 from dpqr.python.options import DisplayOptions, LockOptions, Option, PayerOptions, rows
 
 LONGEST = 40
@@ -184,13 +183,6 @@ def keywords(given: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("sql") is not None:
         named["queries"] = file_or_sql(given["queries"] if is_typed("queries") else None, given["sql"])
     return named
-
-
-def is_dry_run(given: PredictCommand | OpenPredictionsCommand | OpenSessionCommand) -> bool:
-    """Whether only a plan is wanted. UsageError for one that is followed and written."""
-    if given["lock"] and given["plan"]:
-        raise click.UsageError("--lock writes a plan and --plan follows one; give one of them")
-    return given["dry_run"] or given["lock"] is not None
 
 
 def ledger_arguments(given: PayerOptions) -> tuple[str, ...]:

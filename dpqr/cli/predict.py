@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from dpqr.cli.completion import TABLES
-from dpqr.cli.options import SectionedCommand, is_dry_run, keywords, require_file_name, takes
-from dpqr.cli.sessions import sessions
+from dpqr.cli.options import SectionedCommand, keywords, require_file_name, takes
+from dpqr.cli.sessions import is_dry_run, sessions
 from dpqr.cli.settings import is_typed, settings_notes
 from dpqr.python.learning_options import PredictCommand
 

@@ -88,7 +88,6 @@ class Screen:
         from dpqr.releases.sentences import release_guarantee
         from dpqr.releases.table_files import figure_records, figures_table
         from dpqr.report.answers import answers_view, blocks_view, figures_view
-        from dpqr.report.release import release_view
 
         try:
             with _report_lost_output(directory):
@@ -107,6 +106,8 @@ class Screen:
                 guarantee, trust = release_guarantee(release), list(release.trust)
                 say(json.dumps({"event": "released", "guarantee": guarantee, "trust": trust, "out": directory}))
             elif is_terminal(sys.stderr):
+                from dpqr.report.release import release_view  # with its charts: no log needs them
+
                 files = sorted(os.listdir(directory)) if directory else ()
                 say(render(release_view(release, directory, files, ledger), sys.stderr, self.color))
             else:

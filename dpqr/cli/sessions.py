@@ -14,10 +14,10 @@ import click
 
 import dpqr
 from dpqr.cli.completion import DOCUMENTS, TABLES
-from dpqr.cli.options import SectionedCommand, file_or_sql, is_dry_run, keywords, require_file_name, takes
+from dpqr.cli.options import SectionedCommand, file_or_sql, keywords, require_file_name, takes
 from dpqr.cli.settings import say_settings, settings_notes
 from dpqr.cli.streams import product, product_json, require_output, say
-from dpqr.python.learning_options import OpenedOptions, OpenPredictionsCommand, OpenSessionCommand
+from dpqr.python.learning_options import OpenedOptions, OpenPredictionsCommand, OpenSessionCommand, PredictCommand
 from dpqr.report.sessions import answer_lines, prediction_status_lines, status_lines
 
 if TYPE_CHECKING:
@@ -98,6 +98,13 @@ def open_prediction_command(name: str, data: tuple[str, ...], given: OpenPredict
         open_predictions,
         prediction_status_lines,
     )
+
+
+def is_dry_run(given: PredictCommand | OpenPredictionsCommand | OpenSessionCommand) -> bool:
+    """Whether only a plan is wanted. UsageError for one that is followed and written."""
+    if given["lock"] and given["plan"]:
+        raise click.UsageError("--lock writes a plan and --plan follows one; give one of them")
+    return given["dry_run"] or given["lock"] is not None
 
 
 def open_kind(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 from dpqr.kernel.errors import DpqrError, UsageFault
 from dpqr.python.checks import Figure, Path, check_options, figure, run_sanitised, text
 from dpqr.python.options import LedgerPlace, checks
-from dpqr.python.owner_options import BudgetOptions, BudgetPeriodOptions, PolicyOptions
 from dpqr.python.shown import Receipt
 from dpqr.tables.engines.address import require_displayable as place
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from dpqr.ledger.chained_ledger import ChainedLedger
     from dpqr.ledger.ledger import LedgerEntry
     from dpqr.python.approval import ApprovedRun
+    from dpqr.python.owner_options import BudgetOptions, PolicyOptions
     from dpqr.releases.requests import LedgerRequest
     from dpqr.tables.policy import Source
 
@@ -107,6 +107,7 @@ class Ledger(LedgerPlace):
             BudgetRefused: the dataset has one.
         """
         from dpqr.ledger.budgets import BudgetRequest, open_budget
+        from dpqr.python.owner_options import BudgetOptions, BudgetPeriodOptions, PolicyOptions
         from dpqr.python.requests import reason
         from dpqr.tables.policy import Policy
 
@@ -310,6 +311,8 @@ UNBOUND = "files"
 
 def policy_fields(given: Mapping[str, object]) -> dict[str, Any]:
     """The options of a policy by the names of its fields. UsageFault for a source that no budget may be bound to."""
+    from dpqr.python.owner_options import PolicyOptions
+
     named = check_options(given, checks(PolicyOptions))
     source = _source(named.pop("source", None), named.pop("source_query", None))
     fields = {name.removeprefix("max_").removeprefix("require_"): value for name, value in named.items()}
@@ -350,6 +353,7 @@ def budget_fields(given: Mapping[str, object]) -> tuple[dict[str, Any], PeriodRe
         UsageFault: some of what divides a budget is missing.
     """
     from dpqr.ledger.budgets import PeriodRequest
+    from dpqr.python.owner_options import BudgetPeriodOptions
     from dpqr.tables.policy import FILES
 
     known = checks(BudgetPeriodOptions)

@@ -9,7 +9,7 @@ from support.command_desk import DOMAIN
 
 from dpqr.cli.main import COMMANDS, main
 from dpqr.cli.settings import settable
-from dpqr.python.settings import FILE, KEYS
+from dpqr.python.settings import FILE, settings_keys
 from dpqr.report.guide import read_topic
 
 
@@ -121,7 +121,7 @@ def test_a_model_is_applied_whatever_the_settings_say(desk):
 
 def test_the_guide_says_which_commands_take_a_setting():
     """The table of topic `settings`, made of the options themselves."""
-    takers = {key: [] for key in KEYS}
+    takers = {key: [] for key in settings_keys()}
     for name in COMMANDS:
         command = main.get_command(None, name)
         for below, each in getattr(command, "commands", {"": command}).items():
