@@ -46,6 +46,7 @@ COMMANDS = {
     "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
 }
 SHARED = {
+    **dict.fromkeys(("release", "plan"), "release"),
     **dict.fromkeys(("check", "domain", "schema", "init"), "documents"),
     **dict.fromkeys(("verify", "reprice", "compare", "audit"), "verify"),
     **dict.fromkeys(("answer", "export", "show", "series", "report"), "releases"),

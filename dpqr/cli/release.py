@@ -1,22 +1,29 @@
-"""`dpqr release`: the main job."""
+"""`dpqr release`: the main job.
+
+`dpqr plan`: what a release would do, and the error that it is expected to have, before any data is opened.
+"""
 
 from __future__ import annotations
 
 import json
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpqr.cli.completion import TABLES
 from dpqr.cli.options import SectionedCommand, keywords, ledger_arguments, require_file_name, require_option, takes
 from dpqr.cli.settings import settings_notes
-from dpqr.python.options import ReleaseCommand
+from dpqr.python.options import ForecastOptions, PlanCommand, PlanFileOptions, ReadingOptions, ReleaseCommand, rows
+
+if TYPE_CHECKING:
+    from dpqr.releases.forecast import EpsilonForecasts
 
 
 @click.command("release", cls=SectionedCommand)
 @click.argument("data", nargs=-1, metavar="[DATA]...", callback=require_file_name, shell_complete=TABLES)
 @takes(ReleaseCommand)
-def command(data: tuple[str, ...], given: ReleaseCommand) -> None:
+def release_command(data: tuple[str, ...], given: ReleaseCommand) -> None:
     """Release private answers to the queries over the table DATA.
 
     DATA: CSV (.csv, .csv.gz) or Parquet files, a directory or glob of them, - for CSV on stdin, duckdb:FILE?table=NAME.
@@ -59,3 +66,82 @@ def command(data: tuple[str, ...], given: ReleaseCommand) -> None:
     if finished.rehearsal and not directory and not screen.as_json:
         product(release_guarantee(finished))
     screen.release(finished, directory, ledger_arguments(given))
+
+
+@click.command("plan", cls=SectionedCommand)
+@takes(PlanCommand)
+def plan_command(given: PlanCommand) -> None:
+    """Plan a release, and forecast its error. No private table is named, and none is opened.
+
+    --eps takes one epsilon, or several with commas between them. --n is the number of records to forecast for.
+
+    \b
+    dpqr plan --queries q.json --eps 1 --n 50000
+    dpqr plan --queries q.json --eps 0.25,0.5,1,2 --proxy public.csv
+    dpqr plan --queries q.json --error 50 --confidence 0.95 --like release/
+    dpqr plan --queries q.json --eps 1 --dataset survey --out plan.json
+    """
+    from dpqr.cli.screen import Screen, remarks
+    from dpqr.cli.streams import product, say
+    from dpqr.python.forecast import forecast_request, goal_request, proxy_table
+    from dpqr.python.release import release_request
+    from dpqr.python.shown import forecasts as shown_forecasts
+    from dpqr.python.shown import release_plan
+    from dpqr.releases.documents import write_new
+    from dpqr.releases.files import reserve_file
+    from dpqr.releases.forecast import forecast_releases
+    from dpqr.releases.locked_plan import plan_file, save_plan
+    from dpqr.report.charts import forecast_svg
+    from dpqr.report.page.parts import require_extra
+
+    require_option("queries")
+    own = {"eps", *rows(ForecastOptions), *rows(PlanFileOptions)}
+    stated = {name: value for name, value in keywords(given).items() if name not in own}
+    reading = {name: value for name, value in stated.items() if name in rows(ReadingOptions)}
+    request = forecast_request(
+        release_request(given["source"], eps="1", notes=settings_notes(), **stated),
+        eps=None if given["eps"] is None else str(given["eps"]).split(","),
+        goal=goal_request(given["error"], given["relative"], given["confidence"], given["names"]),
+        proxy=proxy_table(given["proxy"], reading),
+        like=given["like"],
+        runs=given["runs"],
+    )
+    # All files are looked at before anything is simulated.
+    if given["html"]:
+        require_extra()
+    for option, path in (("--svg", given["svg"]), ("--html", given["html"])):
+        if path:
+            reserve_file(path, option=option)
+    if given["out"] and len(request.epsilons) > 1:
+        raise click.UsageError("--out writes one plan; give one epsilon, or a goal")
+    place = None if given["out"] is None else plan_file(given["out"])
+    forecasts = forecast_releases(request, remarks(given["progress"]))
+    screen = Screen.of(given)
+    if given["svg"]:
+        write_new(given["svg"], forecast_svg([point.forecast for point in forecasts.points]), "--svg")
+    if given["html"]:
+        write_new(given["html"], _plan_page(forecasts), "--html")
+    if len(forecasts.points) == 1 and not screen.as_json:
+        screen.show(release_plan(forecasts.points[0].plan, forecasts.points[0].resources))
+        product("")
+    screen.show(shown_forecasts(forecasts, top=given["top"], seconds=forecasts.seconds))
+    if place:
+        digest = save_plan(forecasts.points[0].plan, place, _parts(forecasts))
+        say(f"planned into {place.given}, sha256 {digest}")
+
+
+def _parts(forecasts: EpsilonForecasts) -> dict[str, Any]:
+    """What stands in the document beside the plan of the only point."""
+    from dpqr.releases.forecast import forecast_document
+
+    return {"expected": forecast_document(forecasts.points[0].forecast) | {"notes": list(forecasts.notes)}}
+
+
+def _plan_page(forecasts: EpsilonForecasts) -> str:
+    """Of the plan; of the errors by epsilon, where there are several."""
+    from dpqr.report.reports import curve_html, plan_html
+
+    if len(forecasts.points) > 1:
+        return curve_html([point.forecast for point in forecasts.points], forecasts.notes)
+    (point,) = forecasts.points
+    return plan_html(point.plan, point.resources, _parts(forecasts))

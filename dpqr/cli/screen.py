@@ -78,24 +78,27 @@ class Screen:
         ledger: the options that named it on the command line.
         A terminal is shown the digest last, so that no answer scrolls it away; a log is given the whole receipt.
         """
-        from rich.console import Group
-        from rich.text import Text
-
-        from dpqr.releases.answers.answered import answered_block
         from dpqr.releases.receipt import receipt
-        from dpqr.releases.record.release_document import release_document
-        from dpqr.releases.release_files import answer_records
         from dpqr.releases.sentences import release_guarantee
-        from dpqr.releases.table_files import figure_records, figures_table
-        from dpqr.report.answers import answers_view, blocks_view, figures_view
 
         try:
             with _report_lost_output(directory):
                 if self.as_json:
+                    from dpqr.releases.record.release_document import release_document
+                    from dpqr.releases.release_files import answer_records
+                    from dpqr.releases.table_files import figure_records
+
                     figures = {"figures": figure_records(release)} if release.figures else {}
                     record = release_document(release, receipt=receipt(release))
                     product_json(record | {"answers": answer_records(release)} | figures)
                 elif not directory:
+                    from rich.console import Group
+                    from rich.text import Text
+
+                    from dpqr.releases.answers.answered import answered_block
+                    from dpqr.releases.table_files import figures_table
+                    from dpqr.report.answers import answers_view, blocks_view, figures_view
+
                     blocks = [answered_block(each, release.plan.problem.domain) for each in release.answers]
                     shown = blocks_view(blocks) if is_terminal(sys.stdout) else answers_view(blocks)
                     if release.figures:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Document, Path, document, run_sanitised, text, texts
-from dpqr.python.release import Release
-from dpqr.python.results import FromRun
+from dpqr.python.release import FromRun, Release
 from dpqr.releases.requests import ExistingForm
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from dpqr.python.ledger import ledger_paths, payer
 from dpqr.python.options import LedgerPlace, PlanOptions, ReleaseOptions
 from dpqr.python.plan import Plan
 from dpqr.python.predict import PredictionPlan, Predictions, points_source, prediction_request
-from dpqr.python.release import Release, SilentObserver
+from dpqr.python.release import FromRun, Release, SilentObserver
 from dpqr.python.requests import limits, plan_request, reason, table_source
-from dpqr.python.results import FromRun
 from dpqr.releases.requests import LedgerRequest, ReleaseRequest
 
 if TYPE_CHECKING:
