@@ -38,7 +38,7 @@ def release_command(data: tuple[str, ...], given: ReleaseCommand) -> None:
     from dpqr.cli.screen import Screen, progress
     from dpqr.cli.streams import product, product_json, say
     from dpqr.kernel.wording import plain
-    from dpqr.python.release import release_request
+    from dpqr.python.requests import release_request
     from dpqr.python.shown import release_plan
     from dpqr.releases.release import already_released, dry_run, release
     from dpqr.releases.sentences import release_guarantee
@@ -84,7 +84,7 @@ def plan_command(given: PlanCommand) -> None:
     from dpqr.cli.screen import Screen, remarks
     from dpqr.cli.streams import product, say
     from dpqr.python.forecast import forecast_request, goal_request, proxy_table
-    from dpqr.python.release import release_request
+    from dpqr.python.requests import release_request
     from dpqr.python.shown import forecasts as shown_forecasts
     from dpqr.python.shown import release_plan
     from dpqr.releases.documents import write_new

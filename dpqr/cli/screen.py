@@ -258,7 +258,7 @@ def progress(mode: str, *, color: bool = True) -> Iterator[Observer]:
     if mode == "json":
         yield Lines()
     elif mode == "none" or not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
-        from dpqr.python.release import SilentObserver
+        from dpqr.python.requests import SilentObserver
 
         yield SilentObserver()
     else:

@@ -145,7 +145,7 @@ def open_kind(
 @takes(OpenedOptions)
 def ask_command(name: str, *, where: str | None, queries: str | None, sql: str | None, given: OpenedOptions) -> None:
     """Ask the session NAME. Each answer is an estimate with an interval, and says whether it was free."""
-    from dpqr.python.release import SilentObserver
+    from dpqr.python.requests import SilentObserver
     from dpqr.python.sessions import ask_request, session_payer
     from dpqr.sessions.interactive import ask
 
@@ -165,7 +165,7 @@ def ask_point_command(name: str, *, points: str | None, given: OpenedOptions) ->
     """Predict for every row of --points, one a line. A point that was asked about before is free."""
     from dpqr.cli.screen import Screen
     from dpqr.prediction.predict import released_table
-    from dpqr.python.release import SilentObserver
+    from dpqr.python.requests import SilentObserver
     from dpqr.python.sessions import ask_predictions_request, session_payer
     from dpqr.sessions.predictions import ask_predictions
 

@@ -14,8 +14,8 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Document, Figure, Path, boolean, document, integer, run_sanitised
 from dpqr.python.ledger import ledger_paths
 from dpqr.python.options import RunOptions
-from dpqr.python.release import Release, SilentObserver
-from dpqr.python.requests import limits, plan_request, table_source
+from dpqr.python.release import Release
+from dpqr.python.requests import SilentObserver, limits, plan_request, table_source
 from dpqr.python.shown import Receipt
 from dpqr.releases.requests import EvaluateRequest
 

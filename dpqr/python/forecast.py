@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Document, Figure, Path, figure, integer, run_sanitised
 from dpqr.python.options import PlanOptions
-from dpqr.python.release import release_request
-from dpqr.python.requests import table_source
+from dpqr.python.requests import release_request, table_source
 from dpqr.python.shown import Receipt, forecasts
 
 if TYPE_CHECKING:

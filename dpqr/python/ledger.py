@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.kernel.errors import DpqrError, UsageFault
 from dpqr.python.checks import Figure, Path, check_options, figure, run_sanitised, text
-from dpqr.python.options import LedgerPlace, checks
+from dpqr.python.options import ApprovalOptions, LedgerPlace, ReasonOptions, checks
 from dpqr.python.shown import Receipt
 from dpqr.tables.engines.address import require_displayable as place
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpqr.ledger.budgets import PeriodRequest, PricedAccount
     from dpqr.ledger.chain import Mark
     from dpqr.ledger.chained_ledger import ChainedLedger
-    from dpqr.ledger.ledger import LedgerEntry
+    from dpqr.ledger.ledger import LedgerEntry, Reason
     from dpqr.python.approval import ApprovedRun
     from dpqr.python.owner_options import BudgetOptions, PolicyOptions
     from dpqr.releases.requests import LedgerRequest
@@ -108,7 +108,6 @@ class Ledger(LedgerPlace):
         """
         from dpqr.ledger.budgets import BudgetRequest, open_budget
         from dpqr.python.owner_options import BudgetOptions, BudgetPeriodOptions, PolicyOptions
-        from dpqr.python.requests import reason
         from dpqr.tables.policy import Policy
 
         stated = check_options(options, checks(BudgetOptions))
@@ -149,7 +148,6 @@ class Ledger(LedgerPlace):
             DocumentError: the plan is not what would be planned now.
         """
         from dpqr.python.approval import approve
-        from dpqr.python.requests import reason
         from dpqr.releases.requests import LedgerRequest
 
         payer = LedgerRequest(dataset=text("dataset", dataset), ledger=self.path, anchor=self.anchor)
@@ -375,6 +373,14 @@ def budget_fields(given: Mapping[str, object]) -> tuple[dict[str, Any], PeriodRe
         epsilon=periods["per_period"],
         first=periods.get("first"),
     )
+
+
+def reason(given: Mapping[str, object]) -> Reason:
+    """Why a budget is opened or charged, who asks, and who approved."""
+    from dpqr.ledger.ledger import Reason
+
+    known = checks(ReasonOptions) | checks(ApprovalOptions)
+    return Reason(**check_options({name: value for name, value in given.items() if name in known}, known))
 
 
 # Who pays, from what callers name: a dataset, and the ledger that keeps its budget.

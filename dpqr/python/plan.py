@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.python.checks import Document, Figure, Path, run_sanitised
 from dpqr.python.options import PlanOptions
-from dpqr.python.release import release_request
+from dpqr.python.requests import release_request
 from dpqr.python.shown import Receipt, release_plan
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Path, boolean, check_options, document, figure, run_sanitised, text
 from dpqr.python.learning_options import PredictionPlanOptions, PredictionRun
-from dpqr.python.ledger import payer
+from dpqr.python.ledger import payer, reason
 from dpqr.python.options import checks, rows
-from dpqr.python.release import SilentObserver
-from dpqr.python.requests import limits, reason, table_source
+from dpqr.python.requests import SilentObserver, limits, table_source
 from dpqr.python.shown import Receipt, prediction_plan
 from dpqr.releases.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.tables.source import TableSource

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.python.checks import Document, Figure, Path, boolean, run_sanitised
-from dpqr.python.ledger import payer
+from dpqr.python.checks import Document, Figure, Path, run_sanitised
 from dpqr.python.options import ReleaseOptions
-from dpqr.python.requests import limits, output, plan_request, publisher, reason, table_source
+from dpqr.python.requests import SilentObserver, output, release_request
 from dpqr.python.shown import Receipt
 from dpqr.releases.release_files import BASIS, FIGURES
-from dpqr.releases.requests import ReleaseRequest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -412,79 +409,3 @@ def pivot(answers: pd.DataFrame, query: str, values: str = "estimate") -> pd.Dat
         return held.set_index(keys) if keys else held.reset_index(drop=True)
     table: pd.DataFrame = rows.pivot(index=keys[:-1] if len(keys) > 2 else keys[0], columns=keys[-1], values=values)
     return table
-
-
-# The request of a release, from options by name: the command line and the Python interface make it here.
-
-
-def release_request(
-    table: object,
-    *,
-    queries: Document | None = None,
-    eps: Figure | None = None,
-    domain: Document | None = None,
-    plan: Path | None = None,
-    dataset: str | None = None,
-    ledger: Path | Ledger | None = None,
-    anchor: Path | None = None,
-    out: Path | None = None,
-    resume: bool = False,
-    rehearse: bool = False,
-    notes: tuple[str, ...] = (),
-    **options: Unpack[ReleaseOptions],
-) -> ReleaseRequest:
-    """What `dpqr.release` and `dpqr.plan` ask of the use cases.
-
-    Args:
-        table: None: the one that the budget's owner has registered; or a plan or a rehearsal, which opens none.
-        plan: the file of a locked plan, which states what is not given; None: queries and eps are.
-        notes: what the plan shall say of the request itself.
-
-    Raises:
-        UsageFault, TypeError: a value that no option may have; a name that is no option.
-        GoalMissed, LedgerError: the release before of a counter cannot be verified.
-    """
-    if plan is None and (queries is None or eps is None):
-        raise UsageFault("give queries and eps, or the plan that states them")
-    # A configured ledger is passed by where nothing is paid and no budget is named.
-    named = (table is not None and not rehearse) or any(each is not None for each in (dataset, ledger, anchor))
-    request = ReleaseRequest(
-        source=table_source(table, options),
-        plan=plan_request(queries, eps, domain, options),
-        output=output(out, options),
-        limits=limits(options),
-        payer=payer(dataset, ledger, anchor, resume) if boolean("resume", resume) or named else None,
-        reason=reason(options),
-        publisher=publisher(options),
-        notes=notes,
-        rehearse=boolean("rehearse", rehearse),
-    )
-    if (after := options.get("after")) is not None:
-        # A counter goes on from the release before, once that was verified.
-        from dpqr.published.evidence import VerifyRequest
-        from dpqr.published.verify import require_verified, verify
-
-        earlier = VerifyRequest(release=os.fspath(after))
-        run_sanitised(lambda: require_verified(verify(earlier)))
-        request = replace(request, after=earlier.release)
-    if plan is None:
-        return request
-    from dpqr.releases.locked_plan import following
-
-    return run_sanitised(lambda: following(request, os.fspath(plan)))
-
-
-class SilentObserver:
-    """Watches a run and says nothing.
-
-    >>> SilentObserver().read(50)
-    """
-
-    def read(self, percent: int) -> None:
-        """Nothing."""
-
-    def finished(self, rounds: int, planned: int) -> None:
-        """Nothing."""
-
-    def certified(self, stage: int, records: float) -> None:
-        """Nothing."""

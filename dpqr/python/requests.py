@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, Unpack
 
 from dpqr.kernel.errors import UsageFault
-from dpqr.ledger.ledger import Reason
-from dpqr.python.checks import Figure, Path, check_options, document, figure, run_sanitised
+from dpqr.python.checks import Document, Figure, Path, boolean, check_options, document, figure, run_sanitised
+from dpqr.python.ledger import payer, reason
 from dpqr.python.options import (
-    ApprovalOptions,
+    LedgerPlace,
     OutputOptions,
     ReadingOptions,
-    ReasonOptions,
     ReleaseOptions,
     checks,
     rows,
 )
-from dpqr.releases.requests import OutputRequest, PlanRequest, output_request
+from dpqr.releases.requests import OutputRequest, PlanRequest, ReleaseRequest, output_request
 from dpqr.tables.limits import Limits
 from dpqr.tables.source import TableSource
 
-REASONS = checks(ReasonOptions) | checks(ApprovalOptions)
 LIMITS = {name: check for name, check in checks(ReadingOptions).items() if name.startswith("max_")}
 PLANNED = {each.name for each in fields(PlanRequest)}
 FILES = rows(OutputOptions)
@@ -92,12 +90,80 @@ def publisher(given: Mapping[str, object]) -> str:
     return str(check_options(given, checks(ReleaseOptions)).get("publisher", ""))
 
 
-def reason(given: Mapping[str, object]) -> Reason:
-    """Why a budget is opened or charged, who asks, and who approved."""
-    return Reason(**check_options({name: value for name, value in given.items() if name in REASONS}, REASONS))
-
-
 def limits(given: Mapping[str, object]) -> Limits:
     """The stated limits; the others keep their defaults."""
     held = check_options({name: value for name, value in given.items() if name in LIMITS}, LIMITS)
     return Limits(**{name.removeprefix("max_"): value for name, value in held.items()})
+
+
+def release_request(
+    table: object,
+    *,
+    queries: Document | None = None,
+    eps: Figure | None = None,
+    domain: Document | None = None,
+    plan: Path | None = None,
+    dataset: str | None = None,
+    ledger: Path | LedgerPlace | None = None,
+    anchor: Path | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    rehearse: bool = False,
+    notes: tuple[str, ...] = (),
+    **options: Unpack[ReleaseOptions],
+) -> ReleaseRequest:
+    """What `dpqr.release` and `dpqr.plan` ask of the use cases.
+
+    Args:
+        table: None: the one that the budget's owner has registered; or a plan or a rehearsal, which opens none.
+        plan: the file of a locked plan, which states what is not given; None: queries and eps are.
+        notes: what the plan shall say of the request itself.
+
+    Raises:
+        UsageFault, TypeError: a value that no option may have; a name that is no option.
+        GoalMissed, LedgerError: the release before of a counter cannot be verified.
+    """
+    if plan is None and (queries is None or eps is None):
+        raise UsageFault("give queries and eps, or the plan that states them")
+    # A configured ledger is passed by where nothing is paid and no budget is named.
+    named = (table is not None and not rehearse) or any(each is not None for each in (dataset, ledger, anchor))
+    request = ReleaseRequest(
+        source=table_source(table, options),
+        plan=plan_request(queries, eps, domain, options),
+        output=output(out, options),
+        limits=limits(options),
+        payer=payer(dataset, ledger, anchor, resume) if boolean("resume", resume) or named else None,
+        reason=reason(options),
+        publisher=publisher(options),
+        notes=notes,
+        rehearse=boolean("rehearse", rehearse),
+    )
+    if (after := options.get("after")) is not None:
+        # A counter goes on from the release before, once that was verified.
+        from dpqr.published.evidence import VerifyRequest
+        from dpqr.published.verify import require_verified, verify
+
+        earlier = VerifyRequest(release=os.fspath(after))
+        run_sanitised(lambda: require_verified(verify(earlier)))
+        request = replace(request, after=earlier.release)
+    if plan is None:
+        return request
+    from dpqr.releases.locked_plan import following
+
+    return run_sanitised(lambda: following(request, os.fspath(plan)))
+
+
+class SilentObserver:
+    """Watches a run and says nothing.
+
+    >>> SilentObserver().read(50)
+    """
+
+    def read(self, percent: int) -> None:
+        """Nothing."""
+
+    def finished(self, rounds: int, planned: int) -> None:
+        """Nothing."""
+
+    def certified(self, stage: int, records: float) -> None:
+        """Nothing."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Document, Figure, Path, document, integer, run_sanitised, text
 from dpqr.python.learning_options import PredictionRun
-from dpqr.python.ledger import ledger_paths, payer
+from dpqr.python.ledger import ledger_paths, payer, reason
 from dpqr.python.options import LedgerPlace, PlanOptions, ReleaseOptions
 from dpqr.python.plan import Plan
 from dpqr.python.predict import PredictionPlan, Predictions, points_source, prediction_request
-from dpqr.python.release import FromRun, Release, SilentObserver
-from dpqr.python.requests import limits, plan_request, reason, table_source
+from dpqr.python.release import FromRun, Release
+from dpqr.python.requests import SilentObserver, limits, plan_request, table_source
 from dpqr.releases.requests import LedgerRequest, ReleaseRequest
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from dpqr.kernel.budget import PrivacyBudget
 from dpqr.kernel.noise.source import SystemNoise
 from dpqr.kernel.sealed import Private
 from dpqr.models.rows import WeightedRows
-from dpqr.python.release import SilentObserver
+from dpqr.python.requests import SilentObserver
 from dpqr.releases.draws import Draws
 from dpqr.releases.loop import iterative_construction
 from dpqr.releases.planning import read_documents

@@ -12,7 +12,7 @@ from dpqr.cli.main import COMMANDS, main
 from dpqr.python import learning_options, options, owner_options
 from dpqr.python.checks import document
 from dpqr.python.options import ReleaseCommand, ReleaseOptions, rows
-from dpqr.python.release import release_request
+from dpqr.python.requests import release_request
 from dpqr.releases.requests import PlanRequest, PredictionPlanRequest
 
 SCREEN = {"as_json", "progress", "no_color", "dry_run", "lock"}
