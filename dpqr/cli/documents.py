@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import click
 
@@ -16,7 +16,7 @@ from dpqr.cli.options import keywords, require_option, takes
 from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, say
 from dpqr.python.options import DocumentOptions, PayerOptions, StrictOptions
-from dpqr.python.owner_options import DomainSources, ProjectSources, WrittenForm
+from dpqr.python.owner_options import DomainSources, ProjectSources
 
 
 @click.command("check")
@@ -74,13 +74,8 @@ _RESULT = options.under("Result")
     words={"dataset": "Read the columns of the source that this dataset's owner has registered."},
     unset=("dataset", "ledger"),
 )
-@_RESULT(
-    "--to", type=click.Choice(get_args(WrittenForm)), help="Write a codebook of this form instead of a domain file."
-)
 @_RESULT("--out", metavar="FILE", callback=options.require_file_name, help="Write to this new file instead of stdout.")
-def domain_command(
-    data: str | None, out: str | None, to: WrittenForm | None, payer: PayerOptions, sources: DomainSources
-) -> None:
+def domain_command(data: str | None, out: str | None, payer: PayerOptions, sources: DomainSources) -> None:
     """Write a domain file for the table DATA from public descriptions of its columns, or a skeleton to fill in.
 
     Of DATA only column names and types are read, never a value. Labels and bounds come from codebooks (Frictionless,
@@ -90,16 +85,14 @@ def domain_command(
     from dpqr.kernel.wording import plain
     from dpqr.python.documents import domain_file
 
-    made = domain_file(data, to=to, out=out, **payer, **sources)
-    if out is None and isinstance(made.content, str):
-        product(made.content.removesuffix("\n"))
-    elif out is None:
-        product_json(made.content)
+    made = domain_file(data, out=out, **payer, **sources)
+    if out is None:
+        product_json(made.document)
     for remark in made.remarks:
         say(plain(remark))
     if out is not None:
         name = plain(out)
-        say(f"wrote {name}" + ("" if to else f"; check it: dpqr check --domain {name} --queries FILE"))
+        say(f"wrote {name}; check it: dpqr check --domain {name} --queries FILE")
 
 
 @click.command("schema")

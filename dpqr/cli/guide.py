@@ -28,7 +28,6 @@ def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
     dpqr guide ledger | less
     dpqr guide --search interval
     """
-    from dpqr.kernel.wording import facts
     from dpqr.report.guide import TOPICS, search_guide, summary
 
     color = not no_color
@@ -42,6 +41,8 @@ def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
         _print_topic(topic, color)
     else:
         if is_terminal(sys.stdout):
+            from dpqr.report.html import facts
+
             product(render(facts((name, summary(name)) for name in TOPICS), sys.stdout, color))
         else:
             for name in TOPICS:
@@ -56,7 +57,7 @@ def _print_topic(topic: str, color: bool) -> None:
     if not is_terminal(sys.stdout):
         product(text.rstrip("\n"))
         return
-    from dpqr.report.guide_view import guide_view
+    from dpqr.report.guide import guide_view
 
     print_paged(render(guide_view(text), sys.stdout, color))
 

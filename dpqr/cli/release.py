@@ -93,6 +93,7 @@ def plan_command(given: PlanCommand) -> None:
     from dpqr.releases.locked_plan import plan_file, save_plan
     from dpqr.report.charts import forecast_svg
     from dpqr.report.page.parts import require_extra
+    from dpqr.report.reports import plan_html
 
     require_option("queries")
     own = {"eps", *rows(ForecastOptions), *rows(PlanFileOptions)}
@@ -112,15 +113,17 @@ def plan_command(given: PlanCommand) -> None:
     for option, path in (("--svg", given["svg"]), ("--html", given["html"])):
         if path:
             reserve_file(path, option=option)
-    if given["out"] and len(request.epsilons) > 1:
-        raise click.UsageError("--out writes one plan; give one epsilon, or a goal")
+    for option, path in (("--out", given["out"]), ("--html", given["html"])):
+        if path and len(request.epsilons) > 1:
+            raise click.UsageError(f"{option} writes one plan; give one epsilon, or a goal")
     place = None if given["out"] is None else plan_file(given["out"])
     forecasts = forecast_releases(request, remarks(given["progress"]))
     screen = Screen.of(given)
     if given["svg"]:
         write_new(given["svg"], forecast_svg([point.forecast for point in forecasts.points]), "--svg")
     if given["html"]:
-        write_new(given["html"], _plan_page(forecasts), "--html")
+        (point,) = forecasts.points
+        write_new(given["html"], plan_html(point.plan, point.resources, _parts(forecasts)), "--html")
     if len(forecasts.points) == 1 and not screen.as_json:
         screen.show(release_plan(forecasts.points[0].plan, forecasts.points[0].resources))
         product("")
@@ -135,13 +138,3 @@ def _parts(forecasts: EpsilonForecasts) -> dict[str, Any]:
     from dpqr.releases.forecast import forecast_document
 
     return {"expected": forecast_document(forecasts.points[0].forecast) | {"notes": list(forecasts.notes)}}
-
-
-def _plan_page(forecasts: EpsilonForecasts) -> str:
-    """Of the plan; of the errors by epsilon, where there are several."""
-    from dpqr.report.reports import curve_html, plan_html
-
-    if len(forecasts.points) > 1:
-        return curve_html([point.forecast for point in forecasts.points], forecasts.notes)
-    (point,) = forecasts.points
-    return plan_html(point.plan, point.resources, _parts(forecasts))

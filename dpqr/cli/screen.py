@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, TextIO, TypeVar, cast
 
 from dpqr.cli.streams import is_terminal, print_paged, product, product_json, render, require_output, say, uses_color
 from dpqr.kernel.errors import UsageFault
-from dpqr.kernel.wording import facts, plain
+from dpqr.kernel.wording import plain
+from dpqr.report.html import facts
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from dpqr.kernel.arrays import AnyArray
-    from dpqr.prediction.result import PredictionRelease
+    from dpqr.prediction.record import PredictionRelease
     from dpqr.python.options import DisplayOptions
     from dpqr.python.shown import Shown
     from dpqr.releases.files import SingleFile

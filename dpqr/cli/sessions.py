@@ -18,7 +18,7 @@ from dpqr.cli.options import SectionedCommand, file_or_sql, keywords, require_fi
 from dpqr.cli.settings import say_settings, settings_notes
 from dpqr.cli.streams import product, product_json, require_output, say
 from dpqr.python.learning_options import OpenedOptions, OpenPredictionsCommand, OpenSessionCommand, PredictCommand
-from dpqr.report.sessions import answer_lines, prediction_status_lines, status_lines
+from dpqr.report.budget import answer_lines, prediction_status_lines, status_lines
 
 if TYPE_CHECKING:
     from dpqr.cli.screen import Screen

@@ -10,15 +10,14 @@ from dpqr.kernel.errors import UsageFault
 from dpqr.python.checks import Document, Path, boolean, check_options, document, run_sanitised, text
 from dpqr.python.ledger import payer
 from dpqr.python.options import LedgerPlace, checks
-from dpqr.python.owner_options import DomainSources, WrittenForm
+from dpqr.python.owner_options import DomainSources
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.domain.text.documents import AppliedFix
     from dpqr.python.project import NewProject
-    from dpqr.releases.documents import DomainRequest
-    from dpqr.tables.codebooks.columns import Written
+    from dpqr.releases.documents import DomainRequest, MadeDomain
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,19 +101,17 @@ def schema(document: Literal["domain", "queries", "release"]) -> dict[str, Any]:
 def domain_file(
     table: Path | None = None,
     *,
-    to: WrittenForm | None = None,
     out: Path | None = None,
     dataset: str | None = None,
     ledger: Path | LedgerPlace | None = None,
     anchor: Path | None = None,
     **sources: Unpack[DomainSources],
-) -> Written:
+) -> MadeDomain:
     """A domain file from public descriptions of a table's columns, or a skeleton to fill in.
 
     Args:
         table: a table, of which only column names and types are read; or a codebook, by its ending.
         dataset: whose budget, in `ledger`, names the table: the source that its owner has registered.
-        to: a codebook of this form in place of a domain file.
         out: a new file.
         sources: `DomainSources`.
 
@@ -130,7 +127,7 @@ def domain_file(
     from dpqr.releases.documents import write_new
 
     who = payer(dataset, ledger, anchor) if dataset is not None else None
-    request = replace(_domain_request(table, sources, to), payer=who)
+    request = replace(_domain_request(table, sources), payer=who)
     made = run_sanitised(lambda: made_from(request))
     if out is not None:
         write_new(os.fspath(out), made.text)
@@ -159,9 +156,9 @@ def init(
     return run_sanitised(lambda: start(os.fspath(directory), asked, dataset))
 
 
-def _domain_request(table: Path | None, sources: DomainSources, to: WrittenForm | None = None) -> DomainRequest:
+def _domain_request(table: Path | None, sources: DomainSources) -> DomainRequest:
     from dpqr.releases.documents import DomainRequest
 
     stated = check_options(sources, checks(DomainSources))
     data = None if table is None else os.fspath(table)
-    return DomainRequest(data=data, table=stated.pop("name", None), to=to, **stated)
+    return DomainRequest(data=data, table=stated.pop("name", None), **stated)

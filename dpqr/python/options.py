@@ -604,7 +604,7 @@ class ForecastOptions(TypedDict, total=False):
     top: Annotated[int, forecast(Whole(), "N", "Queries to show, worst first. [20]", default=20)]
     svg: Annotated[str | None, forecast(path, "FILE", "Write the plot into this new file.", file=True)]
     html: Annotated[
-        str | None, forecast(path, "FILE", "Write a page: the plan, or error by epsilon (dpqr[report]).", file=True)
+        str | None, forecast(path, "FILE", "Write the plan and its forecast as a page (dpqr[report]).", file=True)
     ]
 
 

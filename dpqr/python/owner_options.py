@@ -174,7 +174,6 @@ class ExplainOptions(TypedDict, total=False):
 # Domain files.
 
 CodebookForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi", "arrow"]
-WrittenForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi"]
 
 
 def _paths(_: str, value: Path | Sequence[Path]) -> tuple[str, ...]:

@@ -64,9 +64,7 @@ class Predictions:
     @property
     def receipt(self) -> Receipt:
         """What was promised and paid, as the command line prints it."""
-        from dpqr.kernel.wording import facts
-
-        return Receipt.of(lambda: facts(self.lines))
+        return Receipt.of_facts(self.lines)
 
     def __repr__(self) -> str:
         from dpqr.kernel.wording import count_words

@@ -65,17 +65,15 @@ def start(directory: str, asked: DomainRequest, dataset: str | None) -> NewProje
     stated = f'dataset = "{require_name(dataset)}"' if dataset is not None else '# dataset = "survey"'
     named = asked.data is not None or asked.codebooks or asked.types
     made = domain_file(asked if named else replace(asked, types=EXAMPLE))
-    domain = made.content
-    assert isinstance(domain, dict), "no other form is asked for"
     # Queries to begin with: the number of records, every column by itself, and every pair of columns.
-    pairs = [{"marginals": {"ways": 2}}] if len(domain["fields"]) > 1 else []
+    pairs = [{"marginals": {"ways": 2}}] if len(made.document["fields"]) > 1 else []
     queries = {
         "dpqr": "queries/1",
         "queries": [{"name": "records", "marginal": []}, {"marginals": {"ways": 1}}, *pairs],
     }
     texts = {
         FILE: _SETTINGS.format(domain=DOMAIN, queries=QUERIES, dataset=stated),
-        DOMAIN: _document_text(domain),
+        DOMAIN: made.text,
         QUERIES: _document_text(queries),
     }
     return NewProject(paths=write_files(directory, texts), remarks=made.remarks)

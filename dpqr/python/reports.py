@@ -9,9 +9,8 @@ from dpqr.python.checks import Path, check_options, run_sanitised
 from dpqr.python.options import checks
 from dpqr.python.owner_options import HumanFields
 from dpqr.releases.documents import write_new
-from dpqr.report.cards import CuratorFacts
-from dpqr.report.page.reported import ReportInput
-from dpqr.report.reports import ReportRequest, release_html, report
+from dpqr.report.page.parts import ReportInput
+from dpqr.report.reports import CuratorFacts, ReportRequest, release_html, report
 
 
 def write_report(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpqr.kernel.wording import Fact
     from dpqr.prediction.plan import PredictionPlan
     from dpqr.prediction.rates import PlanAlternatives
     from dpqr.releases.forecast import EpsilonForecasts
@@ -32,6 +33,13 @@ class Receipt(str):
         made = cls(text(view()))
         made._html = html(view())
         return made
+
+    @classmethod
+    def of_facts(cls, lines: Sequence[Fact]) -> Receipt:
+        """The text of facts, a line each."""
+        from dpqr.report.html import facts
+
+        return cls.of(lambda: facts(lines))
 
     def __repr__(self) -> str:
         return str(self)
@@ -63,19 +71,23 @@ class Shown:
 
 def release_plan(plan: Plan, resources: Resources) -> Shown:
     """The plan of a release or of a session of questions, and what it takes."""
-    from dpqr.releases.receipt import plan_view
+    from dpqr.releases.receipt import plan_facts
     from dpqr.releases.record.plan_document import plan_document
+    from dpqr.report.html import facts
 
-    return Shown(lambda: plan_view(plan, resources), lambda: plan_document(plan) | {"resources": asdict(resources)})
+    return Shown(
+        lambda: facts(plan_facts(plan, resources)), lambda: plan_document(plan) | {"resources": asdict(resources)}
+    )
 
 
 def prediction_plan(plan: PredictionPlan, alternatives: PlanAlternatives) -> Shown:
     """The plan of a prediction run or session, and what else its budget would buy."""
-    from dpqr.prediction.receipt import prediction_plan_view
+    from dpqr.prediction.receipt import prediction_plan_facts
     from dpqr.prediction.record import alternatives_part, prediction_plan_document
+    from dpqr.report.html import facts
 
     return Shown(
-        lambda: prediction_plan_view(plan, alternatives),
+        lambda: facts(prediction_plan_facts(plan, alternatives)),
         lambda: prediction_plan_document(plan) | {"outlook": alternatives_part(alternatives)},
     )
 
