@@ -18,7 +18,6 @@ from dpqr.cli.options import SectionedCommand, file_or_sql, keywords, require_fi
 from dpqr.cli.settings import say_settings, settings_notes
 from dpqr.cli.streams import product, product_json, require_output, say
 from dpqr.python.learning_options import OpenedOptions, OpenPredictionsCommand, OpenSessionCommand, PredictCommand
-from dpqr.report.budget import answer_lines, prediction_status_lines, status_lines
 
 if TYPE_CHECKING:
     from dpqr.cli.screen import Screen
@@ -50,6 +49,18 @@ def sessions() -> None:
     """
 
 
+def _session_lines(found: Any) -> Iterable[str]:
+    from dpqr.report.budget import status_lines
+
+    return status_lines(found)
+
+
+def _prediction_session_lines(found: Any) -> Iterable[str]:
+    from dpqr.report.budget import prediction_status_lines
+
+    return prediction_status_lines(found)
+
+
 @interactive_command.command("open", cls=SectionedCommand)
 @click.argument("name")
 @click.argument("data", nargs=-1, callback=require_file_name, shell_complete=TABLES)
@@ -70,7 +81,7 @@ def open_command(name: str, data: tuple[str, ...], given: OpenSessionCommand) ->
         lambda: open_request(data or None, name=name, notes=settings_notes(), **keywords(given)),
         lambda request, screen: screen.planned(release_plan, lambda: session_plan(request), given["lock"], save_plan),
         open_session,
-        status_lines,
+        _session_lines,
     )
 
 
@@ -96,7 +107,7 @@ def open_prediction_command(name: str, data: tuple[str, ...], given: OpenPredict
             prediction_plan, lambda: planned_session(request), given["lock"], save_prediction_plan
         ),
         open_predictions,
-        prediction_status_lines,
+        _prediction_session_lines,
     )
 
 
@@ -147,6 +158,7 @@ def ask_command(name: str, *, where: str | None, queries: str | None, sql: str |
     """Ask the session NAME. Each answer is an estimate with an interval, and says whether it was free."""
     from dpqr.python.requests import SilentObserver
     from dpqr.python.sessions import ask_request, session_payer
+    from dpqr.report.budget import answer_lines
     from dpqr.sessions.interactive import ask
 
     require_output()
@@ -224,7 +236,7 @@ def last_commands(
 last_commands(
     interactive_command,
     lambda **named: dpqr.Session(**named),
-    status_lines,
+    _session_lines,
     empty="answered",
     out=click.option("--out", metavar="DIR", help="Write the answers as a release into this new directory."),
     written="released to {}",
@@ -232,7 +244,7 @@ last_commands(
 last_commands(
     sessions,
     lambda **named: dpqr.PredictionSession(**named),
-    prediction_status_lines,
+    _prediction_session_lines,
     empty="predicted",
     out=click.option(
         "--out", metavar="FILE", callback=require_file_name, help="Write the points with their predictions there."
