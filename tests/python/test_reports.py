@@ -1,4 +1,4 @@
-"""Reports from Python: a release in memory, and one that was read back."""
+"""Texts that a notebook shows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,21 @@ from support.pages import require_accessible, require_alone
 
 import dpqr
 from dpqr.kernel.errors import AlreadyThere
+from dpqr.python.shown import Receipt
+
+# Texts that a notebook shows.
+
+
+def test_a_receipt_is_a_text_with_its_own_html():
+    receipt = Receipt.of(lambda: "1 < 2\n[bold]x[/bold]")
+    assert receipt == "1 < 2\n[bold]x[/bold]"
+    assert repr(receipt) == receipt
+    assert "1 &lt; 2" in receipt._repr_html_()
+    assert receipt._repr_html_().endswith("</pre>")
+
+
+# Reports from Python: a release in memory, and one that was read back.
+
 
 DOMAIN = {"fields": [{"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}]}
 
