@@ -1,6 +1,4 @@
-"""Trees against their written-out coefficients, their inverse against the pseudo-inverse.
-
-One level by hand; whole trees are in test_tree."""
+"""Trees against their written-out coefficients, their inverse against the pseudo-inverse."""
 
 import itertools
 

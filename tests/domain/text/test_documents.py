@@ -115,7 +115,7 @@ def test_a_file_above_its_limit_is_not_read(tmp_path: Path) -> None:
         read_regular_file(path, 3)
 
 
-# The JSON text of a YAML document has every part on its own line; what is refused stands in test_document_text.
+# The JSON text of a YAML document has every part on its own line; what is refused stands below.
 
 TEXT = """\
 # a comment
