@@ -511,7 +511,7 @@ class OutputOptions(TypedDict, total=False):
 
     format: Annotated[
         "AnswerForm | None",
-        output(OneOf(("csv", "parquet", "json")), None, "Form of the answers in DIR. [default: csv]"),
+        output(OneOf(tuple(FORMATS)), None, "Form of the answers in DIR. [default: csv]"),
     ]
     synthetic: Annotated[
         "SyntheticForm | None", output(OneOf(("rows", "cells")), None, "Also write synthetic.parquet.")

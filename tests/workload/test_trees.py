@@ -1,7 +1,4 @@
-"""Trees against their written-out coefficients, their inverse against the pseudo-inverse.
-
-One level by hand; whole trees are in test_tree.
-"""
+"""Trees against their written-out coefficients, their inverse against the pseudo-inverse."""
 
 import itertools
 
@@ -13,7 +10,7 @@ from dpqr.workload import trees as weighted_levels
 from dpqr.workload.matrix import Dense, Identity, Prefix
 from dpqr.workload.partition import BucketMatrix
 from dpqr.workload.ranges import Ranges
-from dpqr.workload.trees import CutGroups, Tree, dyadic
+from dpqr.workload.trees import CutGroups, NestedTree, Nesting, Tree, dyadic
 
 TREES = {
     "binary, cut short": Tree(7, (8, 4, 2, 1), (3, 1, 2, 5)),
@@ -136,3 +133,27 @@ def test_pairs_over_five_cells(start: int, stop: int, whole: int, cut: int) -> N
     pairs = np.array([2 / 3, 2 / 3, 1 / 2])
     reached = range(-(-start // 2), -(-start // 2) + whole)
     assert ends.total(pairs, 2)[0] == pytest.approx(sum(pairs[group] for group in reached) + cut * 2 / 3)
+
+
+# What both kinds of trees share: a tree of neighbours and the same levels as sets of cells are one matrix.
+
+NEIGHBOURS = Tree(7, (4, 2, 1), (2, 1, 3))
+SETS = NestedTree(Nesting.of_levels([np.arange(7) // 4, np.arange(7) // 2], 7), (2, 1, 3))
+
+
+def test_the_same_levels_are_the_same_matrix() -> None:
+    np.testing.assert_array_equal(NEIGHBOURS.table(0, NEIGHBOURS.rows), SETS.table(0, SETS.rows))
+    values = np.arange(2.0 * SETS.rows).reshape(-1, 2)
+    np.testing.assert_array_equal(NEIGHBOURS.recover(values), SETS.recover(values))
+    for power in (0, 1, 2):
+        assert NEIGHBOURS.column_norm(power) == SETS.column_norm(power)
+        assert NEIGHBOURS.column_distance(power) == SETS.column_distance(power)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_written_out_rows_in_any_number_of_slices(rows, monkeypatch) -> None:
+    asked = Dense(np.arange(rows * 7).reshape(rows, 7) % 4 - 1)
+    whole = NEIGHBOURS.of_table(asked)
+    monkeypatch.setattr(weighted_levels, "SLICE", 14)
+    np.testing.assert_array_equal(SETS.of_table(asked), whole)
+    assert whole.shape == (rows,)

@@ -2,7 +2,7 @@ import pytest
 
 from dpqr.kernel.errors import UsageFault
 from dpqr.ledger.location import anchor_path
-from dpqr.tables.engines.address import is_address, read_address, require_displayable
+from dpqr.tables.engines.address import EngineAddress, is_address, is_query, read_address, require_displayable
 
 
 @pytest.mark.parametrize(
@@ -86,3 +86,24 @@ def test_paths_are_no_addresses():
     assert not any(map(is_address, ["survey.sqlite", "/a:/b", "C:\\x", "postgresql.sqlite", "a:b@c"]))
     assert require_displayable("a:b@c", "--ledger") == "a:b@c"
     assert require_displayable("postgres://db/b", "--ledger") == "postgresql://db/b?schema=dpqr"
+
+
+# What a plan says of an address.
+
+
+@pytest.mark.parametrize(
+    ("told", "public", "query"),
+    [
+        ({}, "duckdb:", False),
+        ({"table": "people"}, "duckdb:?table=people", False),
+        ({"query": "select 1 as x"}, "duckdb:?query=select 1 as x", True),
+    ],
+)
+def test_the_place_is_not_said(told, public, query) -> None:
+    address = EngineAddress(scheme="duckdb", place="HIDDEN", **told)
+    assert (address.public, is_query(address.public)) == (public, query)
+    assert "HIDDEN" not in repr(address)
+
+
+def test_a_table_without_an_address_is_no_query() -> None:
+    assert not is_query(None)

@@ -1,14 +1,17 @@
 """Patterns of files, held against the standard library's where that is sound."""
 
 import glob
+import io
 import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from dpqr.kernel.errors import DataError
 from dpqr.tables import files as patterns
-from dpqr.tables.files import files_below, files_matching
+from dpqr.tables.files import StandardInput, files_below, files_matching
 
 FILES = ("a.csv", "b.csv", ".c.csv", "x/a.csv", "x/y/a.csv", "x/y/b.pq", "x/.h/a.csv", "xx/a.csv", "[x]/a.csv")
 
@@ -72,3 +75,15 @@ def test_more_files_than_any_table_has(tree, monkeypatch) -> None:
     monkeypatch.setattr(patterns, "MOST_FILES", 5)
     with pytest.raises(DataError, match="holds more than 5 files and directories"):
         files_matching("**")
+
+
+# Standard input: what a look at the header takes is read again.
+
+
+def test_what_was_looked_at_is_read_again(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a,b\n1,2\n")))
+    given = StandardInput()
+    given.begin(look=True)
+    assert given.read(4) == b"a,b\n"
+    given.begin(look=False)
+    assert [given.read(3) for _ in range(5)] == [b"a,b", b"\n", b"1,2", b"\n", b""]

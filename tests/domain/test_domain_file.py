@@ -5,9 +5,29 @@ import json
 import pytest
 
 from dpqr.domain import domain_file as public_facts
-from dpqr.domain.domain_file import read_domain
+from dpqr.domain.attribute import Attribute, Codes
+from dpqr.domain.domain_file import UNREADABLE, DomainDraft, read_domain
+from dpqr.domain.text.faults import FollowUp
 from dpqr.kernel.errors import DocumentError
 from dpqr.workload.queries_file import read_queries
+
+SOUND = (Attribute(name="a", axis=Codes(2)),)
+
+
+def test_columns_at_fault_are_known_and_answer_nothing() -> None:
+    draft = DomainDraft(SOUND, broken=("b",))
+    assert draft.names == ("a", "b")
+    assert draft.axis("a") == 0
+    with pytest.raises(FollowUp):
+        draft.axis("b")
+    with pytest.raises(DocumentError, match="no column 'c'"):
+        draft.axis("c")
+
+
+def test_any_unknown_name_may_be_meant_for_an_unreadable_one() -> None:
+    with pytest.raises(FollowUp):
+        DomainDraft(SOUND, broken=(UNREADABLE,)).axis("c")
+
 
 FIELDS = [
     {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 39}, "dpqr": {"width": 10}},
