@@ -1,6 +1,7 @@
 """A run that names no tests leaves out the slow ones, and lint and types, and says so last; one that names them runs
 them."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -57,7 +58,8 @@ def test_what_runs_and_what_is_said(tmp_path, arguments, passed, last):
     (tmp_path / "tests" / "test_both.py").write_text(TESTS)
     shutil.copy(Path(__file__).parent / "conftest.py", tmp_path / "tests")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    support = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=support)
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout + done.stderr
     assert any(line.startswith(f"{passed} passed") for line in lines)

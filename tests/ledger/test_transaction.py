@@ -258,9 +258,11 @@ def test_a_rollback_to_before_the_checkpoint_is_found(aged, tmp_path):
 
 
 def test_a_key_that_was_removed_or_planted_is_found_by_verify(aged):
-    tamper(aged.store, ("INSERT INTO keys (reservation, key) VALUES (2, ?)", (b"\0",)))
-    with pytest.raises(LedgerError, match="keys are not those"):
-        aged.verify()
+    for key in (b"\0", bytes(32)):  # no key, and one that could be any
+        tamper(aged.store, ("DELETE FROM keys WHERE reservation = 2", ()))
+        tamper(aged.store, ("INSERT INTO keys (reservation, key) VALUES (2, ?)", (key,)))
+        with pytest.raises(LedgerError, match="keys are not those"):
+            aged.verify()
     tamper(aged.store, ("DELETE FROM keys", ()))
     with pytest.raises(LedgerError, match="keys are not those"):
         aged.verify()

@@ -1,5 +1,7 @@
 """The mark of a table: the same for the same bytes under the same key, and of no use without the key."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from dpqr.kernel.errors import DataError
@@ -39,6 +41,20 @@ def test_every_byte_counts_and_every_file(source, tmp_path):
 def test_how_it_is_read_counts(source):
     for more in ({"delimiter": ";"}, {"encoding": "cp1252"}, {"count_column": "x"}):
         assert table_mark(TableSource(paths=source.paths, **more), KEY) != table_mark(source, KEY)
+
+
+def test_files_that_an_engine_reads_count_by_name_and_by_content(source, tmp_path):
+    def mark(name):
+        engine = SimpleNamespace(
+            name="made", public="made", kind="made", names=("x",), files=lambda: [str(tmp_path / name)]
+        )
+        return table_mark(TableSource(paths=(), engine=engine), KEY)
+
+    before = mark("a.csv")
+    (tmp_path / "b.csv").write_text("x\n1\n")
+    assert before == mark("a.csv") != mark("b.csv")
+    (tmp_path / "a.csv").write_text("x\n9\n")
+    assert mark("a.csv") != before
 
 
 def test_large_files_are_read_in_pieces(tmp_path, monkeypatch):

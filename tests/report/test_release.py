@@ -18,7 +18,7 @@ from dpqr.releases.receipt import plan_facts, receipt
 from dpqr.report.html import facts
 from dpqr.report.release import FORMS, release_view, series_view, stored_block_view, stored_run_view
 from dpqr.strategies.plan import Phase
-from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.strategies.schedules.split import DROPPED
 
 SCREEN = """\
 Guarantee  Differentially private with epsilon = 1 (pure: delta = 0), for one

@@ -22,7 +22,7 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.block_errors import FINENESS, GroupErrors, Groups, noisy_errors
 from dpqr.mechanisms.noisy_answers import for_dropped_records
 from dpqr.strategies.checks import Check, Gaussian, Laplace
-from dpqr.strategies.schedules.error_bars import DROPPED
+from dpqr.strategies.schedules.split import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix, Prefix
 from dpqr.workload.strategy_matrices import interaction

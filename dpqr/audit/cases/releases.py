@@ -32,9 +32,9 @@ from dpqr.strategies.guard import least_noise, make_filter
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.anytime import Anytime
-from dpqr.strategies.schedules.error_bars import WithErrorBars
 from dpqr.strategies.schedules.ordered import TUNING, Ordered, groups
 from dpqr.strategies.schedules.rounds import Rounds
+from dpqr.strategies.schedules.split import Split, plan_split
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.updates.least_squares import BucketLeastSquares
 from dpqr.strategies.updates.median import Median
@@ -217,8 +217,8 @@ def resumed_case(roles: Roles) -> Case:
 def certified_case(roles: Roles) -> Case:
     """A release that buys bounds, its groups cut by what the first of their draws has shown."""
     pair, plan = _in_rounds(ADDED, PrivacyBudget(Fraction(2)), roles, rounds=1)
-    schedule = WithErrorBars(schedule=Rounds(rounds=1, opening=False), certify=Fraction(1, 2))
-    trial = ReleaseTrial(plan=schedule.plan(plan.problem, plan.budget, roles))
+    schedule, split = Rounds(rounds=1, opening=False), Split(bounds=Fraction(1, 2))
+    trial = ReleaseTrial(plan=plan_split(schedule, split, plan.problem, plan.budget, roles))
     return Case(
         name="release-certified", what="a release with bounds on its errors", pair=pair, trial=trial, brief=BRIEF
     )

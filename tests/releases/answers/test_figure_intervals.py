@@ -66,6 +66,8 @@ def test_a_curve_is_inverted_outwards() -> None:
     excess = np.array([[-40.0, -5.0, 3.0, 60.0], [-1.0, 1.0, 2.0, 3.0], [9.0, 9.0, 9.0, 9.0]])
     first, last = invert_curve(excess - 6.0, excess + 6.0)
     assert (first.tolist(), last.tolist()) == ([1, 0, 0], [3, 4, 0])
+    (first,), _ = invert_curve(np.array([[-6.0]]), np.array([[0.0]]))  # the quantile may lie at the bin's very end
+    assert first == 0
 
 
 def test_the_nearest_rising_curve_is_no_further_from_a_true_one() -> None:

@@ -86,6 +86,23 @@ def test_certain_is_what_the_dearest_run_can_pay(update):
     assert made.certain() in planned(epsilon=20, update=update).stop.stages
 
 
+@pytest.mark.parametrize("epsilon", [1, 2, 20])
+@pytest.mark.parametrize("update", [None, Perceptron(), NET])
+def test_certain_pays_the_last_rounds_of_all_stages(update, epsilon):
+    """max C_k + sum C_k / (T_k + 1) over the stages to the certain one fit the budget; with one more they do not."""
+    made = stages(epsilon=epsilon, update=update)
+    certain, costs, rounds = made.certain(), [], []
+    for number, alpha in enumerate(made.alphas):
+        most = made._most_updates(number)
+        cost = None if most is None else made._cost(number, most + 1)
+        if cost is None:
+            break
+        costs.append(cost)
+        rounds.append(most + 1)
+        fits = max(costs) + sum(map(Fraction.__truediv__, costs, map(Fraction, rounds))) <= made.spendable
+        assert fits == (certain is not None and alpha >= certain)
+
+
 class Bare:
     """A third party's rule, with a bound for one level."""
 

@@ -1,0 +1,114 @@
+"""How much a reader must hold in mind: `python tests/comprehension.py` prints it. `test_comprehension.py` lets it fall.
+
+A plain release is README's first command, profiled in a process of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean
+
+ROOT = Path(__file__).resolve().parents[1]
+
+PROFILED = """
+import contextlib, io, json, os, sys
+package = os.path.join(os.getcwd(), "dpqr") + os.sep
+run_functions = set()
+def profile(frame, event, argument):
+    code = frame.f_code
+    if event == "call" and code.co_flags & 1 and code.co_filename.startswith(package) and "<" not in code.co_name:
+        run_functions.add((code.co_filename, code.co_name, code.co_firstlineno))
+sys.path.insert(0, os.getcwd())
+from dpqr.__main__ import run
+def leave(status):
+    raise SystemExit(status)
+os._exit = leave
+ended = 0
+sys.setprofile(profile)
+try:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        run()
+except SystemExit as stop:
+    ended = stop.code or 0
+finally:
+    sys.setprofile(None)
+modules = sum(name == "dpqr" or name.startswith("dpqr.") for name in sys.modules)
+print(json.dumps([ended, modules, len(run_functions), len({file for file, *_ in run_functions})]))
+"""
+
+
+def figures() -> dict[str, float]:
+    """Every figure by its name; the fewer, the better."""
+    return {**_written(), **_run()}
+
+
+def _written() -> dict[str, float]:
+    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "dpqr").rglob("*.py")}
+    trees = {path: ast.parse(text) for path, text in texts.items()}
+    functions = [each for tree in trees.values() for each in _functions(tree)]
+    classes = Counter(
+        node.name
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    once = sum(helpers_used_once(tree) for tree in trees.values())
+    return {
+        "lines of the package": sum(text.count("\n") for text in texts.values()),
+        "files": len(texts),
+        "folders": len({path.parent for path in texts}),
+        "files under 60 lines": sum(text.count("\n") < 60 for text in texts.values()),
+        "private helpers used once in their file, %": round(100 * once / len(functions), 1),
+        "public class names defined more than once": sum(count > 1 for count in classes.values()),
+        "mean internal imports a file": round(mean(len(_imported(tree)) for tree in trees.values()), 1),
+        "dict[str, Any]": sum(text.count("dict[str, Any]") for text in texts.values()),
+        "lines of the tests": sum(path.read_text("utf-8").count("\n") for path in (ROOT / "tests").rglob("*.py")),
+    }
+
+
+def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def helpers_used_once(tree: ast.Module) -> int:
+    """Private functions whose name stands once more in their file."""
+    uses: Counter[str] = Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            uses[node.id] += 1
+        elif isinstance(node, ast.Attribute):
+            uses[node.attr] += 1
+    private = (each.name for each in _functions(tree) if each.name.startswith("_") and not each.name.startswith("__"))
+    return sum(uses[name] == 1 for name in private)
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    froms = (node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    return {name for name in froms if name.startswith("dpqr")}
+
+
+def _run() -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        job = ["release", "sample_data/survey.csv", "--queries", "sample_data/queries.json", "--eps", "1"]
+        command = [sys.executable, "-c", PROFILED, *job, "--out", f"{folder}/out"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    ended, modules, functions, files = json.loads(done.stdout.splitlines()[-1])
+    if ended:
+        raise RuntimeError(f"the release ended with {ended}")
+    return {
+        "a plain release: modules imported": modules,
+        "a plain release: functions run": functions,
+        "a plain release: files they lie in": files,
+    }
+
+
+if __name__ == "__main__":
+    for figure, value in figures().items():
+        print(f"{figure:46} {value}")
