@@ -33,6 +33,7 @@ from dpqr.python.checks import (
     text,
     texts,
 )
+from dpqr.releases.formats.known import FORMATS
 
 if TYPE_CHECKING:
     from dpqr.releases.requests import AnswerForm, BinForm, ExistingForm, SyntheticForm

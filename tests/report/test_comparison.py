@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from math import nan
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.plain_screen import printed
 from support.verified_release import make
 
 from dpqr.kernel.errors import BudgetRefused, UsageFault
 from dpqr.releases.read_release import read_answers, read_release
-from dpqr.report.comparison import FIGURES, CompareRequest, compare
+from dpqr.report.comparison import FIGURES, CompareRequest, compare, compared_view
 
 OLD = Path(__file__).parents[1] / "old_releases"
 PAIR = "marginal(sex,age)"
@@ -96,3 +98,28 @@ def test_what_cannot_be_compared(desk, tmp_path):
             compare(CompareRequest(first=str(place), second=str(desk / "out")))
     with pytest.raises(UsageFault, match="holds its documents"):
         compare(CompareRequest(first=str(OLD / "0.3.0"), second=str(desk / "out"), proxy=str(desk / "table.csv")))
+
+
+# Two releases or plans side by side, as text.
+
+NAMES = ("noise A", "apart")
+
+
+def test_facts_then_blocks_then_others():
+    facts = {"epsilon": "1.0", "unit": "a\x1b"}, {"epsilon": "2.0", "unit": "a\x1b"}
+    shown = printed(compared_view(facts, NAMES, [("by sex", 2, (nan, 3.25)), ("all", 1, (nan, nan))], [["cdf"], []]))
+    assert shown.splitlines()[:7] == [
+        "         A      B",
+        "epsilon  1.0    2.0",
+        "unit     a\\x1b  same",
+        "",
+        "query   answers  apart",
+        "by sex        2   3.25",
+        "all           1",
+    ]
+    assert shown.splitlines()[-1] == "only A: cdf"
+
+
+def test_nothing_in_common():
+    shown = printed(compared_view(({"epsilon": "1"}, {"epsilon": "1"}), NAMES, [], [["a"], ["b"]]))
+    assert shown.splitlines()[-3:] == ["they share no block of queries", "only A: a", "only B: b"]
