@@ -14,7 +14,7 @@ from dpqr.kernel.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.checks import Check, Gaussian, Laplace
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.candidate_blocks import candidate_levels, coarsen, joint, with_surrogates
-from dpqr.strategies.schedules.marginals.errors import ExpectedError
+from dpqr.strategies.schedules.marginals.forecast import ExpectedError
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 from dpqr.workload.sensitivity import Norm, sensitivity

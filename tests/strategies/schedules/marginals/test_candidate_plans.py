@@ -21,14 +21,13 @@ from strategies.schedules.marginals.test_one_table import (
 
 from dpqr.releases.planning import plan_release
 from dpqr.releases.requests import PlanRequest
-from dpqr.strategies.schedules.marginals.budget import remaining
 from dpqr.strategies.schedules.marginals.candidate_plans import (
     CandidateForecaster,
     Forecasts,
     direct_error,
     noise_by_block,
 )
-from dpqr.strategies.schedules.marginals.errors import TUNING
+from dpqr.strategies.schedules.marginals.forecast import TUNING, remaining
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix

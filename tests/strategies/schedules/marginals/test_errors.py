@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpqr.strategies.schedules.marginals.errors import (
+from dpqr.strategies.schedules.marginals.forecast import (
     ExpectedError,
     Gap,
     NoiseSpread,

@@ -11,8 +11,7 @@ from strategies.schedules.marginals.test_one_table import marginals
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import Neighbours, PrivacyUnit
-from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
-from dpqr.strategies.schedules.marginals.errors import ExpectedError
+from dpqr.strategies.schedules.marginals.forecast import BudgetAllocation, ExpectedError
 from dpqr.strategies.schedules.marginals.last_measurements import Interactions, LastMeasurements, MarginalParts
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense

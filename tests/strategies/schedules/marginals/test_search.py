@@ -11,8 +11,7 @@ import pytest
 
 from dpqr.kernel.budget import Price
 from dpqr.kernel.unit import PrivacyUnit
-from dpqr.strategies.schedules.marginals.budget import BudgetAllocation
-from dpqr.strategies.schedules.marginals.errors import ExpectedError, Gap
+from dpqr.strategies.schedules.marginals.forecast import BudgetAllocation, ExpectedError, Gap
 from dpqr.strategies.schedules.marginals.search import BatchEvidence, DependenceGraph, MarginalSearch, SearchState
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
